@@ -1,0 +1,1 @@
+"""verax: tell whether an explanation of a language model can be trusted."""

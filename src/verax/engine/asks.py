@@ -1,0 +1,103 @@
+"""The questions that a method or metric can ask about its one instance, and how it asks them.
+
+A method is a plain generator: it yields a question, and `yield` gives it the answer. A question names the input that it
+is about: the `x` that the method was handed, or a view of it (`x.without(...)`). So one method can delegate to another
+with `yield from`, and nobody has to translate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from verax.models.classifier import Path
+from verax.models.encoding import Encoded
+from verax.models.labels import class_of
+from verax.models.readout import Readout
+from verax.types import BoolArray, FloatArray, Removal, Target, Undefined
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Outputs:
+    """Class logits for coalitions of kept units, under a removal rule.
+
+    Args:
+        x: the input.
+        keep: which units of x are kept in each coalition; shape [rows, n_units].
+        removal: how the others are removed.
+        and_full: ask for the full input too; it is the last row of the answer.
+
+    The answer is an array of logits, shape [rows (+ 1), classes].
+    """
+
+    x: Encoded
+    keep: BoolArray
+    removal: Removal = "mask"
+    and_full: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PathGradient:
+    """The weighted sum of gradients at the word embeddings along the straight path from a baseline to x.
+
+    Args:
+        x: the input.
+        readout: what is differentiated.
+        baseline: `pad` or `mask` (that token's embedding for every word), `zero_words` (zero for every word), `zero`
+            (zero everywhere, special tokens too).
+        alphas: where on the path: 0 is the baseline, 1 the input.
+        weights: of the gradient at each point; they are summed up inside the engine, so that memory does not grow with
+            the number of points.
+
+    The answer is a `SummedGradient`.
+    """
+
+    x: Encoded
+    readout: Readout
+    baseline: str = "zero"
+    alphas: tuple[float, ...] = (1.0,)
+    weights: tuple[float, ...] = (1.0,)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SummedGradient:
+    """The answer to a PathGradient.
+
+    Args:
+        gradient: the weighted sum, shape [tokens, dimensions].
+        values: the readout at each point, shape [points].
+        path: its two ends.
+    """
+
+    gradient: FloatArray
+    values: FloatArray
+    path: Path
+
+
+Ask = Outputs | PathGradient
+T = TypeVar("T")
+Asking = Generator[Ask, Any, T]
+
+
+def resolve(target: Target, x: Encoded) -> Asking[Readout]:
+    """Settle the class that a target means; the prediction is that of the unperturbed input, whatever x has lost."""
+    of = "loss" if target.of == "loss" else target.space
+    if target.of == "prediction":
+        full = x.original
+        logits: FloatArray = yield Outputs(full, np.empty((0, full.n_units), bool), and_full=True)
+        return Readout(of, int(np.argmax(logits[-1])))
+    if target.of in {"gold", "loss"}:
+        label, gold = x.encoding.instance.label, x.encoding.gold
+        if gold is None:
+            known = ", ".join(x.encoding.labels)
+            raise Undefined(
+                *(("no_label", "") if label is None else ("unknown_label", f"{label!r} is none of {known}"))
+            )
+        return Readout(of, gold)
+    named = class_of(target.of, x.encoding.labels)
+    if named is None:
+        raise Undefined("unknown_label", f"{target.of!r} is none of {', '.join(x.encoding.labels)}")
+    return Readout(of, named)

@@ -1,0 +1,207 @@
+"""The engine: runs many generators at once and sends their questions to the model in full batches."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from verax.engine.asks import Ask, Asking, Outputs, PathGradient
+from verax.engine.memo import ASKED, Memo, gradient_key
+from verax.engine.passes import Backward, Forward, PathSum, answer_all
+from verax.models.classifier import Classifier, PathPoint, Row
+from verax.models.encoding import Encoding
+from verax.models.removal import States
+from verax.types import Cost, Undefined, UserError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[T]):
+    """How a task ended: with a value, or with the exception that its generator raised; and what it cost."""
+
+    value: T | None
+    error: Exception | None
+    cost: Cost
+
+
+@dataclass(eq=False, slots=True)
+class Task(Generic[T]):
+    """A generator to run, and what to do when it has ended: `done` may give further tasks."""
+
+    generator: Asking[T]
+    done: Callable[[Outcome[T]], Iterable[Task[Any]]]
+    ask: Ask | None = None
+    cost: Cost = Cost()
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Engine:
+    """Pools the open questions of many generators into batches by length and token budget.
+
+    A result does not depend on the batch size, on the other instances or on their order (beyond rounding).
+
+    Args:
+        model: what is asked.
+        token_budget: tokens in one batch of forward passes; half of it for backward passes.
+        pool: how many batches' worth of questions are gathered before they are asked.
+        window: how many tasks are open at a time, at most.
+        on_batch: called with the passes of each batch when it is done.
+        cost: what was asked and what was done so far.
+    """
+
+    model: Classifier
+    token_budget: int = 2048
+    pool: int = 24
+    window: int = 512
+    on_batch: Callable[[Cost], None] = lambda _: None
+    cost: Cost = Cost()
+    _memos: WeakKeyDictionary[Encoding, Memo] = field(default_factory=WeakKeyDictionary)
+    _backward_budget: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._backward_budget = max(1, self.token_budget // 2)
+
+    def run(self, tasks: Iterable[Task[Any]]) -> None:
+        """Run all tasks, and those they lead to, to their end."""
+        source = iter(tasks)
+        waiting: deque[Task[Any]] = deque()
+        while True:
+            pool = _Pool()
+            while len(pool.tasks) < self.window and pool.tokens < self.pool * self.token_budget:
+                if not waiting:
+                    new = next(source, None)
+                    if new is None:
+                        break
+                    waiting.extend(self._advance(new, None))
+                    continue
+                task = waiting.popleft()
+                pool.tasks.append(task)
+                self._gather(task, pool)
+            if not pool.tasks:
+                return
+            self._evaluate(pool)
+            for task in pool.tasks:
+                waiting.extend(self._advance(task, self._answer(task.ask)))
+
+    def _advance(self, task: Task[Any], answer: Any) -> Iterable[Task[Any]]:
+        """Hand a task its answer; gives the tasks that now have a question open: itself, or those it led to."""
+        try:
+            if isinstance(answer, Exception):
+                task.ask = task.generator.throw(answer)
+            else:
+                task.ask = task.generator.send(answer)
+        except StopIteration as end:
+            outcome: Outcome[Any] = Outcome(end.value, None, task.cost + Cost(seconds=task.seconds))
+        except UserError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a method raises is its task's outcome, recorded by the run
+            outcome = Outcome(None, error, task.cost + Cost(seconds=task.seconds))
+        else:
+            return [task]
+        return [ready for new in task.done(outcome) for ready in self._advance(new, None)]
+
+    def _memo(self, encoding: Encoding) -> Memo:
+        return self._memos.setdefault(encoding, Memo())
+
+    def _gather(self, task: Task[Any], pool: _Pool) -> None:
+        """Put the passes that a task's question needs, and nobody has asked for yet, into the pool."""
+        ask = task.ask
+        if isinstance(ask, Outputs):
+            asked, new = self._gather_outputs(task, ask, pool)
+            cost = Cost(forward_asked=asked, forward=new)
+        elif isinstance(ask, PathGradient):
+            asked, new = self._gather_gradient(task, ask, pool)
+            cost = Cost(backward_asked=asked, backward=new)
+        else:
+            raise TypeError(f"a method yielded {ask!r}, which is no question")
+        task.cost = task.cost + cost
+        self.cost = self.cost + cost
+
+    def _gather_outputs(self, task: Task[Any], ask: Outputs, pool: _Pool) -> tuple[int, int]:
+        encoding = ask.x.encoding
+        memo, states, before = self._memo(encoding), _states(ask), len(pool.forward)
+        lengths = self.model.lengths(encoding, states)
+        for state, length in zip(states, lengths.tolist(), strict=True):
+            key = state.tobytes()
+            if key in memo.logits:
+                continue
+            if length == 0:
+                memo.logits[key] = Undefined("empty", "nothing is left of the input when these words are removed")
+                continue
+            memo.logits[key] = ASKED
+            pool.forward.append(Forward(Row(encoding, state), length, memo, key, task))
+            pool.tokens += length
+        return len(states), len(pool.forward) - before
+
+    def _gather_gradient(self, task: Task[Any], ask: PathGradient, pool: _Pool) -> tuple[int, int]:
+        encoding, n = ask.x.encoding, len(ask.alphas)
+        memo, key = self._memo(encoding), gradient_key(ask)
+        if key in memo.gradients:
+            return n, 0
+        memo.gradients[key] = ASKED
+        row, path = Row(encoding, ask.x.state), PathSum(ask, np.zeros(n))
+        length = int(self.model.lengths(encoding, ask.x.state[None])[0])
+        pool.paths.append((path, memo))
+        if length == 0:
+            return n, 0
+        for number, alpha in enumerate(ask.alphas):
+            point = PathPoint(row, ask.baseline, alpha, ask.readout)
+            pool.backward.append(Backward(point, number, length, path, task))
+        pool.tokens += 2 * length * n  # a backward pass is about twice the work of a forward pass
+        return n, n
+
+    def _evaluate(self, pool: _Pool) -> None:
+        model = self.model
+        self.token_budget = answer_all(
+            pool.forward,
+            lambda batch: list(model.logits([one.row for one in batch])),
+            lambda one: model.bucket(one.row, one.length),
+            self.token_budget,
+            lambda n: self.on_batch(Cost(forward=n)),
+        )
+        self._backward_budget = answer_all(
+            pool.backward,
+            lambda batch: model.gradients([one.point for one in batch]),
+            lambda one: model.bucket(one.row, one.length),
+            self._backward_budget,
+            lambda n: self.on_batch(Cost(backward=n)),
+        )
+        for path, memo in pool.paths:
+            path.finish(model, memo)
+
+    def _answer(self, ask: Ask | None) -> Any:
+        """The answer to a question all of whose passes are done, or the exception that stands in its way."""
+        if isinstance(ask, PathGradient):
+            return self._memo(ask.x.encoding).gradients[gradient_key(ask)]
+        assert isinstance(ask, Outputs)  # noqa: S101 - _gather has refused anything else
+        memo = self._memo(ask.x.encoding)
+        rows = []
+        for state in _states(ask):
+            logits = memo.logits[state.tobytes()]
+            if isinstance(logits, Exception):
+                return logits
+            rows.append(logits)
+        return np.stack(rows) if rows else np.empty((0, len(self.model.labels)))
+
+
+@dataclass(slots=True)
+class _Pool:
+    """The questions of one round."""
+
+    tasks: list[Task[Any]] = field(default_factory=list)
+    forward: list[Forward] = field(default_factory=list)
+    backward: list[Backward] = field(default_factory=list)
+    paths: list[tuple[PathSum, Memo]] = field(default_factory=list)
+    tokens: int = 0
+
+
+def _states(ask: Outputs) -> States:
+    states = ask.x.states(ask.keep, ask.removal)
+    return np.vstack([states, ask.x.state[None]]) if ask.and_full else states

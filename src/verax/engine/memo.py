@@ -1,0 +1,29 @@
+"""What the model has already answered about one encoding; shared by all methods and metrics of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from verax.engine.asks import PathGradient, SummedGradient
+from verax.models.readout import Readout
+from verax.types import FloatArray
+
+GradientKey = tuple[bytes, Readout, str, tuple[float, ...], tuple[float, ...]]
+ASKED = RuntimeError("asked, but not answered yet")
+"""Stands where an answer will be, so that nobody else asks the same question in the meantime."""
+
+
+@dataclass(slots=True)
+class Memo:
+    """Answers by their question: logits by the state of the units, gradients by everything that decides them.
+
+    An answer that could not be had is kept as the exception that says why.
+    """
+
+    logits: dict[bytes, FloatArray | Exception] = field(default_factory=dict)
+    gradients: dict[GradientKey, SummedGradient | Exception] = field(default_factory=dict)
+
+
+def gradient_key(ask: PathGradient) -> GradientKey:
+    """Everything that decides the answer to a question for gradients."""
+    return ask.x.state.tobytes(), ask.readout, ask.baseline, ask.alphas, ask.weights

@@ -1,0 +1,65 @@
+"""What a method of explanation and a metric are to the rest of the house: frozen dataclasses that can be called."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from verax.engine.asks import Asking
+from verax.models.encoding import Encoded
+from verax.types import Attribution, Highlight, Kind, Measured, Passes
+
+
+@runtime_checkable
+class Method(Protocol):
+    """Explains one input. Its fields are its parameters, and are recorded with every explanation.
+
+    Attributes:
+        kind: what it scores.
+        version: raised whenever the code comes to give other numbers: it is part of every key in the store.
+        reference: whose method it is.
+    """
+
+    kind: ClassVar[Kind]
+    version: ClassVar[int]
+    reference: ClassVar[str]
+
+    def passes(self, n: int) -> Passes:
+        """Passes it asks for on an input of n units, at most."""
+
+    def __call__(self, x: Encoded) -> Asking[Attribution]:
+        """The explanation of x, as a generator of questions."""
+
+
+@runtime_checkable
+class Metric(Protocol):
+    """Measures one explanation of one input. Its fields are its parameters.
+
+    Attributes:
+        version, reference: as for a method.
+        higher_is_better: its direction.
+        range: lowest and highest value it can take; None where there is no bound.
+    """
+
+    version: ClassVar[int]
+    reference: ClassVar[str]
+    higher_is_better: ClassVar[bool]
+    range: ClassVar[tuple[float | None, float | None]]
+
+    def passes(self, n: int) -> Passes:
+        """Passes it asks for on an input of n units, at most."""
+
+    def __call__(self, x: Encoded, highlight: Highlight) -> Asking[Measured] | Measured:
+        """The value for one explanation of x: at once, or as a generator of questions if the model is needed."""
+
+
+def as_asking(result: Asking[Measured] | Measured) -> Asking[Measured]:
+    """A metric's result as a generator, whether or not it asks anything."""
+    if isinstance(result, Generator):
+        return result
+    return _asks_nothing(result)
+
+
+def _asks_nothing(result: Measured) -> Generator[Any, Any, Measured]:
+    yield from ()
+    return result

@@ -1,0 +1,1 @@
+"""Methods that give every word a score."""

@@ -1,0 +1,34 @@
+"""Random scores: what every other explanation is measured against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from verax.engine.asks import Asking
+from verax.models.encoding import Encoded
+from verax.types import Attribution, Kind, Passes
+
+
+@dataclass(frozen=True)
+class Random:
+    """Scores drawn uniformly from [0, 1), anew for each input and seed.
+
+    Args:
+        seed: the same seed gives the same input the same scores, whatever is run beside it.
+    """
+
+    seed: int = 0
+
+    kind: ClassVar[Kind] = "token"
+    version: ClassVar[int] = 1
+    reference: ClassVar[str] = "baseline"
+
+    def passes(self, n: int) -> Passes:
+        """None."""
+        return Passes(0, 0)
+
+    def __call__(self, x: Encoded) -> Asking[Attribution]:
+        """Asks the model nothing."""
+        yield from ()
+        return x.attribution(x.rng(self.seed).random(x.n_units))

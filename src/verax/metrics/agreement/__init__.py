@@ -1,0 +1,1 @@
+"""Does the explanation point at what people point at?"""

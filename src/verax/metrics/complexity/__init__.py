@@ -1,0 +1,1 @@
+"""Can a person take the explanation in?"""

@@ -1,0 +1,1 @@
+"""Does the explanation tell what the model really used?"""

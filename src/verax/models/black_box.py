@@ -1,0 +1,99 @@
+"""A model of which nothing is known but what it answers: a callable from texts to probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+
+import numpy as np
+
+from verax.models.classifier import Path, PathPoint, PointGradient, Row
+from verax.models.encoding import Encoding
+from verax.models.labels import class_of
+from verax.models.removal import CODES, KEPT, States, is_deleted
+from verax.types import FloatArray, Instance, IntArray, Undefined, UserError
+
+Answers = Callable[[list[tuple[str, ...]]], "np.typing.ArrayLike"]
+"""From texts (each the tuple of its parts) to probabilities, shape [texts, classes]."""
+
+TINY = float(np.finfo(np.float64).tiny)
+
+
+class BlackBox:
+    """A callable as a classifier: its "logits" are log-probabilities, so that softmax gives back what it answered.
+
+    Words are removed from the text itself: `delete` takes them out, `mask` writes `mask_text` in their place.
+
+    Args:
+        answer: handed a list of texts, each a tuple of its parts; returns probabilities, shape [texts, classes].
+        labels: names of its classes.
+        name: for tables and the run card.
+        version: whatever tells this model from its next version: it is part of every key in the store.
+        mask_text: what `mask` writes; without it the model can't mask.
+    """
+
+    def __init__(
+        self, answer: Answers, *, labels: Sequence[str], name: str, version: str, mask_text: str | None = None
+    ) -> None:
+        if len(set(labels)) < 2 or len(set(labels)) != len(labels):
+            raise UserError(f"labels: a callable model needs at least two different class names, got {list(labels)}")
+        self._answer, self._mask_text = answer, mask_text
+        self.name = name
+        self.labels = tuple(labels)
+        self.removals = frozenset({"delete"} if mask_text is None else {"delete", "mask"})
+        self.baselines: frozenset[str] = frozenset()
+        self.fingerprint = {"weights": version, "tokenizer": "none", "mask_text": str(mask_text), "dtype": "float64"}
+        self.about = {"architecture": "callable", "device": "unknown"}
+
+    def encode(self, instance: Instance) -> Encoding:
+        """The instance itself: there are no tokens to speak of."""
+        for number, part in enumerate(instance.parts, 1):
+            if not part.words:
+                raise Undefined("empty", f"part {number} has no words")
+        none = np.empty(0, np.int64)
+        return Encoding(instance, none, none, none, self.labels, class_of(instance.label, self.labels))
+
+    def by_token(self, instance: Instance) -> Instance:
+        """A callable shows no tokens."""
+        raise UserError(f"granularity: the model {self.name!r} is a callable and has no sub-words; use 'word'")
+
+    def lengths(self, encoding: Encoding, states: States) -> IntArray:
+        """Words left in each row: [rows, units] -> [rows]."""
+        return np.asarray((~is_deleted(states)).sum(1))
+
+    def bucket(self, row: Row, length: int) -> Hashable:
+        """Texts of any length go together."""
+        return 0
+
+    def logits(self, rows: Sequence[Row]) -> FloatArray:
+        """Log-probabilities of the answers: shape [rows, classes]."""
+        answers = np.asarray(self._answer([self._text(row) for row in rows]), np.float64)
+        expected = (len(rows), len(self.labels))
+        if answers.shape != expected:
+            raise UserError(f"the model {self.name!r} answered with shape {answers.shape}, expected {expected}")
+        # NaN passes through, to be recorded as such; a probability of 0 stays far below every other
+        return np.asarray(np.log(np.maximum(answers, TINY)))
+
+    def path(self, row: Row, baseline: str) -> Path:
+        """A callable has no embeddings."""
+        raise self._no_gradients()
+
+    def gradients(self, points: Sequence[PathPoint]) -> list[PointGradient]:
+        """A callable has no gradients."""
+        raise self._no_gradients()
+
+    def _no_gradients(self) -> UserError:
+        return UserError(f"the model {self.name!r} is a callable: it gives outputs, no gradients")
+
+    def _text(self, row: Row) -> tuple[str, ...]:
+        texts, unit = [], 0
+        for part in row.encoding.instance.parts:
+            pieces, last = [], 0
+            for start, end in part.offsets:
+                code, unit = row.state[unit], unit + 1
+                if code != CODES["delete"]:  # the white space in front of a deleted word goes with it
+                    pieces.append(part.raw[last:start])
+                    pieces.append(part.raw[start:end] if code == KEPT else str(self._mask_text))
+                last = end
+            pieces.append(part.raw[last:])
+            texts.append("".join(pieces).strip())
+        return tuple(texts)

@@ -1,0 +1,67 @@
+"""Checkpoints on disk: safetensors only, no code of theirs is run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+from transformers.utils import logging
+
+from verax.types import UserError
+
+
+def load_checkpoint(folder: Path, name: str, dtype: str, device: str) -> tuple[Any, Any]:
+    """The model, in evaluation mode on its device, and its tokenizer; a clear error for a checkpoint that won't do."""
+    if dtype not in {"float32", "float64"}:
+        raise UserError(f"dtype: got {dtype!r}; use 'float32' or 'float64'")
+    try:
+        with _quiet():
+            model, info = AutoModelForSequenceClassification.from_pretrained(
+                folder,
+                dtype=getattr(torch, dtype),
+                use_safetensors=True,
+                trust_remote_code=False,
+                output_loading_info=True,
+            )
+            tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=False)
+        model.to(torch.device(device)).eval()
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
+        first_line = str(error).strip().partition("\n")[0]
+        raise UserError(f"model: {name!r} can't be loaded: {first_line}") from error
+    missing = sorted(info["missing_keys"])
+    if missing:
+        raise UserError(
+            f"model: {name!r} lacks the weights {', '.join(missing[:3])}"
+            f"{' and more' if len(missing) > 3 else ''}: it is no trained sequence classifier"
+        )
+    return model, tokenizer
+
+
+def fingerprint_of(model: Any, tokenizer: Any) -> dict[str, str]:
+    """Hashes of the weights and of the tokenizer of a model in memory."""
+    weights = hashlib.sha256(model.config.to_json_string(use_diff=False).encode())
+    for key, tensor in sorted(model.state_dict().items()):
+        weights.update(f"{key} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        weights.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+    pieces = hashlib.sha256(tokenizer.backend_tokenizer.to_str().encode())
+    return {"weights": weights.hexdigest(), "tokenizer": pieces.hexdigest()}
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No progress bar and no notice of transformers' own while loading; the user's settings come back after."""
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()

@@ -1,0 +1,90 @@
+"""What every classifier can be asked, whatever it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from verax.models.encoding import Encoding
+from verax.models.readout import Readout
+from verax.models.removal import States
+from verax.types import FloatArray, Instance, IntArray
+
+
+class Row(NamedTuple):
+    """One forward pass: an encoding with some units removed; `state` has shape [units]."""
+
+    encoding: Encoding
+    state: States
+
+
+class PathPoint(NamedTuple):
+    """One backward pass: the gradient of `readout` at `baseline + alpha * (input - baseline)`."""
+
+    row: Row
+    baseline: str
+    alpha: float
+    readout: Readout
+
+
+class PointGradient(NamedTuple):
+    """The answer to a PathPoint: `gradient` has shape [tokens, dimensions], `value` is the readout there."""
+
+    gradient: FloatArray
+    value: float
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Path:
+    """The two ends of a path in word-embedding space, and the unit of each token that is on it.
+
+    Args:
+        inputs, baseline: shape [tokens, dimensions].
+        token_unit: unit of each token, -1 for special tokens; shape [tokens].
+    """
+
+    inputs: FloatArray
+    baseline: FloatArray
+    token_unit: IntArray
+
+
+class Classifier(Protocol):
+    """A model with classes.
+
+    Attributes:
+        name: as the user gave it.
+        labels: names of the classes, in the order of the logits.
+        removals: rules that it can remove words by.
+        baselines: baselines that a path of gradients can start from; none if it has no gradients.
+        fingerprint: hashes of whatever decides its answers (weights, tokenizer), and its dtype.
+        about: facts for the run card (architecture, device, ...).
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    removals: frozenset[str]
+    baselines: frozenset[str]
+    fingerprint: dict[str, str]
+    about: dict[str, str]
+
+    def encode(self, instance: Instance) -> Encoding:
+        """The instance in this model's terms; raises Undefined where it can't be had."""
+
+    def lengths(self, encoding: Encoding, states: States) -> IntArray:
+        """Sequence length of each row: [rows, units] -> [rows]; 0 where nothing is left to run."""
+
+    def bucket(self, row: Row, length: int) -> Hashable:
+        """Rows may share a batch only if their buckets are equal."""
+
+    def logits(self, rows: Sequence[Row]) -> FloatArray:
+        """Forward passes in one batch: shape [rows, classes]."""
+
+    def path(self, row: Row, baseline: str) -> Path:
+        """The two ends of a path of gradients."""
+
+    def gradients(self, points: Sequence[PathPoint]) -> list[PointGradient]:
+        """Backward passes in one batch."""
+
+    def by_token(self, instance: Instance) -> Instance:
+        """The instance with every sub-word as a word of its own (`granularity="token"`)."""

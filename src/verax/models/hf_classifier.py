@@ -1,0 +1,245 @@
+"""Sequence classifiers of Hugging Face transformers: encoders, encoder-decoders and decoders, through one code path."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from verax.models.classifier import Path, PathPoint, PointGradient, Row
+from verax.models.encoding import Encoding
+from verax.models.labels import class_of
+from verax.models.removal import CODES, States, is_deleted
+from verax.models.sequences import PaddedBatch, TokenSequence
+from verax.models.untouched import untouched, word_embeddings
+from verax.models.words import split_by_tokens, words_of_tokens
+from verax.types import FloatArray, Instance, IntArray, Note, Undefined, UserError
+
+OnLong = Literal["error", "truncate"]
+
+
+class HFClassifier:
+    """A transformers model and its fast tokenizer, asked without being changed.
+
+    Args:
+        model: a transformers model for sequence classification.
+        tokenizer: its fast tokenizer.
+        name: as the user gave it.
+        fingerprint: hashes of weights and tokenizer.
+        labels: names of the classes; those of the checkpoint by default.
+        on_long: what to do with an input beyond the model's length: `error` skips it with its reason, `truncate`
+            cuts it and records how many words were lost.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        *,
+        name: str,
+        fingerprint: Mapping[str, str],
+        labels: Sequence[str] | None = None,
+        on_long: OnLong = "error",
+    ) -> None:
+        if not getattr(tokenizer, "is_fast", False):
+            raise UserError(f"the tokenizer of {name!r} is a slow one; verax needs character offsets: use a fast one")
+        self._model, self._tokenizer, self._on_long = model, tokenizer, on_long
+        self.name = name
+        self.labels = _class_names(model.config, labels, name)
+        self._embed = word_embeddings(model)
+        self._device, self._dtype = self._embed.weight.device, self._embed.weight.dtype
+        accepted = set(inspect.signature(model.forward).parameters)
+        self._uses_types = "token_type_ids" in accepted and "token_type_ids" in tokenizer.model_input_names
+        self._no_cache = {"use_cache": False} if "use_cache" in accepted else {}
+        self._pad_id = model.config.pad_token_id or 0  # padding is never attended, so any id will do
+        self._max_length = _max_length(model.config, tokenizer)
+        # decoders find their reading position, BART its end marks, from the ids of rows that must not be padded
+        self._equal_lengths = bool(model.config.is_encoder_decoder) or hasattr(model, "score")
+        self._special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
+        by_token = {"mask": tokenizer.mask_token_id, "pad": tokenizer.pad_token_id}
+        self._stand_in: dict[str, int] = {rule: i for rule, i in by_token.items() if i is not None}
+        self.removals = frozenset({"delete", "zero", "attention", *self._stand_in})
+        self.baselines = frozenset({"zero", "zero_words", *self._stand_in})
+        self.fingerprint = {**fingerprint, "dtype": str(self._dtype).removeprefix("torch.")}
+        self.about = {
+            "architecture": type(model).__name__,
+            "device": str(self._device),
+            "parameters": str(sum(p.numel() for p in model.parameters())),
+            "max_length": str(self._max_length),
+        }
+
+    def encode(self, instance: Instance) -> Encoding:
+        """Tokens of the instance with the word each belongs to; Undefined where there is nothing to explain."""
+        check_text(instance)
+        encoded, notes = self._tokenise(instance)
+        ids = np.array(encoded["input_ids"], np.int64)
+        part_of_token = np.array([-1 if part is None else part for part in encoded.sequence_ids(0)], np.int64)
+        offsets = encoded["offset_mapping"]
+        token_unit = np.full(len(ids), -1, np.int64)
+        first_unit = 0
+        for number, part in enumerate(instance.parts):
+            where = np.flatnonzero(part_of_token == number)
+            token_unit[where] = first_unit + words_of_tokens(part, [offsets[i] for i in where])
+            first_unit += len(part.words)
+        if all(int(i) in self._special for i in ids[token_unit >= 0]):
+            raise Undefined("only_special_tokens", "the tokenizer reads the whole text as special tokens")
+        types = np.array(encoded.get("token_type_ids", np.zeros_like(ids)), np.int64)
+        if "truncated_tokens" in notes:
+            notes["words_cut_off"] = first_unit - len(np.unique(token_unit[token_unit >= 0]))
+        return Encoding(instance, ids, types, token_unit, self.labels, class_of(instance.label, self.labels), notes)
+
+    def _tokenise(self, instance: Instance) -> tuple[Any, dict[str, Note]]:
+        if len(instance.parts) > 2:
+            raise Undefined("too_many_parts", f"{len(instance.parts)} parts; a sequence classifier reads one or two")
+        texts = [part.raw for part in instance.parts]
+        encoded = self._tokenizer(*texts, return_offsets_mapping=True, verbose=False)
+        n = len(encoded["input_ids"])
+        if n <= self._max_length:
+            return encoded, {}
+        if self._on_long == "error":
+            raise Undefined("too_long", f"{n} tokens, the model reads {self._max_length}; on_long: truncate cuts them")
+        encoded = self._tokenizer(
+            *texts, return_offsets_mapping=True, verbose=False, truncation="longest_first", max_length=self._max_length
+        )
+        return encoded, {"truncated_tokens": n - len(encoded["input_ids"])}
+
+    def by_token(self, instance: Instance) -> Instance:
+        """The instance with every sub-word as a word of its own (`granularity="token"`)."""
+        check_text(instance)
+        encodings = [
+            self._tokenizer(part.raw, return_offsets_mapping=True, add_special_tokens=False, verbose=False)
+            for part in instance.parts
+        ]
+        return split_by_tokens(instance, [encoding["offset_mapping"] for encoding in encodings])
+
+    def lengths(self, encoding: Encoding, states: States) -> IntArray:
+        """Tokens left in each row: [rows, units] -> [rows]."""
+        own = encoding.token_unit[encoding.token_unit >= 0]
+        tokens_of_unit = np.bincount(own, minlength=len(encoding.units))
+        return np.asarray(len(encoding.token_ids) - is_deleted(states) @ tokens_of_unit)
+
+    def bucket(self, row: Row, length: int) -> Hashable:
+        """Anything can be padded for an encoder; others need equal lengths and equally many end marks."""
+        if not self._equal_lengths:
+            return 0
+        return length, int((self._sequence(row).ids == self._model.config.eos_token_id).sum())
+
+    def logits(self, rows: Sequence[Row]) -> FloatArray:
+        """Forward passes in one batch: shape [rows, classes], float64 whatever the model computes in."""
+        batch = self._batch(rows)
+        with torch.inference_mode():
+            embedded = np.isin(batch.state, (CODES["pad"], CODES["zero"])).any()
+            embeds = self._embeddings(batch) if embedded else None
+            return _numpy(self._run(batch, embeds))
+
+    def path(self, row: Row, baseline: str) -> Path:
+        """Word embeddings of the input and of the baseline, before positions, types and the layer norm."""
+        batch = self._batch([row])
+        with torch.inference_mode():
+            end = self._embeddings(batch)
+            start = self._baseline(batch, end, [baseline])
+        return Path(_numpy(end[0]), _numpy(start[0]), self._sequence(row).unit)
+
+    def gradients(self, points: Sequence[PathPoint]) -> list[PointGradient]:
+        """Gradients of the readouts at points of paths, in one batch."""
+        batch = self._batch([point.row for point in points])
+        with torch.no_grad():
+            end = self._embeddings(batch)
+            start = self._baseline(batch, end, [point.baseline for point in points])
+            alpha = torch.tensor([point.alpha for point in points], dtype=self._dtype, device=self._device)
+            embeds = start + alpha[:, None, None] * (end - start)
+        embeds.requires_grad_()
+        with torch.enable_grad():
+            values = _read(points, self._run(batch, embeds))
+            # rows do not meet in the model, so the gradient of the sum is every row's own
+            (gradient,) = torch.autograd.grad(values.sum(), embeds)
+        array, lengths = _numpy(gradient), batch.present.sum(1).tolist()
+        return [
+            PointGradient(array[i, :length], float(value))
+            for i, (length, value) in enumerate(zip(lengths, values.tolist(), strict=True))
+        ]
+
+    def _sequence(self, row: Row) -> TokenSequence:
+        return TokenSequence.of(row, self._stand_in.get("mask"))
+
+    def _batch(self, rows: Sequence[Row]) -> PaddedBatch:
+        return PaddedBatch.of([self._sequence(row) for row in rows], self._pad_id)
+
+    def _tensor(self, array: Any) -> Tensor:
+        return torch.from_numpy(array).to(self._device)
+
+    def _embeddings(self, batch: PaddedBatch) -> Tensor:
+        """Word embeddings of a batch with the rules that act on embeddings carried out: [rows, longest, dimensions]."""
+        embeds: Tensor = self._embed(self._tensor(batch.ids))
+        zeroed = self._tensor(batch.state == CODES["zero"])[..., None]
+        embeds = torch.where(zeroed, torch.zeros_like(embeds), embeds)
+        padded = batch.state == CODES["pad"]
+        return torch.where(self._tensor(padded)[..., None], self._one("pad"), embeds) if padded.any() else embeds
+
+    def _baseline(self, batch: PaddedBatch, end: Tensor, names: Sequence[str]) -> Tensor:
+        rows = []
+        for i, name in enumerate(names):
+            fill = self._one(name) if name in self._stand_in else torch.zeros_like(end[i])
+            kept = self._tensor(batch.special[i] & (name != "zero"))[:, None]
+            rows.append(torch.where(kept, end[i], fill))
+        return torch.stack(rows)
+
+    def _one(self, rule: str) -> Tensor:
+        """The word embedding that stands in for a removed word: shape [dimensions]."""
+        embedding: Tensor = self._embed(torch.tensor([self._stand_in[rule]], device=self._device))
+        return embedding[0]
+
+    def _run(self, batch: PaddedBatch, embeds: Tensor | None) -> Tensor:
+        ids = self._tensor(batch.ids)
+        inputs: dict[str, Any] = {"input_ids": ids, "return_dict": True, **self._no_cache}
+        if self._uses_types:
+            inputs["token_type_ids"] = self._tensor(batch.types)
+        attended = batch.attended
+        if not attended.all():  # rows of equal length that attend to everything need no mask and run faster
+            inputs["attention_mask"] = self._tensor(attended.astype(np.int64))
+            if self._model.config.is_encoder_decoder:  # the decoder reads the same tokens, one place to the right
+                shifted = np.concatenate([np.ones_like(attended[:, :1]), attended[:, :-1]], axis=1)
+                inputs["decoder_attention_mask"] = self._tensor(shifted.astype(np.int64))
+        with untouched(self._model, ids, embeds):
+            logits: Tensor = self._model(**inputs).logits
+        return logits
+
+
+def check_text(instance: Instance) -> None:
+    """Refuse, with its reason, an instance that holds nothing to explain or no valid text."""
+    for number, part in enumerate(instance.parts, 1):
+        if not part.words:
+            raise Undefined("empty", f"part {number} has no words")
+        if any("\ud800" <= character <= "\udfff" for character in part.raw):
+            raise Undefined("bad_unicode", f"part {number} holds half of a surrogate pair")
+
+
+def _class_names(config: Any, labels: Sequence[str] | None, name: str) -> tuple[str, ...]:
+    if config.num_labels < 2:
+        raise UserError(f"the model {name!r} has one class: there is no choice to explain; it needs at least two")
+    if labels is None:
+        return tuple(str(config.id2label[i]) for i in range(config.num_labels))
+    if len(labels) != config.num_labels or len(set(labels)) != len(labels):
+        raise UserError(f"labels: got {list(labels)}; the model {name!r} needs {config.num_labels} different names")
+    return tuple(labels)
+
+
+def _max_length(config: Any, tokenizer: Any) -> int:
+    positions = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
+    if "roberta" in config.model_type or config.model_type in {"camembert", "xmod"}:
+        positions -= config.pad_token_id + 1  # RoBERTa counts its positions from behind the padding token's
+    return int(min(positions, tokenizer.model_max_length))
+
+
+def _read(points: Sequence[PathPoint], logits: Tensor) -> Tensor:
+    """Each point's readout of its own row: shape [points]."""
+    spaces = {"logit": logits, "probability": logits.softmax(-1), "loss": logits.log_softmax(-1)}
+    return torch.stack([spaces[point.readout.of][i, point.readout.label] for i, point in enumerate(points)])
+
+
+def _numpy(tensor: Tensor) -> FloatArray:
+    return np.asarray(tensor.double().cpu().numpy())

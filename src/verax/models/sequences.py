@@ -1,0 +1,72 @@
+"""Token sequences: what is left of an encoding when some of its units are removed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from verax.models.classifier import Row
+from verax.models.removal import CODES, States, token_states
+from verax.types import BoolArray, IntArray
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TokenSequence:
+    """One row as token ids; every array has shape [tokens left].
+
+    Args:
+        ids: token ids, the mask token where a word is masked.
+        types: segment of each token.
+        unit: unit of each token, -1 for special tokens.
+        state: how each token is removed in place (`pad`, `zero`, `attention`), 0 where it is not.
+    """
+
+    ids: IntArray
+    types: IntArray
+    unit: IntArray
+    state: States
+
+    @classmethod
+    def of(cls, row: Row, mask_id: int | None) -> TokenSequence:
+        """Masks and deletions are carried out on the ids; the other rules are left to the embeddings."""
+        encoding = row.encoding
+        state = token_states(row.state, encoding.token_unit)
+        ids = encoding.token_ids
+        masked = state == CODES["mask"]
+        if masked.any():
+            assert mask_id is not None  # noqa: S101 - check_removal has refused a model without a mask token
+            ids = np.where(masked, mask_id, ids)
+            state = np.where(masked, np.int8(0), state)
+        left = state != CODES["delete"]
+        if left.all():
+            return cls(ids, encoding.type_ids, encoding.token_unit, state)
+        return cls(ids[left], encoding.type_ids[left], encoding.token_unit[left], state[left])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PaddedBatch:
+    """Sequences of one batch side by side, padded on the right; every array has shape [rows, longest]."""
+
+    ids: IntArray
+    types: IntArray
+    state: States
+    special: BoolArray
+    present: BoolArray
+
+    @classmethod
+    def of(cls, sequences: list[TokenSequence], pad_id: int) -> PaddedBatch:
+        """Padding is marked as not present; its ids are the model's padding token."""
+        shape = (len(sequences), max(len(sequence.ids) for sequence in sequences))
+        ids, types = np.full(shape, pad_id, np.int64), np.zeros(shape, np.int64)
+        state, special, present = np.zeros(shape, np.int8), np.zeros(shape, bool), np.zeros(shape, bool)
+        for i, sequence in enumerate(sequences):
+            n = len(sequence.ids)
+            ids[i, :n], types[i, :n], state[i, :n] = sequence.ids, sequence.types, sequence.state
+            special[i, :n], present[i, :n] = sequence.unit < 0, True
+        return cls(ids, types, state, special, present)
+
+    @property
+    def attended(self) -> BoolArray:
+        """Which tokens anybody may attend to."""
+        return np.asarray(self.present & (self.state != CODES["attention"]))

@@ -1,0 +1,79 @@
+"""Words and sub-words: which word each sub-word belongs to, found by character offsets alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from verax.types import Human, Instance, IntArray, Span, Text
+
+
+def words_of_tokens(text: Text, offsets: Sequence[tuple[int, int]]) -> IntArray:
+    """The word that each token of one part belongs to.
+
+    A token belongs to the word that it overlaps most (the first of equals). One that overlaps none (a lone space
+    marker, a character that belongs to no word) goes with the word after it, or with the last one, so that removing a
+    word leaves no orphan behind.
+
+    Args:
+        text: the part, with at least one word.
+        offsets: character span of each token in `text.raw`.
+
+    Returns:
+        Indices of words, shape [tokens].
+    """
+    starts = np.array([start for start, _ in text.offsets])
+    ends = np.array([end for _, end in text.offsets])
+    belongs = np.empty(len(offsets), np.int64)
+    for i, (start, end) in enumerate(offsets):
+        first = int(np.searchsorted(ends, start, side="right"))
+        last = int(np.searchsorted(starts, end, side="left"))
+        if first < last:
+            overlaps = np.minimum(ends[first:last], end) - np.maximum(starts[first:last], start)
+            belongs[i] = first + int(np.argmax(overlaps))
+        else:
+            belongs[i] = min(first, len(starts) - 1)
+    return belongs
+
+
+def split_by_tokens(instance: Instance, offsets: Sequence[Sequence[tuple[int, int]]]) -> Instance:
+    """The same instance with every sub-word as a word of its own; gold follows the characters.
+
+    Args:
+        instance: split into words.
+        offsets: for each part, the character spans of its sub-words.
+    """
+    parts: list[Text] = []
+    origins: list[IntArray] = []
+    for text, spans in zip(instance.parts, offsets, strict=True):
+        cuts: list[tuple[int, int]] = []
+        for start, end in spans:
+            # byte-level tokenizers give every byte of a character the same span: it is one unit, not several
+            trimmed_start = start + len(text.raw[start:end]) - len(text.raw[start:end].lstrip())
+            if end > trimmed_start and (not cuts or trimmed_start >= cuts[-1][1]):
+                cuts.append((trimmed_start, end))
+        parts.append(Text(text.raw, tuple(text.raw[s:e] for s, e in cuts), tuple(cuts), text.lang))
+        origins.append(words_of_tokens(text, cuts) if text.words else np.empty(0, np.int64))
+    return replace(instance, parts=tuple(parts), human=_follow(instance.human, origins))
+
+
+def _follow(human: Human | None, origins: Sequence[IntArray]) -> Human | None:
+    if human is None:
+        return None
+    words = human.words and tuple(
+        tuple(np.flatnonzero(np.isin(origin, gold)).tolist()) for origin, gold in zip(origins, human.words, strict=True)
+    )
+    pairs = human.span_pairs and tuple(
+        tuple(
+            Span(
+                span.part,
+                int(np.searchsorted(origins[span.part], span.start, side="left")),
+                int(np.searchsorted(origins[span.part], span.end, side="left")),
+            )
+            for span in pair
+        )
+        for pair in human.span_pairs
+    )
+    return replace(human, words=words, span_pairs=pairs)

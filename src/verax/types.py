@@ -1,0 +1,316 @@
+"""Every type that crosses a layer: what flows from a dataset to a report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.floating]
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.integer]
+
+Kind = Literal["token", "token_interaction", "span_interaction"]
+Removal = Literal["mask", "delete", "pad", "zero", "attention"]
+Parameter = str | int | float | bool | None
+Note = str | int | float | bool
+
+
+class UserError(Exception):
+    """A mistake of the user's: one clear line, exit code 2, no traceback."""
+
+
+class Undefined(Exception):
+    """A value that can't be had for one instance; it is recorded with its reason and counted.
+
+    Args:
+        reason: one word of the field, the same for every instance it befalls (`empty`, `no_gold`, `nonfinite`, ...).
+        detail: what exactly was met, for the person who reads the run card.
+    """
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+        self.reason = reason
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text, its words and where they stand: `raw[start:end] == word`, in every script."""
+
+    raw: str
+    words: tuple[str, ...]
+    offsets: tuple[tuple[int, int], ...]
+    lang: str = "en"
+
+    def __post_init__(self) -> None:
+        if len(self.words) != len(self.offsets):
+            raise ValueError(f"{len(self.words)} words but {len(self.offsets)} offsets")
+        last = 0
+        for word, (start, end) in zip(self.words, self.offsets, strict=True):
+            if start < last or end <= start or self.raw[start:end] != word:
+                raise ValueError(f"offset ({start}, {end}) does not give the word {word!r}")
+            last = end
+
+
+class Span(NamedTuple):
+    """Words `start` to `end` (half-open) of one part of an instance."""
+
+    part: int
+    start: int
+    end: int
+
+
+Unit = tuple[Span, ...]
+"""One span is a word or phrase, two are an interaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Human:
+    """What people annotated: for each part the indices of its gold words, span pairs, and texts that say why."""
+
+    words: tuple[tuple[int, ...], ...] | None = None
+    span_pairs: tuple[Unit, ...] | None = None
+    explanations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One input: a review (one part), premise and hypothesis (two), a question with choices (more).
+
+    `label` is the name of its gold class. `parallel_id` is shared by translations of the same input.
+    """
+
+    id: str
+    parts: tuple[Text, ...]
+    label: str | None = None
+    lang: str = "en"
+    parallel_id: str | None = None
+    human: Human | None = None
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise ValueError(f"instance {self.id!r} has no part")
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """Every word of every part, in reading order, as a unit of its own."""
+        return tuple((Span(p, w, w + 1),) for p, part in enumerate(self.parts) for w in range(len(part.words)))
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Instances with the names of their classes, in the order of the classes' numbers.
+
+    `provenance` tells where the rows came from: path or name, split, licence, citation.
+    """
+
+    name: str
+    instances: tuple[Instance, ...]
+    labels: tuple[str, ...]
+    provenance: Mapping[str, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.instances)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What of the model is explained.
+
+    Args:
+        of: `prediction` (the class predicted for the unperturbed input, never re-chosen), `gold` (the gold class),
+            `loss` (minus the cross-entropy of the gold class), or the name of a class.
+        space: `logit` or `probability`; `loss` has a space of its own and ignores it.
+    """
+
+    of: str = "prediction"
+    space: Literal["logit", "probability"] = "logit"
+
+    def __str__(self) -> str:
+        return self.of if self.space == "logit" or self.of == "loss" else f"{self.of} ({self.space})"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Passes of one instance: how many were asked for and how many the model really computed; and seconds."""
+
+    forward_asked: int = 0
+    forward: int = 0
+    backward_asked: int = 0
+    backward: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.forward_asked + other.forward_asked,
+            self.forward + other.forward,
+            self.backward_asked + other.backward_asked,
+            self.backward + other.backward,
+            self.seconds + other.seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What the model says of an unperturbed input: its class, and each class's probability in the model's order."""
+
+    instance_id: str
+    label: str
+    labels: tuple[str, ...]
+    probabilities: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """What a method returns for one instance: a score for each unit, and notes worth keeping with it.
+
+    Args:
+        units: what was scored.
+        scores: shape [units], finite.
+        notes: facts about this one explanation (its completeness error, words that were cut off).
+    """
+
+    units: tuple[Unit, ...]
+    scores: FloatArray
+    notes: Mapping[str, Note] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.scores.shape != (len(self.units),):
+            raise ValueError(f"{len(self.units)} units but scores of shape {self.scores.shape}")
+        if not np.isfinite(self.scores).all():
+            raise Undefined("nonfinite", "a score is not a finite number")
+
+
+@dataclass(frozen=True, slots=True)
+class Highlight:
+    """An explanation by scores: which units of which instance matter how much, to what, according to which method."""
+
+    instance_id: str
+    method: str
+    kind: Kind
+    target: Target
+    units: tuple[Unit, ...]
+    scores: tuple[float, ...]
+    cost: Cost = Cost()
+    notes: Mapping[str, Note] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len(self.units) != len(self.scores):
+            raise ValueError(f"{len(self.units)} units but {len(self.scores)} scores")
+        if not all(math.isfinite(score) for score in self.scores):
+            raise ValueError("scores must be finite numbers")
+
+
+@dataclass(frozen=True, slots=True)
+class Nle:
+    """An explanation in free text."""
+
+    instance_id: str
+    method: str
+    target: Target
+    text: str
+    cost: Cost = Cost()
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """An explanation that could not be had, and why.
+
+    `failed` marks what nobody foresaw (an exception in a method) apart from what is known to have no value.
+    """
+
+    instance_id: str
+    method: str
+    reason: str
+    detail: str = ""
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The value of one metric for one explanation; None with its reason where there is none, never NaN.
+
+    `curve` holds the values that `value` was made from (one for each bin of an erasure curve).
+    """
+
+    instance_id: str
+    method: str
+    metric: str
+    value: float | None
+    reason: str | None = None
+    detail: str = ""
+    curve: tuple[float, ...] | None = None
+    cost: Cost = Cost()
+
+    def __post_init__(self) -> None:
+        if (self.value is None) == (self.reason is None):
+            raise ValueError("a score has either a value or a reason")
+        if self.value is not None and not math.isfinite(self.value):
+            raise ValueError("a score's value must be a finite number")
+
+
+class Measured(NamedTuple):
+    """What a metric returns for one explanation: its value, and the values that it was made from, if any."""
+
+    value: float
+    curve: tuple[float, ...] | None = None
+
+
+class Passes(NamedTuple):
+    """How many passes something asks for at most, before anything is saved."""
+
+    forward: int
+    backward: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One row of the leaderboard: a method under a metric.
+
+    Args:
+        method, metric: their labels in the run.
+        mean: over the n instances that have a value; None when there is none.
+        low, high: BCa interval of the mean; None when fewer than two values.
+        n, skipped: how many instances have a value, how many have a reason instead.
+        random: mean of the random explanation over the instances where both have a value.
+        p, p_holm: paired test against the random explanation, and Holm-corrected over the methods of the metric.
+        higher_is_better: the direction of the metric.
+        group: letters; methods that share one can't be told apart under this metric.
+    """
+
+    method: str
+    metric: str
+    mean: float | None
+    low: float | None
+    high: float | None
+    n: int
+    skipped: int
+    random: float | None
+    p: float | None
+    p_holm: float | None
+    higher_is_better: bool = True
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One method under one metric in two runs, over the instances that both runs have a value for.
+
+    Args:
+        mean_a, mean_b: over those n instances; None when there is none.
+        p, p_holm: paired test of the difference, and Holm-corrected over all rows of the comparison.
+    """
+
+    method: str
+    metric: str
+    mean_a: float | None
+    mean_b: float | None
+    n: int
+    p: float | None
+    p_holm: float | None
+    higher_is_better: bool = True
