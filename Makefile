@@ -1,0 +1,59 @@
+# `make` alone lists what can be made.
+
+# The first Python that verax runs on; PYTHON=/path/to/python takes another.
+PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
+	$$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null \
+	&& echo $$python && break; done)
+ARGS ?=
+BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e
+BENCHES = $(basename $(notdir $(shell grep -l __main__ bench/*.py)))
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench clean
+
+help:  ## list what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: .venv/installed  ## make the environment in .venv and install verax
+
+demo: .venv/installed  ## explain, measure and report on the built-in corpus
+	$(BIN)/verax demo
+
+test: .venv/installed-test  ## run the tests; ARGS="-k word" is handed to pytest
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
+
+check: .venv/installed-test  ## lint, format, types and import layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/installed-test  ## run every benchmark
+	@set -e; for name in $(BENCHES); do echo "== bench.$$name"; $(BIN)/python -m bench.$$name; done
+
+clean:  ## remove the environment and every cache; runs stay
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .bench build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Two processes share the cores, so each computes in one thread; nothing may reach for the network.
+test: export OMP_NUM_THREADS = 1
+test: export MKL_NUM_THREADS = 1
+test: export OPENBLAS_NUM_THREADS = 1
+test: export TOKENIZERS_PARALLELISM = false
+test: export HF_HUB_OFFLINE = 1
+
+.venv/python:
+	@test -n "$(PYTHON)" || { echo "verax needs Python 3.11, 3.12 or 3.13, and none was found: make setup PYTHON=/path/to/python" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
+		|| { echo "verax needs Python 3.11, 3.12 or 3.13; PYTHON=$(PYTHON) is none of them" >&2; exit 1; }
+	"$(PYTHON)" -m venv .venv
+	@touch $@
+
+.venv/installed: pyproject.toml constraints.txt | .venv/python
+	$(INSTALL) .
+	@touch $@
+
+.venv/installed-test: pyproject.toml constraints.txt | .venv/python
+	$(INSTALL) '.[test]'
+	@touch .venv/installed $@

@@ -1,0 +1,152 @@
+"""Intervals, tests, and corrections for their number."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import stats
+
+from verax.types import BoolArray, FloatArray
+
+RESAMPLES = 9999
+
+_BATCH = 100_000  # numbers of one batch of bootstrap samples: they stay in the processor's cache
+_BLOCK = 2_000_000  # numbers of one block of sign flips: 16 MB, however many instances there are
+_COLUMNS = 64  # tests that share one pass over the sign flips
+
+
+def bca(
+    values: FloatArray, *, level: float = 0.95, seed: int = 0, resamples: int = RESAMPLES
+) -> tuple[float, float] | None:
+    """Bias-corrected and accelerated bootstrap interval of the mean (Efron, 1987).
+
+    Where the correction is undefined (the spread of the values underflows) the interval is the percentile one. The
+    order of the values does not matter.
+
+    Args:
+        values: shape [n], finite.
+        level: the share of intervals that hold the true mean.
+
+    Returns:
+        Low and high end; both the value itself when all are equal, None for fewer than two values.
+    """
+    ordered = np.sort(values).astype(np.float64)
+    if len(ordered) < 2:
+        return None
+    if ordered[0] == ordered[-1]:
+        return float(ordered[0]), float(ordered[0])
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)
+        result = stats.bootstrap(
+            (ordered,),
+            np.mean,
+            n_resamples=resamples,
+            batch=max(1, _BATCH // len(ordered)),
+            confidence_level=level,
+            method="BCa",
+            rng=np.random.default_rng(seed),
+        )
+    low, high = result.confidence_interval
+    if not np.isfinite([low, high]).all():
+        low, high = np.quantile(result.bootstrap_distribution, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def paired_test(a: FloatArray, b: FloatArray, *, seed: int = 0, resamples: int = RESAMPLES) -> float | None:
+    """Two-sided p-value of the mean of `a - b`, by flipping the signs of the differences.
+
+    All 2^n flips are tried when there are at most `resamples` of them, which makes the test exact. Otherwise as many
+    are drawn, and p is at least 1 / (resamples + 1). The order of the pairs does not matter.
+
+    Args:
+        a, b: shape [n], finite; the values at the same index belong together.
+
+    Returns:
+        p; 1 when no pair differs, None for fewer than two pairs.
+    """
+    if a.shape != b.shape:
+        raise ValueError(f"a paired test needs as many values on either side, got {a.shape} and {b.shape}")
+    if len(a) < 2:
+        return None
+    return float(sign_flips((a - b)[:, None], seed=seed, resamples=resamples)[0])
+
+
+def sign_flips(differences: FloatArray, *, seed: int = 0, resamples: int = RESAMPLES) -> FloatArray:
+    """`paired_test` of many columns at once, on the same flips.
+
+    Args:
+        differences: shape [n, tests], NaN where a pair is missing.
+
+    Returns:
+        p, shape [tests]; NaN where a column has fewer than two differences.
+    """
+    found = np.isfinite(differences)
+    signed = np.where(found, differences, 0.0)
+    observed = np.abs(signed.sum(axis=0))
+    # Flipping starts from any signs as well as from those observed, so magnitudes do; sorted, their order is no matter.
+    magnitudes = -np.sort(-np.abs(signed), axis=0)
+    pairs = found.sum(axis=0)
+    p = np.full(differences.shape[1], np.nan)
+    exact = pairs <= np.log2(resamples)
+    for n in np.unique(pairs[exact & (pairs >= 2)]):
+        columns = np.flatnonzero(pairs == n)
+        p[columns] = _all_flips(magnitudes[:n, columns], observed[columns])
+    drawn = np.flatnonzero(~exact)
+    for start in range(0, len(drawn), _COLUMNS):
+        columns = drawn[start : start + _COLUMNS]
+        p[columns] = _drawn_flips(magnitudes[:, columns], observed[columns], seed, resamples)
+    return p
+
+
+def _all_flips(magnitudes: FloatArray, observed: FloatArray) -> FloatArray:
+    """Exact p of each column; shapes [n, tests] and [tests]."""
+    n = len(magnitudes)
+    positive = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+    return np.asarray(_as_extreme(positive @ magnitudes, magnitudes, observed).mean(axis=0))
+
+
+def _drawn_flips(magnitudes: FloatArray, observed: FloatArray, seed: int, resamples: int) -> FloatArray:
+    """Monte Carlo p of each column; shapes [n, tests] and [tests]. The data as they are count as one more draw."""
+    rng = np.random.default_rng(seed)
+    block = max(1, _BLOCK // resamples)
+    sums = np.zeros((resamples, magnitudes.shape[1]))
+    for start in range(0, len(magnitudes), block):
+        rows = magnitudes[start : start + block]
+        sums += rng.integers(0, 2, (len(rows), resamples), dtype=np.bool_).T.astype(np.float64) @ rows
+    return np.asarray((1 + _as_extreme(sums, magnitudes, observed).sum(axis=0)) / (resamples + 1))
+
+
+def _as_extreme(positive: FloatArray, magnitudes: FloatArray, observed: FloatArray) -> BoolArray:
+    """Which flips are as far from zero as what was observed; `positive` [flips, tests] sums the terms left positive."""
+    total = magnitudes.sum(axis=0)
+    rounding = 1e-12 * total  # a sum that equals the observed one on paper must count as equal
+    return np.asarray(np.abs(2 * positive - total) >= observed - rounding)
+
+
+def holm(p: Sequence[float | None]) -> list[float | None]:
+    """p-values corrected for their number (Holm, 1979); a missing one stays missing and does not count."""
+    known = sorted((value, i) for i, value in enumerate(p) if value is not None)
+    corrected: list[float | None] = [None] * len(p)
+    highest = 0.0
+    for rank, (value, i) in enumerate(known):
+        highest = max(highest, min(1.0, (len(known) - rank) * value))
+        corrected[i] = highest
+    return corrected
+
+
+def simes(p: FloatArray) -> float:
+    """One p-value of many, shape [n]: the least of n * p_(i) / i over the sorted ones (Simes, 1986)."""
+    if not len(p):
+        raise ValueError("no p-value to combine")
+    return float(np.min(np.sort(p) * (len(p) / np.arange(1, len(p) + 1))))
+
+
+def fisher(p: FloatArray) -> float:
+    """One p-value of many independent ones, shape [n], by the sum of their logarithms (Fisher, 1925)."""
+    if not len(p):
+        raise ValueError("no p-value to combine")
+    if np.min(p) == 0.0:  # its logarithm is infinite: no other p-value outweighs it
+        return 0.0
+    return float(stats.combine_pvalues(p, method="fisher").pvalue)

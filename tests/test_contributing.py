@@ -1,0 +1,85 @@
+"""The examples of CONTRIBUTING.md are real: they do what the text says of them."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from verax.engine.asks import Outputs
+from verax.engine.protocols import Method, Metric
+from verax.models.encoding import Encoded, Encoding
+from verax.registry import Entry
+from verax.types import FloatArray, Highlight, Instance, Target, Text
+
+ROOT = Path(__file__).parent.parent
+WEIGHTS = np.array([0.5, -2.0, 3.0])
+
+
+def blocks() -> list[str]:
+    found = re.findall(r"^( *)```python\n(.*?)^\1```$", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.S | re.M)
+    return [textwrap.dedent(code) for _, code in found]
+
+
+@pytest.fixture
+def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
+    """Gives the class that an example defines, as the registry's line beside it names it."""
+
+    def load(path: str) -> Any:
+        (code,) = [block for block in blocks() if block.startswith(f"# {path}\n")]
+        assert not (ROOT / path).exists()
+        (tmp_path / "example.py").write_text(code, "utf-8")
+        spec = importlib.util.spec_from_file_location("example", tmp_path / "example.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, "example", module)
+        spec.loader.exec_module(module)
+        lines = [eval(block, {"Entry": Entry}) for block in blocks() if block.startswith("Entry(")]  # noqa: S307
+        dotted = path.removeprefix("src/").removesuffix(".py").replace("/", ".")
+        (named,) = [line.target.removeprefix(f"{dotted}:") for line in lines if line.target.startswith(f"{dotted}:")]
+        return getattr(module, named)
+
+    return load
+
+
+def linear(generator: Generator[Outputs, FloatArray, Any]) -> Any:
+    """Answer as a model of two classes whose logits are minus and plus the sum of the weights of the kept words."""
+    ask = next(generator)
+    while True:
+        full = np.ones((int(ask.and_full), len(WEIGHTS)), dtype=bool)
+        values = np.vstack([ask.keep, full]) @ WEIGHTS
+        try:
+            ask = generator.send(np.stack([-values, values], axis=1))
+        except StopIteration as end:
+            return end.value
+
+
+@pytest.fixture
+def x() -> Encoded:
+    text = Text("not so good", ("not", "so", "good"), ((0, 3), (4, 6), (7, 11)))
+    empty = np.empty(0, dtype=np.int64)
+    return Encoded.of(Encoding(Instance("i", (text,)), empty, empty, empty, ("bad", "fine"), None))
+
+
+def test_the_method_gives_back_the_weights_of_a_linear_model(x: Encoded, example: Callable[[str], Any]) -> None:
+    method = example("src/verax/methods/token/keep_one.py")()
+    assert isinstance(method, Method)
+    np.testing.assert_allclose(linear(method(x)).scores, WEIGHTS, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("scores", "flips"), [((0.0, 0.1, 0.9), 1.0), ((0.9, 0.0, 0.1), 0.0)])
+def test_the_metric_sees_that_the_prediction_changes(
+    x: Encoded, example: Callable[[str], Any], scores: tuple[float, ...], flips: float
+) -> None:
+    metric = example("src/verax/metrics/faithfulness/decision_flip.py")()
+    assert isinstance(metric, Metric)
+    highlight = Highlight("i", "m", "token", Target(), x.units, scores)
+    assert linear(metric(x, highlight)).value == flips
