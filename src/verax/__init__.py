@@ -1,1 +1,71 @@
 """verax: tell whether an explanation of a language model can be trusted."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from verax.api import Explanation, Run, evaluate, explain, open_run
+    from verax.data.load import load_dataset
+    from verax.models.load import load_model
+    from verax.types import (
+        Attribution,
+        Cost,
+        Dataset,
+        Highlight,
+        Human,
+        Instance,
+        Measured,
+        Nle,
+        Passes,
+        Score,
+        Span,
+        Summary,
+        Target,
+        Text,
+        Undefined,
+        Unit,
+        UserError,
+    )
+
+__all__ = [
+    "Attribution",
+    "Cost",
+    "Dataset",
+    "Explanation",
+    "Highlight",
+    "Human",
+    "Instance",
+    "Measured",
+    "Nle",
+    "Passes",
+    "Run",
+    "Score",
+    "Span",
+    "Summary",
+    "Target",
+    "Text",
+    "Undefined",
+    "Unit",
+    "UserError",
+    "evaluate",
+    "explain",
+    "load_dataset",
+    "load_model",
+    "open_run",
+]
+
+_HOMES = {
+    "verax.api": ("Explanation", "Run", "evaluate", "explain", "open_run"),
+    "verax.data.load": ("load_dataset",),
+    "verax.models.load": ("load_model",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: `verax list` must not wait for scipy, nor for torch."""
+    if name not in __all__:
+        raise AttributeError(f"module 'verax' has no attribute {name!r}")
+    home = next((module for module, names in _HOMES.items() if name in names), "verax.types")
+    return getattr(importlib.import_module(home), name)

@@ -32,8 +32,8 @@ def cut_batches(lengths: Sequence[int], buckets: Sequence[Hashable], budget: int
         for i in sorted(members, key=lambda row: -lengths[row]):
             filled = len(batch) * longest
             full = filled + longest > budget
-            shorter = lengths[i] < longest
-            if batch and (full or (shorter and (2 * filled >= budget or lengths[i] < SHORTEST * longest))):
+            ends_even = bool(batch) and lengths[i] < longest == lengths[batch[-1]] and 2 * filled >= budget
+            if batch and (full or ends_even or lengths[i] < SHORTEST * longest):
                 batches.append(batch)
                 batch = []
             longest = longest if batch else lengths[i]

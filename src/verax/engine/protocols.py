@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from collections.abc import Callable, Generator
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from verax.engine.asks import Asking
 from verax.models.encoding import Encoded
 from verax.types import Attribution, Highlight, Kind, Measured, Passes
+
+T = TypeVar("T")
 
 
 @runtime_checkable
@@ -53,13 +55,9 @@ class Metric(Protocol):
         """The value for one explanation of x: at once, or as a generator of questions if the model is needed."""
 
 
-def as_asking(result: Asking[Measured] | Measured) -> Asking[Measured]:
-    """A metric's result as a generator, whether or not it asks anything."""
+def asking(call: Callable[..., Asking[T] | T], *args: Any) -> Asking[T]:
+    """Call a method or metric inside a generator: what it raises is raised there, and it may answer without asking."""
+    result = call(*args)
     if isinstance(result, Generator):
-        return result
-    return _asks_nothing(result)
-
-
-def _asks_nothing(result: Measured) -> Generator[Any, Any, Measured]:
-    yield from ()
+        return (yield from result)
     return result

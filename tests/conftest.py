@@ -1,0 +1,67 @@
+"""What many tests share: tiny models on disk, and a few inputs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from verax.data.text import split_words
+from verax.models.classifier import Classifier
+from verax.models.load import load_model
+from verax.types import Human, Instance
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+LABELS = ("yes", "maybe", "no")
+
+PAIRS = (
+    ("The small red boat sails.", "Nobody is watching the boat"),
+    ("a tall woman in a green coat sells warm bread, and honey at the old market", "children never run"),
+    ("das kleine Haus", "यह छोटा घर है"),
+    ("boat", "lake"),
+    ("The wind is not strong; two gulls follow the boat", "a tall woman is watching the quiet lake and the market"),
+)
+
+
+@pytest.fixture(scope="session")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of a tiny checkpoint by architecture, made once."""
+    import tiny  # torch is for those tests alone that need a model
+
+    root = tmp_path_factory.mktemp("checkpoints")
+
+    def folder(architecture: str) -> Path:
+        path = root / architecture
+        return path if path.exists() else tiny.save(architecture, path)
+
+    return folder
+
+
+@pytest.fixture(scope="session")
+def classifier(checkpoint: Callable[[str], Path]) -> Callable[..., Classifier]:
+    """A tiny classifier by architecture and dtype, loaded once."""
+    loaded: dict[tuple[str, str], Classifier] = {}
+
+    def load(architecture: str, dtype: str = "float64") -> Classifier:
+        key = (architecture, dtype)
+        if key not in loaded:
+            loaded[key] = load_model(checkpoint(architecture), dtype=dtype)  # type: ignore[arg-type]
+        return loaded[key]
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def instances() -> list[Instance]:
+    """Pairs of different lengths and scripts, with a gold word in each part."""
+    return [
+        Instance(
+            f"pair {i}",
+            (split_words(premise), split_words(hypothesis)),
+            LABELS[i % len(LABELS)],
+            human=Human(words=((0,), (0,))),
+        )
+        for i, (premise, hypothesis) in enumerate(PAIRS)
+    ]

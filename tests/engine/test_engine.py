@@ -1,0 +1,305 @@
+"""The engine: pooled and one by one are the same, nothing is asked twice, and trouble stays where it arose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from verax.engine.asks import Asking, Outputs, PathGradient, SummedGradient, resolve
+from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.protocols import asking
+from verax.methods.token.input_x_gradient import InputXGradient
+from verax.methods.token.integrated_gradients import IntegratedGradients
+from verax.methods.token.leave_one_out import LeaveOneOut
+from verax.methods.token.random import Random
+from verax.methods.token.saliency import Saliency
+from verax.metrics.faithfulness.comprehensiveness import Comprehensiveness
+from verax.metrics.faithfulness.sufficiency import Sufficiency
+from verax.models.black_box import BlackBox
+from verax.models.classifier import Classifier
+from verax.models.encoding import Encoded
+from verax.types import Cost, FloatArray, Highlight, Instance, Target, Undefined
+
+METHODS = (
+    Random(),
+    LeaveOneOut(),
+    LeaveOneOut(removal="delete", absolute=True),
+    LeaveOneOut(removal="attention"),
+    LeaveOneOut(target=Target("gold", "probability"), removal="zero"),
+    Saliency(),
+    InputXGradient(target=Target("loss")),
+    IntegratedGradients(steps=5),
+    IntegratedGradients(steps=5, baseline="zero", rule="riemann_right", target=Target("no")),
+)
+METRICS = (Comprehensiveness(), Sufficiency())
+
+
+def outcomes(engine: Engine, generators: dict[Any, Asking[Any]]) -> dict[Any, Outcome[Any]]:
+    ended: dict[Any, Outcome[Any]] = {}
+
+    def task(key: Any, generator: Asking[Any]) -> Task[Any]:
+        def done(outcome: Outcome[Any]) -> tuple[()]:
+            ended[key] = outcome
+            return ()
+
+        return Task(generator, done)
+
+    engine.run(task(key, generator) for key, generator in generators.items())
+    assert set(ended) == set(generators)
+    return ended
+
+
+def everything(model: Classifier, instances: Sequence[Instance], **options: Any) -> dict[tuple[str, str], FloatArray]:
+    """Every method and metric on every instance, in one engine."""
+    generators = {}
+    for instance in instances:
+        x = Encoded.of(model.encode(instance))
+        for method in METHODS:
+            generators[instance.id, repr(method)] = asking(method, x)
+        scores = tuple(x.rng(3).random(x.n_units).tolist())
+        highlight = Highlight(instance.id, "given", "token", Target(), x.units, scores)
+        for metric in METRICS:
+            generators[instance.id, repr(metric)] = asking(metric, x, highlight)
+    found = {}
+    for key, outcome in outcomes(Engine(model, **options), generators).items():
+        assert outcome.error is None, outcome.error
+        value = outcome.value
+        found[key] = np.array(value.curve) if hasattr(value, "curve") else value.scores
+    return found
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("float64", 1e-12)])
+def test_pooled_is_one_by_one(
+    dtype: str, tolerance: float, classifier: Callable[..., Classifier], instances: list[Instance]
+) -> None:
+    model = classifier("bert", dtype)
+    pooled = everything(model, instances, token_budget=4096)
+    alone = {}
+    for instance in reversed(instances):
+        alone.update(everything(model, [instance], token_budget=1))
+    assert pooled.keys() == alone.keys()
+    largest = max(float(np.abs(pooled[key] - alone[key]).max()) for key in pooled)
+    assert largest <= tolerance
+
+
+@pytest.mark.parametrize("architecture", ["roberta", "bart", "gpt2", "llama"])
+def test_pooled_is_one_by_one_elsewhere(
+    architecture: str, classifier: Callable[..., Classifier], instances: list[Instance]
+) -> None:
+    model = classifier(architecture)
+    generators = {}
+    for instance in instances:
+        x = Encoded.of(model.encode(instance))
+        generators[instance.id, "delete"] = asking(LeaveOneOut(removal="zero"), x)
+        generators[instance.id, "gradient"] = asking(InputXGradient(), x)
+    pooled = outcomes(Engine(model), generators)
+    for instance in instances:
+        x = Encoded.of(model.encode(instance))
+        for name, method in {"delete": LeaveOneOut(removal="zero"), "gradient": InputXGradient()}.items():
+            alone = outcomes(Engine(model, token_budget=1), {0: asking(method, x)})[0].value.scores
+            assert np.abs(pooled[instance.id, name].value.scores - alone).max() <= 1e-12
+
+
+def test_nothing_is_evaluated_twice(classifier: Callable[..., Classifier], instances: list[Instance]) -> None:
+    model = classifier("bert")
+    x = Encoded.of(model.encode(instances[0]))
+    n = x.n_units
+    engine = Engine(model)
+    generators = {
+        "loo": asking(LeaveOneOut(), x),
+        "absolute": asking(LeaveOneOut(absolute=True), x),
+        "saliency": asking(Saliency(), x),
+        "input x gradient": asking(InputXGradient(), x),
+    }
+    ended = outcomes(engine, generators)
+    # each asks for the full input to know the prediction; leave-one-out asks for it again beside its n rows
+    assert engine.cost.forward_asked == 2 * (1 + n + 1) + 2
+    assert engine.cost.forward == n + 1
+    assert (engine.cost.backward_asked, engine.cost.backward) == (2, 1)
+    charged = sum((outcome.cost for outcome in ended.values()), Cost())
+    assert (charged.forward, charged.backward) == (engine.cost.forward, engine.cost.backward)
+    assert charged.seconds > 0
+
+
+def test_a_view_is_asked_about_as_if_it_were_the_input(
+    classifier: Callable[..., Classifier], instances: list[Instance]
+) -> None:
+    """What is masked stays masked while a method explains the rest, and the prediction is that of the whole input."""
+    model = classifier("bert")
+    x = Encoded.of(model.encode(instances[1]))
+    dropped = np.zeros(x.n_units, bool)
+    dropped[[0, 3, 7]] = True
+    view = x.without(dropped, "mask")
+    assert view.n_units == x.n_units - 3
+    engine = Engine(model)
+    scores = outcomes(engine, {0: asking(LeaveOneOut(), view)})[0].value.scores
+
+    def by_hand() -> Asking[FloatArray]:
+        readout = yield from resolve(Target(), x)
+        keep = np.tile(~dropped, (view.n_units + 1, 1))
+        for row, unit in enumerate(np.flatnonzero(~dropped)):
+            keep[row, unit] = False
+        values = readout((yield Outputs(x, keep)))
+        return values[-1] - values[:-1]
+
+    assert np.abs(scores - outcomes(engine, {0: by_hand()})[0].value).max() <= 1e-12
+    gradient = outcomes(engine, {0: asking(Saliency(), view)})[0].value
+    assert gradient.units == view.units
+
+
+class Fragile:
+    """A model that runs out of memory on batches above some number of tokens, and remembers what it finished."""
+
+    def __init__(self, model: Classifier, most: int) -> None:
+        self._model, self._most = model, most
+        self.finished: list[bytes] = []
+        self.refused = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def logits(self, rows: Sequence[Any]) -> FloatArray:
+        tokens = sum(len(row.encoding.token_ids) for row in rows)
+        if tokens > self._most:
+            self.refused += 1
+            raise RuntimeError("CUDA out of memory. Tried to allocate everything")
+        self.finished += [row.state.tobytes() + row.encoding.instance.id.encode() for row in rows]
+        return self._model.logits(rows)
+
+
+def test_out_of_memory_halves_and_keeps_what_is_finished(
+    classifier: Callable[..., Classifier], instances: list[Instance]
+) -> None:
+    model = classifier("bert")
+    fragile = Fragile(model, most=60)
+    engine = Engine(fragile, token_budget=4096)  # type: ignore[arg-type]
+    encoded = {i.id: Encoded.of(model.encode(i)) for i in instances[:3]}
+    ended = outcomes(engine, {k: asking(LeaveOneOut(), x) for k, x in encoded.items()})
+    assert fragile.refused > 0
+    assert len(fragile.finished) == len(set(fragile.finished)) == engine.cost.forward, "no row is done twice"
+    assert engine.token_budget <= 60, "what was learnt is kept"
+    before = fragile.refused
+    outcomes(engine, {0: asking(LeaveOneOut(removal="zero"), encoded[instances[1].id])})
+    assert fragile.refused == before
+    for key, x in encoded.items():
+        alone = outcomes(Engine(model), {0: asking(LeaveOneOut(), x)})[0].value.scores
+        assert np.abs(ended[key].value.scores - alone).max() <= 1e-12
+
+
+def test_an_input_that_never_fits_is_said_so(classifier: Callable[..., Classifier], instances: list[Instance]) -> None:
+    model = classifier("bert")
+    small, large = (Encoded.of(model.encode(instances[i])) for i in (3, 1))
+    fragile = Fragile(model, most=len(small.encoding.token_ids))
+    ended = outcomes(
+        Engine(fragile),  # type: ignore[arg-type]
+        {"small": asking(LeaveOneOut(), small), "large": asking(LeaveOneOut(), large)},
+    )
+    assert ended["small"].error is None
+    assert isinstance(ended["large"].error, Undefined)
+    assert ended["large"].error.reason == "out_of_memory"
+
+
+def black_box(answer: Callable[[list[tuple[str, ...]]], Any]) -> BlackBox:
+    return BlackBox(answer, labels=("yes", "no"), name="box", version="1", mask_text="_")
+
+
+def test_one_bad_row_spoils_only_its_own_instance(instances: list[Instance]) -> None:
+    def answer(texts: list[tuple[str, ...]]) -> Any:
+        if any("gulls" in premise for premise, _ in texts):
+            raise ValueError("no gulls here")
+        return [[0.25, 0.75]] * len(texts)
+
+    model = black_box(answer)
+    encoded = {instance.id: Encoded.of(model.encode(instance)) for instance in instances}
+    ended = outcomes(Engine(model), {key: asking(LeaveOneOut(), x) for key, x in encoded.items()})
+    failed = {key: outcome.error for key, outcome in ended.items() if outcome.error is not None}
+    assert list(failed) == ["pair 4"]
+    assert "no gulls here" in str(failed["pair 4"])
+
+
+def test_nan_is_a_reason_not_a_number(instances: list[Instance]) -> None:
+    model = black_box(lambda texts: [[float("nan"), 0.5]] * len(texts))
+    x = Encoded.of(model.encode(instances[0]))
+    error = outcomes(Engine(model), {0: asking(LeaveOneOut(), x)})[0].error
+    assert isinstance(error, Undefined)
+    assert error.reason == "nonfinite"
+
+
+def test_a_method_that_fails_does_not_disturb_others(
+    classifier: Callable[..., Classifier], instances: list[Instance]
+) -> None:
+    model = classifier("bert")
+    x = Encoded.of(model.encode(instances[0]))
+
+    def broken(x: Encoded) -> Asking[FloatArray]:
+        yield Outputs(x, np.ones((1, x.n_units), bool))
+        raise ZeroDivisionError("my own mistake")
+
+    def no_question(x: Encoded) -> Asking[FloatArray]:
+        yield "what is the meaning of this?"  # type: ignore[misc]
+        return np.zeros(1)
+
+    ended = outcomes(Engine(model), {"broken": broken(x), "loo": asking(LeaveOneOut(), x)})
+    assert isinstance(ended["broken"].error, ZeroDivisionError)
+    assert ended["loo"].error is None
+    with pytest.raises(TypeError, match="no question"):
+        outcomes(Engine(model), {0: no_question(x)})
+
+
+def test_what_is_removed_to_nothing_is_undefined(
+    classifier: Callable[..., Classifier], instances: list[Instance]
+) -> None:
+    """A decoder without special tokens has no input left when every word is deleted."""
+    model = classifier("gpt2")
+    x = Encoded.of(model.encode(instances[3]))
+
+    def nothing(x: Encoded) -> Asking[FloatArray]:
+        answer: FloatArray = yield Outputs(x, np.zeros((1, x.n_units), bool), "delete")
+        return answer
+
+    error = outcomes(Engine(model), {0: nothing(x)})[0].error
+    assert isinstance(error, Undefined)
+    assert error.reason == "empty"
+
+
+def test_tasks_lead_to_tasks_and_a_small_window_ends(
+    classifier: Callable[..., Classifier], instances: list[Instance]
+) -> None:
+    model = classifier("bert")
+    seen: list[str] = []
+
+    def second(outcome: Outcome[Any]) -> tuple[()]:
+        seen.append("second")
+        return ()
+
+    def task(instance: Instance) -> Task[Any]:
+        x = Encoded.of(model.encode(instance))
+
+        def first(outcome: Outcome[Any]) -> list[Task[Any]]:
+            seen.append("first")
+            return [Task(asking(Saliency(), x), second)]
+
+        return Task(asking(LeaveOneOut(), x), first)
+
+    Engine(model, window=1, pool=1).run(task(instance) for instance in instances)
+    assert sorted(seen) == ["first"] * len(instances) + ["second"] * len(instances)
+
+
+def test_gradients_are_summed_with_their_weights(
+    classifier: Callable[..., Classifier], instances: list[Instance]
+) -> None:
+    model = classifier("bert")
+    x = Encoded.of(model.encode(instances[0]))
+
+    def both(x: Encoded) -> Asking[tuple[Any, ...]]:
+        readout = yield from resolve(Target("no"), x)
+        one: SummedGradient = yield PathGradient(x, readout, "zero", (0.3,), (1.0,))
+        two: SummedGradient = yield PathGradient(x, readout, "zero", (0.9,), (1.0,))
+        sum_: SummedGradient = yield PathGradient(x, readout, "zero", (0.3, 0.9), (2.0, -0.5))
+        return one, two, sum_
+
+    one, two, both_ = outcomes(Engine(model), {0: both(x)})[0].value
+    assert np.abs(both_.gradient - (2 * one.gradient - 0.5 * two.gradient)).max() <= 1e-14
+    assert np.abs(both_.values - [one.values[0], two.values[0]]).max() <= 1e-14
