@@ -1,0 +1,132 @@
+"""Which column of somebody's table means what: the mapping that a spec's `data.columns` holds, and its defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from verax.registry import unknown
+from verax.types import UserError
+
+KNOWN_PARTS: tuple[tuple[str, ...], ...] = (
+    ("premise", "hypothesis"),
+    ("sentence1", "sentence2"),
+    ("question1", "question2"),
+    ("question", "sentence"),
+    ("question", "passage"),
+    ("question", "context"),
+    ("claim", "evidence"),
+    ("text_a", "text_b"),
+    ("text",),
+    ("sentence",),
+    ("review",),
+    ("tokens",),
+)
+KNOWN_LABELS = ("label", "gold_label")
+
+# A single name may be written without brackets.
+Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+
+
+class Columns(BaseModel):
+    """Names of the columns of a table of one's own; `parts` and `label` are guessed when they are left out."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    parts: Names = Field(
+        default=(),
+        description="Columns with the parts of an input, in order: [text], or [premise, hypothesis]. Left out, the "
+        "first known combination that is there is taken: premise and hypothesis, sentence1 and sentence2, text, ...",
+    )
+    label: str | None = Field(
+        default=None,
+        description="Column with the gold class: its name or its number; null, empty or -1 is no label. Left out, "
+        "`label` or `gold_label` is taken where there is one.",
+    )
+    id: str | None = Field(
+        default=None,
+        description="Column with a name for each row, each one used once. Left out: the number of the row, from 1.",
+    )
+    lang: str | None = Field(default=None, description="Column with the language code of each row.")
+    parallel_id: str | None = Field(default=None, description="Column whose value is shared by translations of a row.")
+    words: Names = Field(
+        default=(),
+        description="Those columns of `parts` whose text is split at white space and nowhere else. A column that "
+        "holds lists of words needs no mention: they are taken as they are.",
+    )
+    gold_words: Names = Field(
+        default=(),
+        description="Columns with the words that people marked, as word numbers from 0: a column for each part, or one "
+        "column that holds a list for each part.",
+    )
+    gold_mask: Names = Field(
+        default=(), description="The same as gold_words, but as a list of 0 and 1 with an entry for each word."
+    )
+    gold_chars: Names = Field(
+        default=(),
+        description="The same as gold_words, but as pairs [start, end] of character offsets, end exclusive; each word "
+        "that a pair overlaps is marked.",
+    )
+    span_pairs: str | None = Field(
+        default=None,
+        description="Column with a list of pairs of spans that belong together; a span is [part, start, end], parts "
+        "and words counted from 0, end exclusive.",
+    )
+    explanations: Names = Field(
+        default=(), description="Columns with sentences that say why: a text or a list of texts each."
+    )
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> Columns:
+        gold = {name: value for name in ("gold_words", "gold_mask", "gold_chars") if (value := getattr(self, name))}
+        if len(gold) > 1:
+            raise ValueError(f"give one of {' and '.join(gold)}, not both")
+        for name, value in gold.items():
+            if self.parts and len(value) not in (1, len(self.parts)):
+                raise ValueError(f"{name} has {len(value)} columns for {len(self.parts)} parts")
+        if self.parts and (stray := [name for name in self.words if name not in self.parts]):
+            raise ValueError(f"words: {stray[0]!r} is not one of parts {list(self.parts)}")
+        return self
+
+    def optional(self) -> tuple[str, ...]:
+        """The columns that a row may leave out, though the table may not."""
+        single = (self.label, self.lang, self.parallel_id, self.span_pairs)
+        several = (*self.gold_words, *self.gold_mask, *self.gold_chars, *self.explanations)
+        return (*(name for name in single if name is not None), *several)
+
+
+def parse_columns(value: Columns | Mapping[str, Any] | None) -> Columns:
+    """Columns as a model, whatever they were given as; a mistake in them is a UserError that names the field."""
+    if isinstance(value, Columns):
+        return value
+    try:
+        return Columns.model_validate(dict(value or {}))
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(step) for step in first["loc"])
+        if first["type"] == "extra_forbidden":
+            raise UserError(f"columns: {unknown('field', field, Columns.model_fields)}") from None
+        message = first["msg"].removeprefix("Value error, ")
+        raise UserError(
+            f"columns.{field}: {message}, got {first['input']!r}" if field else f"columns: {message}"
+        ) from None
+
+
+def with_defaults(columns: Columns, there: Collection[str], where: str) -> Columns:
+    """The same columns with `parts` and `label` guessed, if they were left out, from the columns that are there."""
+    by_lower = {name.lower(): name for name in reversed(list(there))}
+    found: dict[str, Any] = {}
+    if not columns.parts:
+        known = next((names for names in KNOWN_PARTS if all(name in by_lower for name in names)), None)
+        if known is None:
+            raise UserError(
+                f"{where}: can't tell which columns hold the text; there are {', '.join(map(repr, there))}; "
+                "say it with columns: {parts: [...]}"
+            )
+        found["parts"] = tuple(by_lower[name] for name in known)
+    if columns.label is None:
+        found["label"] = next((by_lower[name] for name in KNOWN_LABELS if name in by_lower), None)
+    # Validated anew, since what must fit together can only be checked once the parts are known.
+    return parse_columns(columns.model_dump() | found)

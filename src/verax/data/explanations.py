@@ -1,0 +1,166 @@
+"""Explanations made elsewhere (Captum, SHAP, inseq, one's own), read from JSONL and laid on our own words."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import math
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from verax.data.gold import read_offsets
+from verax.data.pieces import Mismatch, locate
+from verax.data.rows import Row, describe
+from verax.data.table import read_jsonl
+from verax.data.text import words_over
+from verax.registry import unknown
+from verax.types import Dataset, Highlight, Instance, Target, Text, UserError
+
+FIELDS = ("id", "method", "target", "parts", "scores")
+PART_FIELDS = ("words", "offsets", "scores")
+
+
+def load_explanations(path: Path, dataset: Dataset) -> dict[str, list[Highlight]]:
+    """Token explanations by method, in the order of the file, each over its instance's own units.
+
+    Each line is an object with `id` (of an instance of `dataset`), `method` (any name), optionally `target`
+    (`prediction`, the default, or `gold`, `loss`, the name of a class), and either `scores` (for each part a score for
+    each of our words) or `parts` (for each part `scores` with the `words` or the character `offsets` they belong to).
+    A piece of a word gives its score to the word that it overlaps most.
+
+    An id that the dataset does not have is a mistake, unless a limit cut the dataset short: then it is passed over.
+    """
+    if not path.is_file():
+        raise UserError(f"no such file: {path}")
+    instances = {instance.id: instance for instance in dataset.instances}
+    found: dict[str, list[Highlight]] = {}
+    places: dict[tuple[str, str], str] = {}
+    for row in read_jsonl(path):
+        if "limit" in dataset.provenance and row.name("id") not in instances:
+            continue
+        highlight = _highlight(row, instances, dataset.labels)
+        key = (highlight.instance_id, highlight.method)
+        if key in places:
+            raise row.error("id", f"{key[0]!r} already has an explanation by {key[1]!r} on {places[key]}")
+        places[key] = row.position
+        found.setdefault(highlight.method, []).append(highlight)
+    if not found:
+        raise UserError(f"{path}: there is no explanation of these {len(dataset)} instances in it")
+    return found
+
+
+def _highlight(row: Row, instances: Mapping[str, Instance], labels: Sequence[str]) -> Highlight:
+    _check_fields(row, row.cells, FIELDS)
+    identity = _required(row, "id")
+    method = _required(row, "method")
+    if identity not in instances:
+        raise row.error("id", _unknown_id(identity, instances))
+    instance = instances[identity]
+    of = row.name("target") or "prediction"
+    targets = ("prediction", "gold", "loss", *labels)
+    if of not in targets:
+        raise row.error("target", unknown("target", of, targets))
+    scores = tuple(itertools.chain.from_iterable(_scores(row, instance)))
+    return Highlight(identity, method, "token", Target(of), instance.units, scores)
+
+
+def _check_fields(row: Row, there: Collection[str], known: Sequence[str]) -> None:
+    # A field that nobody reads is most often a slip of the pen in one that somebody would.
+    for field in there:
+        if field not in known:
+            raise UserError(f"{row.where}: {unknown('field', field, known)}")
+
+
+def _required(row: Row, field: str) -> str:
+    name = row.name(field)
+    if name is None:
+        raise row.error(field, "expected text, got nothing")
+    return name
+
+
+def _unknown_id(identity: str, instances: Mapping[str, Instance]) -> str:
+    # Similarity is slow to compute; the first thousand ids are enough to show what ids look like.
+    near = difflib.get_close_matches(identity, list(itertools.islice(instances, 1000)), n=1, cutoff=0.5)
+    first = next(iter(instances), "")
+    hint = f"did you mean {near[0]!r}?" if near else f"the first of {len(instances)} ids is {first!r}"
+    return f"unknown id {identity!r}; {hint}"
+
+
+def _scores(row: Row, instance: Instance) -> list[list[float]]:
+    """For each part a score for each of its words."""
+    if ("parts" in row.cells) == ("scores" in row.cells):
+        raise row.error("scores", "give either scores (for our own words) or parts (with words or offsets)")
+    field = "parts" if "parts" in row.cells else "scores"
+    given = row.items(field, row.cells[field], "a list with an entry for each part")
+    if len(given) != len(instance.parts):
+        raise row.error(field, f"{len(given)} entries for the {len(instance.parts)} parts of {instance.id!r}")
+    entries = given if field == "parts" else [{"scores": scores} for scores in given]
+    pairs = zip(entries, instance.parts, strict=True)
+    return [_part_scores(row, f"part {number}", entry, text) for number, (entry, text) in enumerate(pairs)]
+
+
+def _part_scores(row: Row, part: str, entry: Any, text: Text) -> list[float]:
+    if not isinstance(entry, dict):
+        raise row.error("parts", f"{part}: expected an object, got {describe(entry)}")
+    _check_fields(row, entry, PART_FIELDS)
+    if "words" in entry and "offsets" in entry:
+        raise row.error("parts", f"{part}: give words or offsets, not both")
+    scores = _numbers(row, part, entry.get("scores"))
+    kind = "words" if "words" in entry else "offsets"
+    spans: Sequence[tuple[int, int]]
+    if kind not in entry:
+        kind, spans = "words of ours", text.offsets
+    elif kind == "words":
+        spans = _word_spans(row, part, entry[kind], text)
+    else:
+        pairs = row.items(kind, entry[kind], f"a list of [start, end] in {part}")
+        spans = [read_offsets(row, kind, pair, text) for pair in pairs]
+    if len(spans) != len(scores):
+        raise row.error("scores", f"{part}: {len(scores)} scores for {len(spans)} {kind}")
+    return _onto_words(row, part, spans, scores, text)
+
+
+def _numbers(row: Row, part: str, value: Any) -> list[float]:
+    scores = []
+    for number, item in enumerate(row.items("scores", value, f"a list of numbers in {part}")):
+        if isinstance(item, bool) or not isinstance(item, (int, float)):
+            raise row.error("scores", f"{part}: score {number}: expected a number, got {describe(item)}")
+        try:
+            score = float(item)
+        except OverflowError:  # a whole number that no float can hold
+            score = math.inf
+        if not math.isfinite(score):
+            raise row.error("scores", f"{part}: score {number} is not a finite number: {item}")
+        scores.append(score)
+    return scores
+
+
+def _word_spans(row: Row, part: str, value: Any, text: Text) -> list[tuple[int, int]]:
+    given = row.items("words", value, f"a list of words in {part}")
+    words = [row.text("words", word, f"a list of texts in {part}") for word in given]
+    try:
+        return locate(words, text)
+    except Mismatch as error:
+        raise row.error("words", f"{part}: {error}") from None
+
+
+def _onto_words(
+    row: Row, part: str, spans: Sequence[tuple[int, int]], scores: Sequence[float], text: Text
+) -> list[float]:
+    """Sum each span's score into the word that it overlaps most (the first of equals); shape [words].
+
+    An empty span stands for a special token, as tokenizers give it: its score belongs to no word.
+    """
+    totals = [0.0] * len(text.words)
+    for (start, end), score in zip(spans, scores, strict=True):
+        if start == end:
+            continue
+        places = {number: text.offsets[number] for number in words_over(text, start, end)}
+        overlaps = {number: min(end, e) - max(start, s) for number, (s, e) in places.items()}
+        if not overlaps:
+            raise row.error("offsets", f"{part}: [{start}, {end}] covers no word of the text")
+        totals[max(overlaps, key=overlaps.__getitem__)] += score
+    if not all(math.isfinite(total) for total in totals):
+        raise row.error("scores", f"{part}: the scores of a word's pieces add up to more than a number can hold")
+    return totals

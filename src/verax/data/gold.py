@@ -1,0 +1,125 @@
+"""What people annotated, from the cells of a row: marked words, span pairs, and sentences that say why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from verax.data.columns import Columns
+from verax.data.rows import Row, describe
+from verax.data.table import parse_json
+from verax.data.text import words_over
+from verax.types import Human, Span, Text, Unit
+
+WordReader = Callable[[Row, str, Any, Text], tuple[int, ...]]
+
+
+def read_human(row: Row, columns: Columns, parts: Sequence[Text]) -> Human | None:
+    """All annotations of a row; None when there is none."""
+    words = _gold(row, columns, parts)
+    span_pairs = _span_pairs(row, columns.span_pairs, parts) if columns.span_pairs else None
+    explanations = tuple(sentence for field in columns.explanations for sentence in _sentences(row, field))
+    if words is None and span_pairs is None and not explanations:
+        return None
+    return Human(words, span_pairs, explanations)
+
+
+def _gold(row: Row, columns: Columns, parts: Sequence[Text]) -> tuple[tuple[int, ...], ...] | None:
+    readings: tuple[tuple[tuple[str, ...], WordReader], ...] = (
+        (columns.gold_words, _from_numbers),
+        (columns.gold_mask, _from_mask),
+        (columns.gold_chars, _from_characters),
+    )
+    for fields, read in readings:
+        values = [_structured(row, field) for field in fields]
+        if all(value is None for value in values):
+            continue
+        together = len(fields) == 1 < len(parts)
+        lists = row.items(fields[0], values[0], "a list for each part") if together else values
+        if len(lists) != len(parts):
+            raise row.error(fields[0], f"expected a list for each of the {len(parts)} parts, got {describe(lists)}")
+        names = fields * len(parts) if together else fields
+        return tuple(read(row, *cell) for cell in zip(names, lists, parts, strict=True))
+    return None
+
+
+def _from_numbers(row: Row, field: str, value: Any, text: Text) -> tuple[int, ...]:
+    numbers = set()
+    for item in row.items(field, value, "a list of word numbers ([] where nothing is marked)"):
+        number = row.whole_number(field, item, "a word number")
+        if not 0 <= number < len(text.words):
+            raise row.error(field, f"word {number} is beyond the {len(text.words)} words of the text, counted from 0")
+        numbers.add(number)
+    return tuple(sorted(numbers))
+
+
+def _from_mask(row: Row, field: str, value: Any, text: Text) -> tuple[int, ...]:
+    mask = row.items(field, value, "a list of 0 and 1")
+    if len(mask) != len(text.words):
+        raise row.error(field, f"{len(mask)} entries for the {len(text.words)} words of the text")
+    if wrong := [item for item in mask if item not in (0, 1)]:
+        raise row.error(field, f"expected 0 or 1, got {describe(wrong[0])}")
+    return tuple(number for number, item in enumerate(mask) if item)
+
+
+def _from_characters(row: Row, field: str, value: Any, text: Text) -> tuple[int, ...]:
+    marked: set[int] = set()
+    for item in row.items(field, value, "a list of [start, end] ([] where nothing is marked)"):
+        start, end = read_offsets(row, field, item, text)
+        hit = words_over(text, start, end)
+        if start == end or not hit:
+            raise row.error(field, f"[{start}, {end}] covers no word of the text")
+        marked.update(hit)
+    return tuple(sorted(marked))
+
+
+def read_offsets(row: Row, field: str, value: Any, text: Text) -> tuple[int, int]:
+    """A pair [start, end] of character offsets into a text, end exclusive."""
+    pair = row.items(field, value, "a pair [start, end]")
+    if len(pair) != 2:
+        raise row.error(field, f"expected a pair [start, end], got {describe(pair)}")
+    start, end = (row.whole_number(field, offset, "a character offset") for offset in pair)
+    if not 0 <= start <= end <= len(text.raw):
+        raise row.error(field, f"[{start}, {end}] does not lie in the {len(text.raw)} characters of the text")
+    return start, end
+
+
+def _span_pairs(row: Row, field: str, parts: Sequence[Text]) -> tuple[Unit, ...] | None:
+    value = _structured(row, field)
+    if value is None:
+        return None
+    pairs = []
+    for item in row.items(field, value, "a list of span pairs"):
+        pair = row.items(field, item, "a pair of spans")
+        if len(pair) != 2:
+            raise row.error(field, f"expected a pair of spans, got {describe(pair)}")
+        pairs.append(tuple(_span(row, field, span, parts) for span in pair))
+    return tuple(pairs)
+
+
+def _span(row: Row, field: str, value: Any, parts: Sequence[Text]) -> Span:
+    numbers = row.items(field, value, "a span [part, start, end]")
+    if len(numbers) != 3:
+        raise row.error(field, f"expected a span [part, start, end], got {describe(numbers)}")
+    part, start, end = (row.whole_number(field, number, "a whole number in a span") for number in numbers)
+    if not 0 <= part < len(parts):
+        raise row.error(field, f"part {part} is beyond the {len(parts)} parts, counted from 0")
+    if not 0 <= start < end <= len(parts[part].words):
+        raise row.error(field, f"[{start}, {end}] does not lie in the {len(parts[part].words)} words of part {part}")
+    return Span(part, start, end)
+
+
+def _sentences(row: Row, field: str) -> list[str]:
+    value = row.cells.get(field)
+    if value is None:
+        return []
+    given = value if isinstance(value, list) else [value]
+    return [sentence for item in given if (sentence := row.text(field, item, "text or a list of texts"))]
+
+
+def _structured(row: Row, field: str) -> Any:
+    """A cell that holds a list. CSV and TSV have only text, so there (and anywhere) the list may be written as JSON."""
+    value = row.cells.get(field)
+    if not isinstance(value, str):
+        return value
+    return parse_json(value, f"{row.where}: field {field!r}") if value.strip() else None

@@ -1,0 +1,71 @@
+"""A callable as a model: what it is handed, and what it can't be asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from verax.api import explain
+from verax.data.text import split_words
+from verax.models.load import load_model
+from verax.types import Instance, UserError
+
+SEEN: list[tuple[str, ...]] = []
+
+
+def likes_boats(texts: list[tuple[str, ...]]) -> Any:
+    SEEN.extend(texts)
+    return [[0.9, 0.1] if any("boat" in part for part in parts) else [0.2, 0.8] for parts in texts]
+
+
+def test_words_are_removed_from_the_text() -> None:
+    SEEN.clear()
+    model = load_model(likes_boats, labels=["yes", "no"])
+    made = explain(model, "A boat, here.", "Two  words", method={"leave_one_out": {"removal": "delete"}})
+    assert SEEN[0] == ("A boat, here.", "Two  words")
+    assert set(SEEN[1:]) == {
+        ("boat, here.", "Two  words"),
+        ("A, here.", "Two  words"),
+        ("A boat here.", "Two  words"),
+        ("A boat,.", "Two  words"),
+        ("A boat, here", "Two  words"),
+        ("A boat, here.", "words"),
+        ("A boat, here.", "Two"),
+    }
+    expected = np.log(0.9) - np.log(0.2)
+    assert made.highlight.scores == pytest.approx((0, expected, 0, 0, 0, 0, 0))
+
+
+def test_mask_text_stands_in() -> None:
+    SEEN.clear()
+    model = load_model(likes_boats, labels=["yes", "no"], mask_text="___")
+    explain(model, "A boat", method="leave_one_out")
+    assert set(SEEN) == {("A boat",), ("___ boat",), ("A ___",)}
+
+
+def test_by_import_path() -> None:
+    model = load_model(f"python:{__name__}:likes_boats", labels=["yes", "no"])
+    assert explain(model, "A boat", method={"leave_one_out": {"removal": "delete"}}).prediction.label == "yes"
+
+
+def test_what_it_cannot_do_is_said() -> None:
+    model = load_model(likes_boats, labels=["yes", "no"])
+    with pytest.raises(UserError, match="rules it can do: delete"):
+        explain(model, "A boat", method="leave_one_out")
+    with pytest.raises(UserError, match="needs gradients"):
+        explain(model, "A boat", method="saliency")
+    with pytest.raises(UserError, match="no gradients"):
+        explain(model, "A boat", method="integrated_gradients")
+    with pytest.raises(UserError, match="no sub-words"):
+        model.by_token(Instance("x", (split_words("a"),)))
+    with pytest.raises(UserError, match="names of its classes"):
+        load_model(likes_boats)
+    with pytest.raises(UserError, match="at least two different"):
+        load_model(likes_boats, labels=["yes"])
+    with pytest.raises(UserError, match="can't import"):
+        load_model("python:nowhere:nothing", labels=["yes", "no"])
+    wrong = load_model(lambda texts: [[0.1, 0.2, 0.7]] * len(texts), labels=["yes", "no"])
+    with pytest.raises(UserError, match=r"shape \(1, 3\), expected \(1, 2\)"):
+        explain(wrong, "A boat", method={"leave_one_out": {"removal": "delete"}})
