@@ -57,8 +57,8 @@ class BlackBox:
         raise UserError(f"granularity: the model {self.name!r} is a callable and has no sub-words; use 'word'")
 
     def lengths(self, encoding: Encoding, states: States) -> IntArray:
-        """Words left in each row: [rows, units] -> [rows]."""
-        return np.asarray((~is_deleted(states)).sum(1))
+        """Words left in each row, and one: a callable may be asked about an empty text. [rows, units] -> [rows]."""
+        return np.asarray((~is_deleted(states)).sum(1) + 1)
 
     def bucket(self, row: Row, length: int) -> Hashable:
         """Texts of any length go together."""

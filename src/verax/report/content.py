@@ -1,0 +1,114 @@
+"""A stored run laid out for the sections of the report, each of which takes it and returns HTML."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from verax.stats import summarise
+from verax.store.read import Stored
+from verax.types import Highlight, Instance, Prediction, Score, Skip, Summary
+
+NOT_RECORDED = "not recorded"
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What every section may use.
+
+    Args:
+        card: the run card as it was written; any entry may be missing.
+        instances: in the order of the run, all of them; a section shows at most `limit`.
+        methods, metrics: labels, in the order of the run card.
+        baseline: the label of the random explanation.
+        summaries: the leaderboard's rows.
+        highlights: by instance and method.
+        skips, scores: by instance.
+        reasons: how many scores are missing for which reason, by method and metric.
+        damaged: what the store could not read.
+    """
+
+    card: Mapping[str, Any]
+    instances: Sequence[Instance]
+    limit: int
+    methods: tuple[str, ...]
+    metrics: tuple[str, ...]
+    baseline: str
+    summaries: tuple[Summary, ...]
+    predictions: Mapping[str, Prediction]
+    highlights: Mapping[tuple[str, str], Highlight]
+    skips: Mapping[str, Sequence[Skip]]
+    scores: Mapping[str, Sequence[Score]]
+    reasons: Mapping[tuple[str, str], Counter[str]]
+    damaged: tuple[str, ...]
+
+    def metric(self, label: str) -> Mapping[str, Any]:
+        """The run card's entry of a metric; empty when there is none."""
+        return next((entry for entry in entries(self.card, "metrics") if entry.get("label") == label), {})
+
+
+def content_of(stored: Stored, limit: int) -> Content:
+    """Lay out a run: labels in order, rows by instance, and the summary of its scores."""
+    card = stored.card
+    methods = _labels(
+        card, "methods", [row.method for rows in (stored.highlights, stored.skips, stored.scores) for row in rows]
+    )
+    metrics = _labels(card, "metrics", [score.metric for score in stored.scores])
+    baseline = next(
+        (str(entry.get("label")) for entry in entries(card, "methods") if entry.get("name") == "random"), "random"
+    )
+    directions = dict.fromkeys(metrics, True)
+    directions |= {str(e.get("label")): bool(e.get("higher_is_better", True)) for e in entries(card, "metrics")}
+    skips: dict[str, list[Skip]] = defaultdict(list)
+    for skip in stored.skips:
+        skips[skip.instance_id].append(skip)
+    scores: dict[str, list[Score]] = defaultdict(list)
+    reasons: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for score in stored.scores:
+        scores[score.instance_id].append(score)
+        if score.reason is not None:
+            reasons[score.method, score.metric][score.reason] += 1
+    return Content(
+        card=card,
+        instances=stored.instances,
+        limit=limit,
+        methods=methods,
+        metrics=metrics,
+        baseline=baseline,
+        summaries=tuple(summarise(stored.scores, directions, baseline=baseline, order=methods)),
+        predictions={prediction.instance_id: prediction for prediction in stored.predictions},
+        highlights={(row.instance_id, row.method): row for row in stored.highlights},
+        skips=skips,
+        scores=scores,
+        reasons=reasons,
+        damaged=stored.damaged,
+    )
+
+
+def entry(card: Any, *path: str) -> Any:
+    """What stands in a run card under these keys, one inside the other; None where anything on the way is missing."""
+    for key in path:
+        if not isinstance(card, Mapping):
+            return None
+        card = card.get(key)
+    return card
+
+
+def written(card: Any, *path: str) -> str:
+    """The same as text, `not recorded` for what is missing."""
+    value = entry(card, *path)
+    return NOT_RECORDED if value is None or value == "" else str(value)
+
+
+def entries(card: Any, key: str) -> list[Mapping[str, Any]]:
+    """The list of tables that a run card holds under a key; whatever is no table is passed over."""
+    rows = entry(card, key)
+    return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list | tuple) else []
+
+
+def _labels(card: Any, key: str, met: Iterable[str]) -> tuple[str, ...]:
+    """Labels in the order of the run card, then those that only the rows know."""
+    known = [str(row["label"]) for row in entries(card, key) if row.get("label") is not None]
+    return tuple(dict.fromkeys([*known, *met]))

@@ -1,0 +1,184 @@
+"""The page of instances: each with its labels, and what every method says of its words, one method below the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from verax.report.content import Content
+from verax.report.labels import method_label
+from verax.report.markup import Html, join, tag
+from verax.report.numbers import count, number, plural
+from verax.report.picture import picture
+from verax.report.words import words_html
+from verax.types import Highlight, Instance, Prediction, Skip
+
+_CLASSES = 4
+
+
+def section(content: Content) -> Html:
+    """A legend, a filter and the first instances of the run, as many as the report holds."""
+    shown = content.instances[: content.limit]
+    if not shown:
+        return tag("p", "This report holds no instances.", class_="note")
+    extent = plural(len(shown), "instance")
+    if len(shown) < len(content.instances):
+        extent = f"The first {count(len(shown))} of {plural(len(content.instances), 'instance')}"
+    return join(
+        tag("p", f"{extent}, in the order of the run."),
+        _legend(),
+        _filter(content, shown),
+        tag("div", [_instance(content, instance) for instance in shown], id="instances-list"),
+        tag("nav", id="instances-pages", aria_label="Pages of instances", hidden=True),
+    )
+
+
+def _legend() -> Html:
+    samples = (
+        (
+            "for8",
+            "orange, solid line",
+            "speaks for what is explained (the predicted class, unless a method says otherwise)",
+        ),
+        ("against8", "blue, dotted line", "speaks against it"),
+        ("gold", "boxed", "marked by people"),
+    )
+    keys = [tag("li", tag("mark", sample, class_=f"word {look}"), f" {meaning}") for look, sample, meaning in samples]
+    strength = "Deeper and thicker is stronger, compared with the strongest word of the same explanation."
+    return tag("ul", keys, tag("li", strength), tag("li", "Point at a word for its score."), class_="legend keys")
+
+
+def _filter(content: Content, shown: Iterable[Instance]) -> Html:
+    """Controls that the page's script brings to life; hidden without it."""
+    labels = {instance.label for instance in shown if instance.label is not None}
+    labels |= {content.predictions[instance.id].label for instance in shown if instance.id in content.predictions}
+    every = tag("option", "all", value="")
+    return tag(
+        "form",
+        tag(
+            "label",
+            "Text ",
+            tag("input", type="search", id="filter-text", placeholder="words or id", autocomplete="off"),
+        ),
+        tag(
+            "label",
+            "Label ",
+            tag(
+                "select",
+                every,
+                [tag("option", label, value=f"={label}") for label in sorted(labels)],
+                id="filter-label",
+            ),
+        ),
+        tag(
+            "label",
+            "Method ",
+            tag(
+                "select",
+                every,
+                [tag("option", label, value=f"={label}") for label in content.methods],
+                id="filter-method",
+            ),
+        ),
+        tag("label", tag("input", type="checkbox", id="filter-wrong"), " wrong predictions only", class_="check"),
+        tag("label", tag("input", type="checkbox", id="filter-skipped"), " skipped only", class_="check"),
+        tag("output", id="filter-count", aria_live="polite"),
+        id="filter",
+        hidden=True,
+        aria_label="Filter the instances",
+    )
+
+
+def _instance(content: Content, instance: Instance) -> Html:
+    prediction = content.predictions.get(instance.id)
+    wrong = prediction is not None and instance.label is not None and prediction.label != instance.label
+    skips = content.skips.get(instance.id, ())
+    return tag(
+        "article",
+        tag("header", tag("h3", instance.id, dir="auto"), _labels(instance, prediction, wrong=wrong)),
+        _human(instance),
+        tag("dl", [_explanation(content, instance, method, skips) for method in content.methods], class_="methods"),
+        _scores(content, instance),
+        class_="instance",
+        data_gold=instance.label,
+        data_predicted=None if prediction is None else prediction.label,
+        data_wrong=wrong,
+        data_skipped=bool(skips),
+    )
+
+
+def _labels(instance: Instance, prediction: Prediction | None, *, wrong: bool) -> Html:
+    """Gold and predicted class, in words whether they agree, and the likeliest classes with their probabilities."""
+    facts: list[Html] = []
+    if instance.label is not None:
+        facts.append(tag("span", "gold ", tag("strong", instance.label, dir="auto")))
+    if prediction is None:
+        return tag("p", facts, tag("span", "no prediction"), class_="labels")
+    verdict = tag("span", "✗ wrong", class_="flag wrong") if wrong else None
+    facts.append(tag("span", "predicted ", tag("strong", prediction.label, dir="auto"), verdict))
+    ranked = sorted(zip(prediction.probabilities, prediction.labels, strict=True), key=lambda pair: -pair[0])
+    classes = [tag("span", tag("span", label, dir="auto"), f" {number(chance)}") for chance, label in ranked[:_CLASSES]]
+    rest = len(ranked) - _CLASSES
+    more = tag("span", f"{count(rest)} more") if rest > 0 else None
+    return tag("p", facts, tag("span", classes, more, class_="classes"), class_="labels")
+
+
+def _human(instance: Instance) -> Html | None:
+    """What people said of this instance."""
+    if instance.human is None or not instance.human.explanations:
+        return None
+    return tag(
+        "div",
+        [tag("p", tag("span", "People: ", class_="quiet"), said, dir="auto") for said in instance.human.explanations],
+        class_="human",
+    )
+
+
+def _explanation(content: Content, instance: Instance, method: str, skips: Iterable[Skip]) -> Html:
+    highlight = content.highlights.get((instance.id, method))
+    target = None
+    if highlight is not None:
+        said = picture(highlight, instance, inline=False)
+        if str(highlight.target) != "prediction":
+            target = tag("small", f" explains {highlight.target}", dir="auto")
+    else:
+        said = join(_missing(method, skips), words_html(None, instance, inline=False))
+    return tag("div", tag("dt", method_label(content, method), target), tag("dd", said), data_method=method)
+
+
+def _missing(method: str, skips: Iterable[Skip]) -> Html:
+    """Why there is no explanation."""
+    skip = next((skip for skip in skips if skip.method == method), None)
+    if skip is None:
+        return tag("p", tag("strong", "not computed"), class_="skip")
+    why = f"{'failed' if skip.failed else 'skipped'}: {skip.reason}"
+    return tag("p", tag("strong", why), f" {skip.detail}", class_="skip", dir="auto")
+
+
+def _scores(content: Content, instance: Instance) -> Html | None:
+    """The metrics' values for this one instance and the notes of its explanations, on demand."""
+    values = {(score.method, score.metric): score for score in content.scores.get(instance.id, ())}
+    notes = {method: _notes(content.highlights.get((instance.id, method))) for method in content.methods}
+    if not values and not any(notes.values()):
+        return None
+    rows = []
+    for method in content.methods:
+        cells = []
+        for metric in content.metrics:
+            score = values.get((method, metric))
+            shown = "" if score is None else score.reason or number(score.value)
+            cells.append(tag("td", shown, title=score.detail or None if score else None, class_="number"))
+        rows.append(tag("tr", tag("th", method, scope="row", dir="auto"), cells, tag("td", notes[method], dir="auto")))
+    head = tag(
+        "tr",
+        tag("th", "Method", scope="col"),
+        [tag("th", metric, scope="col", dir="auto") for metric in content.metrics],
+        tag("th", "Notes", scope="col"),
+    )
+    table = tag("table", tag("thead", head), tag("tbody", rows))
+    return tag("details", tag("summary", "Metrics of this instance"), tag("div", table, class_="scroll"))
+
+
+def _notes(highlight: Highlight | None) -> str:
+    """Facts that a method kept with one explanation."""
+    notes = {} if highlight is None else highlight.notes
+    return ", ".join(f"{key} {number(note) if isinstance(note, float) else note}" for key, note in notes.items())

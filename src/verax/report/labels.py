@@ -1,0 +1,20 @@
+"""How methods and metrics are named throughout the page."""
+
+from __future__ import annotations
+
+from verax.report.content import NOT_RECORDED, Content
+from verax.report.markup import Html, join, tag
+
+
+def method_label(content: Content, method: str) -> Html:
+    """A method's label, with a tag on the random explanation."""
+    flag = tag("span", "baseline", class_="flag") if method == content.baseline else None
+    return join(tag("span", method, dir="auto", class_="label"), flag)
+
+
+def direction(content: Content, metric: str) -> str:
+    """Which way a metric is to be read."""
+    higher = content.metric(metric).get("higher_is_better")
+    if higher is None:
+        return f"direction {NOT_RECORDED}, read as higher is better"
+    return "↑ higher is better" if higher else "↓ lower is better"

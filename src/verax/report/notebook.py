@@ -1,0 +1,36 @@
+"""One explanation as a notebook shows it: static HTML with its looks inside, no script."""
+
+from __future__ import annotations
+
+from verax.report.markup import Html, join, tag
+from verax.report.numbers import number
+from verax.report.picture import picture
+from verax.types import Highlight, Instance, Prediction
+
+
+def highlight_html(highlight: Highlight, instance: Instance, prediction: Prediction | None = None) -> str:
+    """The explanation under a line that says which method explains what.
+
+    Args:
+        highlight: the explanation.
+        instance: the input that it explains.
+        prediction: what the model said of it, where known.
+    """
+    head: list[Html | str] = [tag("strong", highlight.method, dir="auto"), f" explains {highlight.target}"]
+    if prediction is not None:
+        chance = dict(zip(prediction.labels, prediction.probabilities, strict=True)).get(prediction.label)
+        head += [" · predicted ", tag("strong", prediction.label, dir="auto"), f" ({number(chance)})"]
+    if instance.label is not None:
+        head += [" · gold ", tag("strong", instance.label, dir="auto")]
+    legend = (
+        "Orange, solid line: for. Blue, dotted line: against. Boxed: marked by people. Point at a word for its score."
+    )
+    return str(
+        tag(
+            "div",
+            tag("div", join(*head), style="font-size:.85em;margin-bottom:.3em"),
+            picture(highlight, instance, inline=True),
+            tag("div", legend, style="font-size:.75em;opacity:.75;margin-top:.3em"),
+            style="font-family:system-ui,sans-serif;max-width:60em",
+        )
+    )

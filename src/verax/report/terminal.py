@@ -1,0 +1,190 @@
+"""The same in a terminal: leaderboard, comparison and one explanation, as things that rich can print.
+
+Every name and text goes in as plain text: neither rich's markup nor a terminal's control codes mean anything in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+
+from verax.report.markup import visible
+from verax.report.numbers import count, interval, number, p_value, signed
+from verax.report.ranking import best_group, by_metric
+from verax.report.tables import difference
+from verax.report.words import LEVELS, gold_words, level, word_scores
+from verax.stats.leaderboard import ALPHA
+from verax.types import Comparison, Highlight, Instance, Prediction, Summary
+
+_NARROW = 76
+_FOR = ("#fdd0a2", "#fdae6b", "#f28e2b")
+_AGAINST = ("#c6dbef", "#9ecae1", "#6baed6")
+
+
+def plain(raw: str, style: str | Style = "") -> Text:
+    """A text from data as it reads, on one line."""
+    return Text(visible(" ".join(raw.splitlines())).replace("\t", " "), style=style)
+
+
+@dataclass(frozen=True)
+class Board:
+    """A table that becomes a list of entries where the terminal is too narrow for its columns.
+
+    Args:
+        title: what the table is about.
+        heads: of the columns; the first is the name of the row.
+        rows: shape [rows, heads].
+        strong: which rows are set in bold.
+    """
+
+    title: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    strong: frozenset[int] = frozenset()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The table, or below 76 columns the list."""
+        yield plain(self.title, "bold")
+        yield from self._listed() if options.max_width < _NARROW else [self._table()]
+        yield Text()
+
+    def _table(self) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+        for index, head in enumerate(self.heads):
+            table.add_column(plain(head), justify="right" if index else "left", no_wrap=index > 0, overflow="fold")
+        for index, row in enumerate(self.rows):
+            table.add_row(*(plain(cell) for cell in row), style="bold" if index in self.strong else "")
+        return table
+
+    def _listed(self) -> Iterable[RenderableType]:
+        for index, row in enumerate(self.rows):
+            yield plain(row[0], "bold" if index in self.strong else "")
+            facts = ", ".join(f"{head} {cell}" for head, cell in zip(self.heads[1:], row[1:], strict=True))
+            yield Padding(plain(facts), (0, 0, 0, 4))
+
+
+def leaderboard(summaries: Sequence[Summary]) -> RenderableType:
+    """A table for each metric, best first; the best and those that can't be told apart from it are marked."""
+    if not summaries:
+        return Text("No scores yet.")
+    boards: list[RenderableType] = []
+    for metric, rows in by_metric(summaries).items():
+        best = set(best_group(rows))
+        cells = tuple(
+            (
+                f"{'◆' if row.method in best else ' '} {row.method}",
+                number(row.mean),
+                interval(row.low, row.high),
+                p_value(row.p_holm),
+                count(row.n),
+                count(row.skipped),
+                row.group,
+            )
+            for row in rows
+        )
+        heads = ("method", "mean", "95 % interval", "p", "n", "skipped", "group")
+        direction = "higher" if rows[0].higher_is_better else "lower"
+        strong = frozenset(index for index, row in enumerate(rows) if row.method in best)
+        boards.append(Board(f"{metric} ({direction} is better)", heads, cells, strong))
+    boards.append(
+        Text("◆ best, or can't be told apart from the best. Methods that share a letter can't be told apart.", "dim")
+    )
+    boards.append(Text("p: paired test against the random explanation, Holm-corrected.", "dim"))
+    return Group(*boards)
+
+
+def comparison(comparisons: Sequence[Comparison], name_a: str = "A", name_b: str = "B") -> RenderableType:
+    """Two runs side by side; a row whose difference is more than chance says which way it went."""
+    if not comparisons:
+        return Text("The two runs share no method under the same metric.")
+    boards: list[RenderableType] = []
+    for metric in dict.fromkeys(row.metric for row in comparisons):
+        rows = [row for row in comparisons if row.metric == metric]
+        direction = "higher" if rows[0].higher_is_better else "lower"
+        cells = tuple(
+            (
+                row.method,
+                number(row.mean_a),
+                number(row.mean_b),
+                number(difference(row)),
+                p_value(row.p_holm),
+                count(row.n),
+                _change(row),
+            )
+            for row in rows
+        )
+        heads = ("method", "A", "B", "B - A", "p", "n", "B is")
+        boards.append(Board(f"{metric} ({direction} is better)", heads, cells))
+    boards.append(plain(f"A: {name_a}"))
+    boards.append(plain(f"B: {name_b}"))
+    boards.append(Text("p: paired test over the instances of both runs, Holm-corrected over all rows.", "dim"))
+    return Group(*boards)
+
+
+def _change(row: Comparison) -> str:
+    gain = difference(row)
+    if gain is None or row.p_holm is None:
+        return "unknown"
+    if row.p_holm >= ALPHA:
+        return "not told apart"
+    return "better" if (gain > 0) == row.higher_is_better else "worse"
+
+
+def explanation(highlight: Highlight, instance: Instance, prediction: Prediction | None = None) -> RenderableType:
+    """Who explains what, the text with coloured words, and a table of words and scores."""
+    head = Text.assemble(plain(highlight.method, "bold"), " explains ", plain(str(highlight.target)))
+    if prediction is not None:
+        chance = dict(zip(prediction.labels, prediction.probabilities, strict=True)).get(prediction.label)
+        head.append_text(Text.assemble("; predicted ", plain(prediction.label, "bold"), f" ({number(chance)})"))
+    scores = word_scores(highlight)
+    return Group(head, Text(), *_lines(instance, scores), Text(), _scores(instance, scores))
+
+
+def _lines(instance: Instance, scores: dict[tuple[int, int], float]) -> Iterable[Text]:
+    """Each part on a line of its own."""
+    strongest = max((abs(score) for score in scores.values()), default=0.0)
+    for index, part in enumerate(instance.parts):
+        line = Text()
+        end = 0
+        for word, (start, stop) in enumerate(part.offsets):
+            line.append(visible(part.raw[end:start]))
+            line.append(visible(part.raw[start:stop]), _style(scores.get((index, word), 0.0), strongest))
+            end = stop
+        yield line.append(visible(part.raw[end:]))
+
+
+def _style(score: float, strongest: float) -> Style | None:
+    """Orange and underlined for, blue and italic against; None when too weak to see."""
+    steps = level(score, strongest)
+    if steps == 0:
+        return None
+    shades = _FOR if score > 0 else _AGAINST
+    background = shades[(steps - 1) * len(shades) // LEVELS]
+    return Style(color="black", bgcolor=background, underline=score > 0, italic=score < 0)
+
+
+def _scores(instance: Instance, scores: dict[tuple[int, int], float]) -> Table:
+    """Words in reading order with score and a bar; # for, - against, * for a word that people marked."""
+    strongest = max((abs(score) for score in scores.values()), default=0.0)
+    gold = gold_words(instance)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("word", overflow="fold")
+    table.add_column("score", justify="right", no_wrap=True)
+    table.add_column("")
+    for index, part in enumerate(instance.parts):
+        for word, shown in enumerate(part.words):
+            score = scores.get((index, word))
+            length = 0 if score is None else level(score, strongest)
+            bar = ("#" if score and score > 0 else "-") * length
+            mark = "*" if (index, word) in gold else ""
+            table.add_row(plain(shown + mark), "not scored" if score is None else signed(score), bar)
+        if index < len(instance.parts) - 1:
+            table.add_section()
+    return table

@@ -1,0 +1,119 @@
+"""The picture of one explanation: words coloured by score, orange for and blue against, underlined as a second sign."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from verax.report.markup import Html, tag, text
+from verax.report.numbers import signed
+from verax.types import Highlight, Instance, Text
+
+LEVELS = 10
+# See-through colours serve a light and a dark page alike; orange and blue stay apart for every kind of colour vision.
+_FOR = ("230,120,0", "202,105,0", "solid")
+_AGAINST = ("0,114,178", "0,114,178", "dotted")
+_DEEPEST = 0.6
+
+STYLES: dict[str, str] = {
+    "part": "margin:.1em 0;line-height:1.9;overflow-wrap:anywhere",
+    "word": "background:none;color:inherit;border-radius:2px;padding:.1em .12em",
+    "gold": "outline:1.5px solid currentColor;outline-offset:1px",
+    "unscored": "opacity:.7;font-style:italic",
+}
+"""What each class of the picture looks like; written into the style sheet of a page or into each element."""
+
+
+def _ink(step: int, fill: str, line: str, style: str) -> str:
+    share = step / LEVELS
+    return f"background:rgba({fill},{_DEEPEST * share:.2f});border-bottom:{2 + 2 * share:.1f}px {style} rgb({line})"
+
+
+for _step in range(1, LEVELS + 1):
+    STYLES[f"for{_step}"] = _ink(_step, *_FOR)
+    STYLES[f"against{_step}"] = _ink(_step, *_AGAINST)
+
+
+def style_sheet() -> str:
+    """The picture's classes as rules for a page."""
+    return "\n".join(f".{name}{{{rules}}}" for name, rules in STYLES.items())
+
+
+def dress(*names: str, inline: bool) -> dict[str, str]:
+    """The attribute that makes an element look so: `style` where there is no style sheet, else `class`."""
+    return {"style": ";".join(STYLES[name] for name in names)} if inline else {"class_": " ".join(names)}
+
+
+def level(score: float, strongest: float) -> int:
+    """A score's share of the strongest one of its explanation, in ten steps."""
+    return round(LEVELS * (abs(score) / strongest)) if strongest else 0
+
+
+def shade(score: float, strongest: float) -> str | None:
+    """The class of a score: its share of the strongest one, in ten levels; None when too weak to see."""
+    steps = level(score, strongest)
+    return f"{'for' if score > 0 else 'against'}{steps}" if steps else None
+
+
+def word_scores(highlight: Highlight) -> dict[tuple[int, int], float]:
+    """The score of each word (part, index); of a word that several units hold, the strongest."""
+    scores: dict[tuple[int, int], float] = {}
+    for unit, score in zip(highlight.units, highlight.scores, strict=True):
+        for span in unit:
+            for word in range(span.start, span.end):
+                if abs(score) >= abs(scores.get((span.part, word), 0.0)):
+                    scores[span.part, word] = score
+    return scores
+
+
+def gold_words(instance: Instance) -> frozenset[tuple[int, int]]:
+    """The words (part, index) that people marked."""
+    if instance.human is None or instance.human.words is None:
+        return frozenset()
+    return frozenset((part, word) for part, words in enumerate(instance.human.words) for word in words)
+
+
+def words_html(highlight: Highlight | None, instance: Instance, *, inline: bool) -> Html:
+    """The parts of an instance, one below the other, each word coloured by its score.
+
+    Args:
+        highlight: None marks the gold words alone.
+        instance: the input it explains.
+        inline: write the looks into each element, for a place without the page's style sheet.
+    """
+    scores = {} if highlight is None else word_scores(highlight)
+    strongest = max((abs(score) for score in scores.values()), default=0.0)
+    gold = gold_words(instance)
+    parts = []
+    for index, part in enumerate(instance.parts):
+        words = []
+        for word in range(len(part.words)):
+            place = (index, word)
+            names = ["gold"] if place in gold else []
+            title = None
+            if place in scores:
+                title = signed(scores[place])
+                if shown := shade(scores[place], strongest):
+                    names.append(shown)
+            elif highlight is not None:
+                title = "not scored"
+                names.append("unscored")
+            if title and place in gold:
+                title += ", marked by people"
+            words.append((names, title))
+        parts.append(
+            tag("div", _line(part, words, inline=inline), dir="auto", lang=part.lang, **dress("part", inline=inline))
+        )
+    return Html("".join(parts))
+
+
+def _line(part: Text, words: list[tuple[list[str], str | None]], *, inline: bool) -> Html:
+    """One part: its words as marks, and what stands between them as it is."""
+    pieces: list[str] = []
+    end = 0
+    for word, (start, stop), (names, title) in zip(part.words, part.offsets, words, strict=True):
+        pieces.append(text(part.raw[end:start]))
+        looks: Mapping[str, str] = dress("word", *names, inline=inline) if names else {}
+        pieces.append(tag("mark" if names else "span", word, title=title, **looks) if names or title else text(word))
+        end = stop
+    pieces.append(text(part.raw[end:]))
+    return Html("".join(pieces)) if part.raw.strip() else tag("em", "(blank)")

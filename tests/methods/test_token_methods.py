@@ -1,0 +1,184 @@
+"""Token methods against Captum, exact formulas and finite cases; tolerances are stated beside each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from captum.attr import InputXGradient as CaptumInputXGradient
+from captum.attr import IntegratedGradients as CaptumIntegratedGradients
+from captum.attr import Saliency as CaptumSaliency
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tiny
+from verax.api import explain
+from verax.data.text import split_words
+from verax.methods.aggregation import over_dimensions
+from verax.methods.token.input_x_gradient import InputXGradient
+from verax.methods.token.integrated_gradients import IntegratedGradients
+from verax.methods.token.leave_one_out import LeaveOneOut
+from verax.methods.token.random import Random
+from verax.methods.token.saliency import Saliency
+from verax.models.classifier import Classifier
+from verax.models.load import load_model
+from verax.types import Instance, Target, Undefined, UserError
+
+PAIR = ("The small red boat sails across the quiet lake.", "nobody is watching the boat")
+GOLD = 2
+
+
+@pytest.fixture(scope="module", params=["float32", "float64"])
+def captum_subject(request: pytest.FixtureRequest) -> tuple[Classifier, dict[str, Any], float]:
+    """A BERT as verax asks it; the same as a function of word embeddings, for Captum; and the tolerance."""
+    model, tokenizer = tiny.build("bert")
+    model = model.to(getattr(torch, request.param))
+    encoded = tokenizer(*PAIR, return_tensors="pt")
+    table = model.get_input_embeddings()
+    embeds = table(encoded["input_ids"]).detach()
+    special = torch.tensor([part is None for part in encoded.sequence_ids(0)])
+    baseline = torch.where(special[None, :, None], embeds, table(torch.tensor(tokenizer.pad_token_id))).detach()
+
+    def logits(embeds: torch.Tensor) -> torch.Tensor:
+        types = encoded["token_type_ids"].expand(len(embeds), -1)
+        return model(inputs_embeds=embeds, token_type_ids=types).logits
+
+    captum = {"logits": logits, "embeds": embeds.requires_grad_(), "baseline": baseline}
+    return load_model(model, tokenizer=tokenizer), captum, 1e-6 if request.param == "float32" else 1e-10
+
+
+def words_of(classifier: Classifier, tokens: np.ndarray) -> np.ndarray:
+    encoding = classifier.encode(Instance("x", tuple(map(split_words, PAIR))))
+    totals = np.zeros(len(encoding.units))
+    for unit, score in zip(encoding.token_unit, tokens, strict=True):
+        if unit >= 0:
+            totals[unit] += score
+    return totals
+
+
+def ours(classifier: Classifier, method: Any) -> np.ndarray:
+    return np.array(explain(classifier, *PAIR, method=method, label="no").highlight.scores)
+
+
+@pytest.mark.parametrize("how", ["sum", "mean", "l1", "l2"])
+def test_saliency_is_captums(captum_subject: tuple[Classifier, dict[str, Any], float], how: Any) -> None:
+    classifier, captum, tolerance = captum_subject
+    theirs = (
+        CaptumSaliency(captum["logits"]).attribute(captum["embeds"], target=GOLD, abs=True)[0].detach().double().numpy()
+    )
+    mine = ours(classifier, Saliency(Target("gold"), aggregate=how))
+    assert np.abs(mine - words_of(classifier, over_dimensions(theirs, how))).max() <= tolerance * len(theirs[0])
+
+
+def test_input_x_gradient_is_captums(captum_subject: tuple[Classifier, dict[str, Any], float]) -> None:
+    classifier, captum, tolerance = captum_subject
+    theirs = (
+        CaptumInputXGradient(captum["logits"]).attribute(captum["embeds"], target=GOLD)[0].detach().double().numpy()
+    )
+    assert (
+        np.abs(ours(classifier, InputXGradient(Target("no"))) - words_of(classifier, theirs.sum(1))).max() <= tolerance
+    )
+    absolute = ours(classifier, InputXGradient(Target("no"), absolute=True))
+    assert np.abs(absolute - words_of(classifier, np.abs(theirs.sum(1)))).max() <= tolerance
+
+
+@pytest.mark.parametrize(("rule", "captums"), [("gauss_legendre", "gausslegendre"), ("riemann_right", "riemann_right")])
+def test_integrated_gradients_is_captums(
+    captum_subject: tuple[Classifier, dict[str, Any], float], rule: Any, captums: str
+) -> None:
+    """Captum computes its step sizes in float32 whatever the model's dtype: 1e-5 and 1e-7."""
+    classifier, captum, tolerance = captum_subject
+    attribute = CaptumIntegratedGradients(captum["logits"]).attribute
+    theirs = attribute(captum["embeds"], captum["baseline"], target=GOLD, n_steps=30, method=captums)
+    mine = ours(classifier, IntegratedGradients(Target("gold"), steps=30, rule=rule))
+    difference = np.abs(mine - words_of(classifier, theirs[0].detach().double().sum(1).numpy())).max()
+    assert difference <= (1e-5 if tolerance == 1e-6 else 1e-7)
+
+
+@pytest.mark.parametrize("baseline", ["pad", "mask", "zero", "zero_words"])
+@pytest.mark.parametrize("target", [Target(), Target("loss"), Target("yes", "probability")])
+def test_integrated_gradients_are_complete(
+    classifier: Callable[..., Classifier], baseline: Any, target: Target
+) -> None:
+    """At many points the error vanishes, and the recorded error is the true one."""
+    model = classifier("bert")
+    fine = explain(model, *PAIR, method=IntegratedGradients(target, 200, baseline), label="no").highlight
+    assert fine.notes["completeness_error"] <= 1e-9
+    coarse = explain(
+        model, *PAIR, method=IntegratedGradients(target, 2, baseline, "riemann_right"), label="no"
+    ).highlight
+    assert coarse.notes["completeness_error"] > 1e-4
+    if baseline != "zero":  # special tokens take no share of the way
+        deleted = IntegratedGradients(target, 200, baseline)
+        total = sum(explain(model, *PAIR, method=deleted, label="no").highlight.scores)
+        assert np.isfinite(total)
+
+
+def test_leave_one_out_by_hand(classifier: Callable[..., Classifier]) -> None:
+    """Each word masked by hand in the text that the tokenizer sees."""
+    model, tokenizer = tiny.build("bert")
+    model = model.double()
+    wrapped = load_model(model, tokenizer=tokenizer)
+    encoded = tokenizer(*PAIR, return_tensors="pt")
+    encoding = wrapped.encode(Instance("x", tuple(map(split_words, PAIR))))
+    with torch.no_grad():
+        full = model(**encoded).logits[0]
+        label = int(full.argmax())
+        expected = []
+        for unit in range(len(encoding.units)):
+            ids = encoded["input_ids"].clone()
+            ids[0, torch.tensor(encoding.token_unit == unit)] = tokenizer.mask_token_id
+            masked = model(input_ids=ids, token_type_ids=encoded["token_type_ids"]).logits[0]
+            expected.append(float(full[label] - masked[label]))
+    mine = explain(wrapped, *PAIR, method="leave_one_out").highlight
+    assert np.abs(np.array(mine.scores) - expected).max() <= 1e-12
+    absolute = explain(wrapped, *PAIR, method=LeaveOneOut(absolute=True)).highlight
+    assert absolute.scores == pytest.approx(np.abs(expected), abs=1e-12)
+
+
+def test_targets_are_what_they_say(classifier: Callable[..., Classifier]) -> None:
+    model = classifier("bert")
+    predicted = explain(model, *PAIR, method=LeaveOneOut()).prediction.label
+
+    def scores(target: Target, label: str | None = None) -> tuple[float, ...]:
+        return explain(model, *PAIR, method=LeaveOneOut(target), label=label).highlight.scores
+
+    assert scores(Target()) == scores(Target(predicted)) == scores(Target("gold"), predicted)
+    assert scores(Target("gold"), "maybe") == scores(Target("maybe")) == scores(Target("MAYBE"))
+    probability, loss = (np.array(scores(t, "maybe")) for t in (Target("gold", "probability"), Target("loss")))
+    assert (np.sign(probability) == np.sign(loss)).all(), "log is monotone"
+    with pytest.raises(Undefined, match="no_label"):
+        scores(Target("gold"))
+    with pytest.raises(Undefined, match="unknown_label"):
+        scores(Target("loss"), "perhaps")
+    with pytest.raises(UserError, match="did you mean 'maybe'"):
+        scores(Target("maybee"))
+
+
+@given(st.integers(0, 2**32), st.text(min_size=1).filter(lambda raw: bool(split_words(raw).words)))
+def test_random_depends_on_seed_and_text_alone(seed: int, raw: str) -> None:
+    model = load_model(lambda texts: [[0.5, 0.5]] * len(texts), labels=["a", "b"])
+
+    def scores(seed: int, text: str) -> tuple[float, ...]:
+        return explain(model, text, method=Random(seed)).highlight.scores
+
+    assert scores(seed, raw) == scores(seed, raw)
+    assert scores(seed, raw) != scores(seed + 1, raw)
+    assert scores(seed, raw) != scores(seed, f"{raw} x")[: len(scores(seed, raw))]
+
+
+def test_random_is_uniform() -> None:
+    """Over 400 texts of five words, the mean is within four standard errors of a half."""
+    model = load_model(lambda texts: [[0.5, 0.5]] * len(texts), labels=["a", "b"])
+    drawn = np.array([explain(model, f"w{i} a b c d", method="random").highlight.scores for i in range(400)])
+    assert abs(drawn.mean() - 0.5) <= 4 * np.sqrt(1 / 12 / drawn.size)
+    assert drawn.min() >= 0
+    assert drawn.max() < 1
+
+
+def test_bad_parameters() -> None:
+    with pytest.raises(UserError, match="steps: got 0"):
+        IntegratedGradients(steps=0)

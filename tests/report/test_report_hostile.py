@@ -1,0 +1,186 @@
+"""Hostile strings everywhere, in a real browser: nothing runs, everything is shown as it is."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from verax.report import markup
+from verax.report.markup import Html, visible
+from verax.report.page import render, write_report
+from verax.store.read import Stored
+from verax.store.store import Store
+from verax.types import Highlight, Human, Instance, Prediction, Score, Skip, Target
+
+RAN = "document.documentElement.setAttribute('ran-{}','1')"
+REFRESH = "<meta http-equiv=refresh content=0;url=about:blank>"
+PAYLOADS = (
+    f"<script>{RAN.format('script')}</script>",
+    f'"><img src=x onerror={RAN.format("img")}>',
+    f"'><svg onload={RAN.format('svg')}>",
+    f"</script><script>{RAN.format('closed')}</script>",
+    f"</style></title></textarea><script>{RAN.format('style')}</script>",
+    f"javascript:{RAN.format('url')}",
+    f'" autofocus onfocus={RAN.format("focus")} tabindex=1 x="',
+    "<style>*{display:none!important}</style>",
+    REFRESH,
+    "<base href=https://example.invalid/><link rel=stylesheet href=x.css>",
+    "&lt;b&gt; &amp;amp;",
+    "before\u202eafter\u2066inside",
+    "nul\x00esc\x1b[31m bell\x07",
+    "line\u2028separator\u2029end",
+    "{{7*7}} ${7*7} #{7*7} <%= 7*7 %>",
+    "lone\ud800surrogate",
+)
+
+
+def hostile_run(text) -> Stored:
+    """Every payload in every place where data, a model or a spec can put a string."""
+    every = " ".join(p.replace(" ", "\u00a0") for p in PAYLOADS)
+    instances, predictions, highlights, skips, scores, methods, metrics = [], [], [], [], [], [], []
+    for i, payload in enumerate(PAYLOADS):
+        method, metric, name = f"method {payload}", f"metric {payload}", f"id {payload}"
+        words = text(every, lang=payload)
+        gold = Human(words=((0, i),), explanations=(f"human {payload}",))
+        instance = Instance(name, (words, text(payload, lang="en")), f"gold {payload}", human=gold)
+        instances.append(instance)
+        predictions.append(Prediction(name, f"class {payload}", (f"class {payload}",), (1.0,)))
+        ramp = tuple(float(k - 3) for k in range(len(instance.units)))
+        notes = {f"note {payload}": f"noted {payload}"}
+        highlights.append(
+            Highlight(name, method, "token", Target(f"target {payload}"), instance.units, ramp, notes=notes)
+        )
+        skips.append(Skip(name, f"skipping {payload}", f"reason {payload}", f"detail {payload}", failed=i % 2 == 0))
+        scores.append(Score(name, method, metric, 0.5))
+        scores.append(Score(name, method, f"other {payload}", None, f"missing {payload}", f"why {payload}"))
+        methods.append({"label": method, "name": f"name {payload}", "parameters": {f"k {payload}": f"v {payload}"}})
+        metrics.append({"label": metric, "reference": f"paper {payload}", "parameters": {f"mk {payload}": payload}})
+    every = "|".join(PAYLOADS)
+    card = {
+        "command": f"command {every}",
+        "created": f"created {every}",
+        "verax": every,
+        "model": {"name": f"model {every}", f"model key {every}": f"model value {every}", "labels": list(PAYLOADS)},
+        "data": {"name": f"data {every}", "split": f"split {every}", "provenance": {every: every}},
+        "versions": {f"package {every}": f"version {every}"},
+        "machine": every,
+        "spec": {"key <script>": ["<script>"]},
+        "counts": {"rows": every},
+        "cost": {"seconds": every},
+        "methods": methods,
+        "metrics": metrics,
+    }
+    damaged = tuple(f"damaged {p}" for p in PAYLOADS)
+    return Stored(Path("x"), card, instances, predictions, highlights, skips, scores, damaged)
+
+
+@pytest.fixture(scope="module")
+def stored(text) -> Stored:
+    return hostile_run(text)
+
+
+@pytest.fixture(scope="module")
+def unescaped(stored) -> str:
+    """The same page with its escaping broken, but for the payload that would leave the page before one can look."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(markup, "text", lambda raw: Html(raw.encode("utf-8", "replace").decode()))
+        return re.sub(REFRESH.replace(" ", "[ \u00a0]"), "", render(stored))
+
+
+def traces(browser, path: Path) -> set[str]:
+    browser.open(path)
+    names = browser.ask("document.documentElement.getAttributeNames().join(' ')")
+    return set(re.findall(r"ran-(\w+)", names))
+
+
+def test_nothing_runs(browser, stored, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(render(stored), encoding="utf-8")
+    assert traces(browser, path) == set()
+    assert browser.requests == [path.as_uri()], "the page asked for something else than itself"
+    assert browser.ask("document.scripts.length") == 1
+    attributes = browser.ask("[...document.querySelectorAll('*')].flatMap(e => e.getAttributeNames())")
+    assert not [name for name in attributes if name.startswith("on") or name == "src"]
+    links = browser.ask("[...document.querySelectorAll('[href]')].map(e => e.getAttribute('href'))")
+    assert links
+    assert all(link.startswith("#") for link in links)
+    tags = set(browser.ask("[...document.querySelectorAll('body *')].map(e => e.localName)"))
+    assert not tags & {"img", "base", "link", "meta", "style", "iframe", "object", "embed"}
+    assert browser.ask("document.querySelectorAll('svg').length === document.querySelectorAll('svg.plot').length")
+
+
+PLACES = ("method", "metric", "id", "human", "gold", "class", "target", "reason", "detail", "missing", "noted", "name")
+PLACES += ("k", "v", "mk", "paper", "command", "created", "model", "data", "split", "package", "version", "damaged")
+
+
+@pytest.fixture(scope="module")
+def shown(browser, stored, tmp_path_factory) -> str:
+    """All that the page says, as the browser understood it."""
+    path = tmp_path_factory.mktemp("literal") / "report.html"
+    path.write_text(render(stored), encoding="utf-8")
+    browser.open(path)
+    return browser.ask("document.body.textContent")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_texts_are_shown_literally(shown, place):
+    whole = place in {"command", "created", "model", "data", "split", "package", "version"}
+    for expected in ["|".join(PAYLOADS)] if whole else PAYLOADS:
+        assert visible(f"{place} {expected}") in shown
+
+
+def test_words_keep_their_scores_in_their_titles(browser, stored, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(render(stored), encoding="utf-8")
+    browser.open(path)
+    words = browser.ask(
+        "[...document.querySelectorAll('.instance dd .part')[0].querySelectorAll('[title]')]"
+        ".map(e => [e.textContent, e.title])"
+    )
+    assert [word for word, _ in words] == [visible(p.replace(" ", "\u00a0")) for p in PAYLOADS]
+    assert [title.split(",")[0] for _, title in words[:5]] == ["-3", "-2", "-1", "0", "+1"]
+
+
+def test_control_the_payloads_do_run_where_nothing_holds_them(browser, unescaped, tmp_path):
+    path = tmp_path / "control.html"
+    path.write_text(re.sub(r"<meta http-equiv[^>]*>", "", unescaped, count=1), encoding="utf-8")
+    assert {"script", "img", "closed", "style"} <= traces(browser, path)
+
+
+def test_the_policy_holds_when_escaping_fails(browser, unescaped, tmp_path):
+    path = tmp_path / "unescaped.html"
+    path.write_text(unescaped, encoding="utf-8")
+    assert traces(browser, path) == set()
+    assert browser.ask("document.scripts.length") > 1, "the payloads are in the page, and blocked"
+
+
+def test_the_notebook_picture_is_escaped(browser, stored, tmp_path):
+    from verax.report.notebook import highlight_html
+
+    path = tmp_path / "notebook.html"
+    pieces = [
+        highlight_html(h, i, p) for h, i, p in zip(stored.highlights, stored.instances, stored.predictions, strict=True)
+    ]
+    path.write_text("<!doctype html><meta charset=utf-8>" + "".join(pieces), encoding="utf-8")
+    assert traces(browser, path) == set()
+    assert (
+        browser.ask("document.scripts.length + document.images.length + document.querySelectorAll('style,link').length")
+        == 0
+    )
+    shown = browser.ask("document.body.textContent")
+    for payload in PAYLOADS:
+        for place in ("method", "target", "gold", "class"):
+            assert visible(f"{place} {payload}") in shown
+
+
+def test_hostile_strings_go_through_the_store_into_the_same_page(stored, tmp_path):
+    with Store.open(tmp_path) as store:
+        rows = (stored.instances, stored.predictions, stored.highlights, stored.skips, stored.scores)
+        for place, row in enumerate(row for kind in rows for row in kind):
+            store.append(str(place), row)
+        store.write_card(stored.card)
+    written = write_report(tmp_path).read_text(encoding="utf-8")
+    assert written == render(replace(stored, damaged=()))
+    with Store.open(tmp_path) as store:
+        assert len(list(store.rows())) == sum(map(len, rows)), "a report in the folder is no harm to the run"

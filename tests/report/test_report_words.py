@@ -1,0 +1,149 @@
+"""The picture of an explanation: colour, line, title and gold mark of each word."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from verax.report.markup import visible
+from verax.report.notebook import highlight_html
+from verax.report.picture import picture
+from verax.report.words import STYLES, level, shade, style_sheet, words_html
+from verax.types import Highlight, Human, Instance, Prediction, Span, Target
+
+CSS = (Path(__file__).parents[2] / "src/verax/report/assets/report.css").read_text()
+
+
+def highlight(instance, scores, kind="token", units=None):
+    return Highlight(instance.id, "m", kind, Target(), units or instance.units, tuple(scores))
+
+
+def marks(html):
+    return re.findall(r'<(mark|span) title="([^"]*)"(?: class="([^"]*)")?>([^<]*)</', html)
+
+
+def test_each_word_has_its_colour_and_its_exact_score(text):
+    instance = Instance("i", (text("not bad at all"),), human=Human(words=((1,),)))
+    html = picture(highlight(instance, [-0.123456, 1.0, 0.0, 0.5]), instance, inline=False)
+    assert marks(html) == [
+        ("mark", "-0.123456", "word against1", "not"),
+        ("mark", "+1, marked by people", "word gold for10", "bad"),
+        ("span", "0", "", "at"),
+        ("mark", "+0.5", "word for5", "all"),
+    ]
+
+
+def test_parts_stand_on_their_own_lines_in_their_own_direction(text):
+    instance = Instance("i", (text("one, two"), text("שלום עולם", lang="he")))
+    html = words_html(None, instance, inline=False)
+    assert re.findall(r'<div dir="auto" lang="(\w+)" class="part">([^<]*)</div>', html) == [
+        ("en", "one, two"),
+        ("he", "שלום עולם"),
+    ]
+
+
+def test_what_stands_between_words_is_kept(text):
+    from verax.types import Text
+
+    part = Text("  (a)  <b>\x00 ", ("a", "b"), ((3, 4), (8, 9)))
+    instance = Instance("i", (part,))
+    html = words_html(highlight(instance, [1.0, -1.0]), instance, inline=False)
+    assert re.sub(r"<[^>]*>", "", html).replace("&lt;", "<").replace("&gt;", ">") == visible(part.raw)
+
+
+def test_a_word_without_a_score_says_so_and_a_blank_part_too(text):
+    instance = Instance("i", (text("kept cut"), text("   ")))
+    html = words_html(highlight(instance, [1.0], units=((Span(0, 0, 1),),)), instance, inline=False)
+    assert ("mark", "not scored", "word unscored", "cut") in marks(html)
+    assert "<em>(blank)</em>" in html
+
+
+def test_a_phrase_colours_all_its_words(text):
+    instance = Instance("i", (text("a b c"),))
+    html = words_html(highlight(instance, [2.0], units=((Span(0, 0, 2),),)), instance, inline=False)
+    assert [word for _, title, _, word in marks(html) if title == "+2"] == ["a", "b"]
+
+
+def test_all_zero_scores_colour_nothing(text):
+    instance = Instance("i", (text("a b"),))
+    assert "<mark" not in words_html(highlight(instance, [0.0, 0.0]), instance, inline=False)
+
+
+@pytest.mark.parametrize("strongest", [1e-300, 1.0, 1.7e308])
+def test_levels_hold_for_any_size(strongest):
+    assert [level(strongest * share, strongest) for share in (0, 0.04, 0.5, 1)] == [0, 0, 5, 10]
+
+
+def test_the_sign_is_told_by_line_style_as_well_as_by_colour():
+    for step in range(1, 11):
+        assert " solid " in STYLES[f"for{step}"]
+        assert " dotted " in STYLES[f"against{step}"]
+    widths = [float(re.search(r"border-bottom:([\d.]+)px", STYLES[f"for{s}"])[1]) for s in range(1, 11)]
+    assert widths == sorted(set(widths))
+    assert shade(1, 2) == "for5"
+    assert shade(-1, 2) == "against5"
+
+
+def luminance(colour):
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in colour)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def theme(name):
+    block = CSS.split("@media (prefers-color-scheme: dark)")[name == "dark"]
+    return {key: tuple(bytes.fromhex(value)) for key, value in re.findall(r"--(\w+): #([0-9a-f]{6});", block)}
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_words_can_be_read_on_every_colour(name):
+    colours = theme(name)
+    for look, rules in STYLES.items():
+        if not look.startswith(("for", "against")):
+            continue
+        *ink, alpha = map(float, re.search(r"rgba\((\d+),(\d+),(\d+),([\d.]+)\)", rules).groups())
+        line = tuple(map(float, re.search(r"\brgb\((\d+),(\d+),(\d+)\)", rules).groups()))
+        ground = tuple(alpha * a + (1 - alpha) * b for a, b in zip(ink, colours["sheet"], strict=True))
+        assert contrast(ground, colours["ink"]) >= 4.5, look
+        assert contrast(line, colours["sheet"]) >= 3, look
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+@pytest.mark.parametrize("ground", ["paper", "sheet"])
+@pytest.mark.parametrize("ink", ["ink", "quiet", "accent", "alarm"])
+def test_text_of_the_page_can_be_read(name, ground, ink):
+    assert contrast(theme(name)[ink], theme(name)[ground]) >= 4.5
+
+
+def test_notebook_html_carries_its_own_looks(text):
+    instance = Instance("i", (text("good <b>"),), "pos", human=Human(words=((0,),)))
+    html = highlight_html(
+        highlight(instance, [1.0, -1.0]), instance, Prediction("i", "neg", ("neg", "pos"), (0.75, 0.25))
+    )
+    assert "class=" not in html
+    assert "<script" not in html
+    assert "<style" not in html
+    assert STYLES["for10"] in html
+    assert STYLES["gold"] in html
+    assert "&lt;b&gt;" in html
+    assert "(0.750)" in html
+
+
+def test_interactions_are_listed_strongest_first(text):
+    instance = Instance("i", (text("a b c d e f"), text("x y")))
+    units = tuple((Span(0, w, w + 1), Span(1, 0, 2)) for w in range(6)) * 2
+    html = picture(
+        highlight(instance, [float(k) for k in range(12)], "span_interaction", units), instance, inline=False
+    )
+    assert html.count("<li>") == 10
+    assert html.index("+11") < html.index("+10") < html.index("+9")
+    assert "<bdi>f</bdi> ↔ <bdi>x y</bdi>" in html
+    assert "and 2 weaker ones" in html
+
+
+def test_the_style_sheet_has_a_rule_for_every_class():
+    assert style_sheet().count("{") == len(STYLES) == 24
