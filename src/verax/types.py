@@ -163,6 +163,7 @@ class Prediction:
     label: str
     labels: tuple[str, ...]
     probabilities: tuple[float, ...]
+    cost: Cost = Cost()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,5 @@
+"""`python -m verax` is `verax`."""
+
+from verax.cli import main
+
+main()

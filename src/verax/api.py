@@ -1,0 +1,172 @@
+"""What people call from Python: explain one input, evaluate many, open what was kept."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rich.console import Console
+
+from verax.data.text import split_words
+from verax.engine.asks import Asking
+from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.protocols import Method, Metric, asking
+from verax.models.classifier import Classifier
+from verax.models.encoding import Encoded
+from verax.report.notebook import highlight_html
+from verax.report.page import write_report
+from verax.run.carry_out import carry_out, prepare_with
+from verax.run.execute import as_highlight, predict
+from verax.run.parameters import build
+from verax.run.plan import check_fit
+from verax.run.run import Run as _Run
+from verax.run.spec import parse_spec
+from verax.types import Dataset, Highlight, Instance, Prediction, Span, UserError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One explanation of one input, with what it explains; shows itself in a notebook."""
+
+    instance: Instance
+    prediction: Prediction
+    highlight: Highlight
+    parameters: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Method, parameters, target, prediction, and for each part its words, offsets and scores."""
+        scores = {unit[0]: score for unit, score in zip(self.highlight.units, self.highlight.scores, strict=True)}
+        parts = [
+            {
+                "text": text.raw,
+                "words": list(text.words),
+                "offsets": [list(offset) for offset in text.offsets],
+                "scores": [scores.get(Span(part, word, word + 1)) for word in range(len(text.words))],
+            }
+            for part, text in enumerate(self.instance.parts)
+        ]
+        chances = dict(zip(self.prediction.labels, self.prediction.probabilities, strict=True))
+        return {
+            "method": self.highlight.method,
+            "parameters": dict(self.parameters),
+            "target": {"of": self.highlight.target.of, "space": self.highlight.target.space},
+            "prediction": {"label": self.prediction.label, "probabilities": chances},
+            "parts": parts,
+            "notes": dict(self.highlight.notes),
+        }
+
+    def _repr_html_(self) -> str:
+        return highlight_html(self.highlight, self.instance, self.prediction)
+
+
+class Run(_Run):
+    """A run that can also write its report."""
+
+    def report(self, out: Path | str | None = None) -> Path:
+        """Write the report as one HTML file; `report.html` in the run's folder by default."""
+        return write_report(self.folder, None if out is None else Path(out))
+
+
+def explain(
+    model: Classifier,
+    *texts: str | Instance,
+    method: str | Mapping[str, Any] | Method = "integrated_gradients",
+    label: str | None = None,
+    lang: str = "en",
+    seed: int = 0,
+) -> Explanation:
+    """Explain one input.
+
+    Args:
+        model: from `load_model`.
+        texts: one instance of a dataset, or the texts of its parts (premise and hypothesis).
+        method: a name, `{name: {parameter: value}}`, or a method.
+        label: gold class of the texts, for targets that need it.
+        lang: language of the texts.
+        seed: for methods that draw at random.
+    """
+    instance = _as_instance(texts, label, lang)
+    named = build("methods", method, seed)
+    check_fit(named, model)
+    x = Encoded.of(model.encode(instance))
+    engine = Engine(model)
+    prediction = _result(engine, predict(x))
+    attribution = _result(engine, asking(named.what, x))
+    highlight = as_highlight(instance, named, attribution)
+    return Explanation(instance, prediction, highlight, named.parameters)
+
+
+def _result(engine: Engine, generator: Asking[T]) -> T:
+    """Run one generator to its end; what it raises is raised here."""
+    ended: list[Outcome[T]] = []
+
+    def keep(outcome: Outcome[T]) -> tuple[()]:
+        ended.append(outcome)
+        return ()
+
+    engine.run([Task(generator, keep)])
+    outcome = ended[0]
+    if outcome.error is not None:
+        raise outcome.error
+    return outcome.value  # type: ignore[return-value]
+
+
+def _as_instance(texts: Sequence[str | Instance], label: str | None, lang: str) -> Instance:
+    if len(texts) == 1 and isinstance(texts[0], Instance):
+        return texts[0]
+    raw = [text for text in texts if isinstance(text, str)]
+    if not raw or len(raw) != len(texts):
+        raise UserError("explain: give one instance of a dataset, or one text for each part")
+    return Instance("input", tuple(split_words(text, lang) for text in raw), label, lang)
+
+
+def evaluate(
+    model: Classifier,
+    data: Dataset,
+    methods: Sequence[str | Mapping[str, Any] | Method],
+    metrics: Sequence[str | Mapping[str, Any] | Metric],
+    *,
+    out: Path | str | None = None,
+    seed: int = 0,
+    explanations: Sequence[Path | str] = (),
+    granularity: str = "word",
+    progress: bool = True,
+) -> Run:
+    """Explain every instance by every method and measure every explanation by every metric.
+
+    Args:
+        model: from `load_model`.
+        data: from `load_dataset`.
+        methods: names, `{name: {parameter: value}}`, or methods of one's own. `random` is always run beside them.
+        metrics: likewise.
+        out: folder of the run; what it holds already is not computed again. A temporary folder by default.
+        seed: of everything that draws at random.
+        explanations: JSONL files with explanations made elsewhere.
+        granularity: `word`, or `token` for the model's sub-words.
+        progress: show a progress bar.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="verax-")) if out is None else Path(out)
+    spec = parse_spec(
+        {
+            "model": {"name": model.name},
+            "data": {"name": data.name, "granularity": granularity},
+            "methods": [given for given in methods if isinstance(given, str)],
+            "metrics": [given if isinstance(given, str) else type(given).__name__ for given in metrics],
+            "explanations": list(explanations),
+            "seed": seed,
+        }
+    )
+    prepared = prepare_with(spec, model, data, methods, metrics)
+    console = Console(stderr=True, quiet=not progress)
+    carry_out(prepared, folder, command=f"verax.evaluate(..., out={str(folder)!r})", console=console)
+    return Run(folder)
+
+
+def open_run(folder: Path | str) -> Run:
+    """The run that is kept in a folder."""
+    return Run(folder)

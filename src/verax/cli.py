@@ -1,0 +1,330 @@
+"""The command line. What a command needs is imported when it is called, so that listing and help are instant."""
+# ruff: noqa: PLC0415
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from verax.registry import Room, entries, unknown
+from verax.types import Undefined, UserError
+
+if TYPE_CHECKING:
+    from verax.run.carry_out import Prepared
+    from verax.run.plan import Left
+
+app = typer.Typer(
+    help="Tell whether an explanation of a language model can be trusted.",
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+out = Console()
+notes = Console(stderr=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+
+@app.callback()
+def _options(
+    context: typer.Context,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Tell whether an explanation of a language model can be trusted."""
+    context.obj = {"debug": debug}
+
+
+@app.command("list")
+def list_names(
+    what: Annotated[str, typer.Argument(help="methods, metrics, datasets or models.")], as_json: Json = False
+) -> None:
+    """Show what there is.
+
+    Example: `verax list methods`
+    """
+    if what not in get_args(Room):
+        raise UserError(unknown("list", what, get_args(Room)))
+    found = entries(what)  # type: ignore[arg-type]
+    if as_json:
+        rows = [{"name": e.name, "kind": e.kind, "summary": e.summary} for e in found.values()]
+        _print_json(rows)
+        return
+    table = Table(box=None, pad_edge=False)
+    table.add_column("name", style="bold", no_wrap=True)
+    table.add_column("kind", no_wrap=True)
+    table.add_column("")
+    for entry in found.values():
+        table.add_row(Text(entry.name), Text(entry.kind), Text(entry.summary))
+    out.print(table)
+
+
+@app.command()
+def explain(
+    texts: Annotated[list[str], typer.Argument(help="The parts of the input: one text, or premise and hypothesis.")],
+    model: Annotated[str, typer.Option(help="A shipped model, a folder or a hub id.")] = "world/nli",
+    method: Annotated[str, typer.Option(help="A name that `verax list methods` shows.")] = "integrated_gradients",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the method; repeat it.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(help="prediction (the default), gold, loss, or the name of a class.")
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="The gold class, for the targets gold and loss.")] = None,
+    seed: Annotated[int, typer.Option(help="For methods that draw at random.", min=0)] = 0,
+    as_json: Json = False,
+) -> None:
+    """Explain one input.
+
+    Example: `verax explain "A red kettle is in the kitchen." "The kettle is blue." --method leave_one_out`
+    """
+    from verax.api import explain as explain_one
+    from verax.models.load import load_model
+    from verax.report import terminal
+
+    parameters = _parameters(settings or [])
+    if target is not None:
+        parameters["target"] = target
+    try:
+        made = explain_one(load_model(model), *texts, method={method: parameters}, label=label, seed=seed)
+    except Undefined as undefined:
+        raise UserError(f"this input can't be explained: {undefined}") from undefined
+    if as_json:
+        _print_json(made.to_dict())
+    else:
+        out.print(terminal.explanation(made.highlight, made.instance, made.prediction))
+
+
+@app.command()
+def run(
+    spec: Annotated[Path, typer.Argument(help="The YAML file that says what to run.", metavar="SPEC.yaml")],
+    folder: Annotated[Path | None, typer.Option("--out", help="Where to keep it; runs/NAME by default.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first N instances.", min=1)] = None,
+    model: Annotated[str | None, typer.Option(help="Another model than the spec's.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Another seed than the spec's.", min=0)] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
+) -> None:
+    """Explain and measure, as a spec says; go on by itself where an earlier run of it stopped.
+
+    Example: `verax run spec.yaml --out runs/mine --limit 50`
+    """
+    from verax.run.carry_out import prepare
+    from verax.run.spec import override, parse_spec, read_spec
+
+    content = override(read_spec(spec), limit=limit, model=model, seed=seed)
+    folder = folder or Path("runs") / spec.stem
+    command = ["verax", "run", str(spec), "--out", str(folder)]
+    for flag, value in {"--limit": limit, "--model": model, "--seed": seed}.items():
+        command += [] if value is None else [flag, str(value)]
+    with notes.status("loading model and data"):
+        prepared = prepare(parse_spec(content))
+    if dry_run:
+        from verax.store.read import read_keys
+
+        _announce(prepared, folder, prepared.plan.left(read_keys(folder)))
+        return
+    _carry_out(prepared, folder, shlex.join(command))
+    out.print(Text(f"Next: verax report {shlex.quote(str(folder))}"))
+
+
+@app.command()
+def summary(
+    folder: Annotated[Path, typer.Argument(help="The folder of a run.", metavar="DIR")],
+    as_json: Json = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    as_latex: Annotated[bool, typer.Option("--latex", help="Print a LaTeX table (booktabs).")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
+) -> None:
+    """Print the leaderboard of a run.
+
+    Example: `verax summary runs/demo --latex`
+    """
+    from verax.report import tables, terminal
+    from verax.run.run import Run
+
+    rows = Run(folder).summaries
+    written = _written(tables.summary_table(rows), json=as_json, csv=as_csv, latex=as_latex, markdown=as_markdown)
+    if written is None:
+        out.print(terminal.leaderboard(rows))
+    else:
+        _print_raw(written)
+
+
+@app.command()
+def compare(
+    folder_a: Annotated[Path, typer.Argument(help="The folder of a run.", metavar="DIR_A")],
+    folder_b: Annotated[Path, typer.Argument(help="The folder of another.", metavar="DIR_B")],
+    as_json: Json = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    as_latex: Annotated[bool, typer.Option("--latex", help="Print a LaTeX table (booktabs).")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
+) -> None:
+    """Compare two runs, instance by instance: a paired test for each method and metric, Holm-corrected.
+
+    Example: `verax compare runs/base runs/large`
+    """
+    from verax.report import tables, terminal
+    from verax.run.run import Run
+    from verax.stats import compare as compare_scores
+
+    a, b = Run(folder_a), Run(folder_b)
+    rows = compare_scores(a.scores, b.scores, {**b.directions, **a.directions})
+    written = _written(tables.comparison_table(rows), json=as_json, csv=as_csv, latex=as_latex, markdown=as_markdown)
+    if written is None:
+        out.print(terminal.comparison(rows, str(folder_a), str(folder_b)))
+    else:
+        _print_raw(written)
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(help="The folder of a run.", metavar="DIR")],
+    file: Annotated[Path | None, typer.Option("-o", "--output", help="DIR/report.html by default.")] = None,
+    instances: Annotated[int, typer.Option(help="How many instances to show.", min=0)] = 100,
+) -> None:
+    """Write the report of a run: one HTML file that needs no network.
+
+    Example: `verax report runs/demo -o report.html`
+    """
+    from verax.report.page import write_report
+
+    out.print(Text(f"Wrote {write_report(folder, file, instances=instances)}"))
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Option("--out", help="Where to keep it.")] = Path("runs/demo"),
+    limit: Annotated[int, typer.Option(help="How many instances.", min=1)] = 200,
+) -> None:
+    """Explain and measure the shipped model on the built-in corpus, and write the report.
+
+    Example: `verax demo`
+    """
+    from verax.report.page import write_report
+    from verax.run.carry_out import prepare
+    from verax.run.spec import parse_spec
+
+    spec: dict[str, Any] = {
+        "model": "world/nli",
+        "data": {"name": "world/nli", "split": "test", "limit": limit},
+        "methods": ["random", "leave_one_out", "saliency", "input_x_gradient", "integrated_gradients"],
+        "metrics": ["comprehensiveness", "sufficiency", "agreement", "complexity"],
+    }
+    prepared = prepare(parse_spec(spec))
+    _carry_out(prepared, folder, shlex.join(["verax", "demo", "--out", str(folder), "--limit", str(limit)]))
+    out.print(Text(f"Wrote {write_report(folder)}: open it in a browser"))
+    out.print(Text('Next: verax explain "The small red boat is on the lake." "The boat is green."'))
+
+
+def main() -> None:
+    """Run the command line: a user's mistake is one line and exit code 2, Ctrl-C is 130."""
+    args = sys.argv[1:] or ["--help"]
+    debug = "--debug" in args
+    try:
+        code = app(args=_debug_first(args), standalone_mode=False)
+    except UserError as error:
+        code = _complain(str(error), debug=debug, code=2)
+    except (KeyboardInterrupt, typer.Abort):
+        code = _complain(
+            "stopped; what was done is kept, and the same command goes on from there", debug=debug, code=130
+        )
+    except Exception as error:  # noqa: BLE001 - the last line of defence: say it in one line, keep the exit code honest
+        if hasattr(error, "format_message"):  # wrong usage; typer may or may not bring a click of its own to raise it
+            text = f"{error.format_message().strip()} (verax {shlex.join(args[:1])} --help shows how)"
+            code = _complain(text, debug=debug, code=2)
+        else:
+            text = f"unexpected {type(error).__name__}: {error} (--debug shows where)"
+            code = _complain(text, debug=debug, code=1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _debug_first(args: list[str]) -> list[str]:
+    """`--debug` may stand anywhere."""
+    return ["--debug"] * ("--debug" in args) + [arg for arg in args if arg != "--debug"]
+
+
+def _complain(text: str, *, debug: bool, code: int) -> int:
+    if debug:
+        traceback.print_exc()
+    notes.print(Text(f"error: {text}" if code != 130 else text, "red"), soft_wrap=True)
+    return code
+
+
+def _parameters(settings: list[str]) -> dict[str, Any]:
+    import yaml
+
+    found: dict[str, Any] = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key:
+            raise UserError(f"--set: got {setting!r}; write it as key=value")
+        try:
+            found[key] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            found[key] = value
+    return found
+
+
+def _carry_out(prepared: Prepared, folder: Path, command: str) -> None:
+    from verax.report import terminal
+    from verax.run.carry_out import carry_out
+
+    finished = carry_out(
+        prepared,
+        folder,
+        command=command,
+        console=notes,
+        announce=lambda left, _: _announce(prepared, folder, left),
+    )
+    out.print(terminal.leaderboard(finished.summaries))
+    counts = finished.card["counts"]
+    out.print(
+        Text(f"{counts['rows']} rows = {counts['done']} done + {counts['failed']} failed + {counts['skipped']} skipped")
+    )
+    for warning in finished.card["warnings"]:
+        notes.print(Text(f"warning: {warning}", "yellow"))
+    if counts["failed"]:
+        notes.print(Text(f"{counts['failed']} rows failed: the report's run card tells which and why", "red"))
+
+
+def _announce(prepared: Prepared, folder: Path, left: Left) -> None:
+    plan = prepared.plan
+    lines = [
+        f"{len(plan.instances)} instances x {len(plan.labels())} methods x {len(plan.metrics)} metrics"
+        f" = {left.rows} rows in {folder}",
+        f"done already: {left.done}; to do: {left.rows - left.done}, "
+        f"with at most {left.passes.forward} forward and {left.passes.backward} backward passes",
+    ]
+    for line in lines:
+        notes.print(Text(line))
+
+
+Format = Literal["json", "csv", "latex", "markdown"]
+
+
+def _written(table: Any, **wanted: bool) -> str | None:
+    """A table in the one format that was asked for, None if none was."""
+    from verax.report import tables
+
+    chosen = [name for name, yes in wanted.items() if yes]
+    if len(chosen) > 1:
+        raise UserError(f"--{chosen[0]} and --{chosen[1]} exclude each other: choose one")
+    writers = {"json": tables.to_json, "csv": tables.to_csv, "latex": tables.to_latex, "markdown": tables.to_markdown}
+    return writers[chosen[0]](table) if chosen else None
+
+
+def _print_json(value: Any) -> None:
+    _print_raw(json.dumps(value, ensure_ascii=True, indent=1, allow_nan=False))
+
+
+def _print_raw(text: str) -> None:
+    """Text for a program: no wrapping, no colour."""
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")

@@ -1,0 +1,120 @@
+"""The run card: everything that somebody needs to judge a run, or to do it again."""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+from verax.models.classifier import Classifier
+from verax.run.execute import FAILED
+from verax.run.plan import Plan
+from verax.store.keys import key_of
+from verax.store.read import Stored
+from verax.types import Cost, Dataset, Highlight, Prediction, Score, Skip
+
+FORMAT = 1
+PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn", "pyarrow")
+INCOMPLETE = 0.05
+"""Explanations that miss completeness by more than this share are warned of."""
+
+
+def opening_card(
+    model: Classifier, data: Dataset, plan: Plan, *, spec: Mapping[str, Any], command: str, seed: int
+) -> dict[str, Any]:
+    """What is known before anything is computed."""
+    return {
+        "format": FORMAT,
+        "verax": version("verax"),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": command,
+        "spec": dict(spec),
+        "model": {"name": model.name, **model.fingerprint, "labels": list(model.labels), **model.about},
+        "data": {
+            "name": data.name,
+            "n": len(data),
+            "labels": list(data.labels),
+            "hash": key_of(inputs=[planned.key for planned in plan.instances]),
+            "provenance": dict(data.provenance),
+        },
+        "methods": [
+            {
+                "label": named.label,
+                "name": named.name,
+                "parameters": named.parameters,
+                "kind": named.what.kind,
+                "reference": named.what.reference,
+                "version": named.what.version,
+            }
+            for named in plan.methods
+        ]
+        + [{"label": label, "name": label, "parameters": {}, "reference": "made elsewhere"} for label in plan.outside],
+        "metrics": [
+            {
+                "label": named.label,
+                "name": named.name,
+                "parameters": named.parameters,
+                "higher_is_better": named.what.higher_is_better,
+                "range": list(named.what.range),
+                "reference": named.what.reference,
+                "version": named.what.version,
+            }
+            for named in plan.metrics
+        ],
+        "seed": seed,
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+        "machine": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def closing_card(card: Mapping[str, Any], stored: Stored) -> dict[str, Any]:
+    """The card with what was counted in the rows themselves, so that it is right however often a run was resumed."""
+    rows: list[Prediction | Highlight | Skip | Score] = [
+        *stored.predictions,
+        *stored.highlights,
+        *stored.skips,
+        *stored.scores,
+    ]
+    kinds = Counter(_outcome(row) for row in rows)
+    cost = sum((row.cost for row in rows if not isinstance(row, Skip)), Cost())
+    return {
+        **card,
+        "cost": {
+            "forward_asked": cost.forward_asked,
+            "forward": cost.forward,
+            "backward_asked": cost.backward_asked,
+            "backward": cost.backward,
+            "seconds": round(cost.seconds, 3),
+        },
+        "counts": {"rows": len(rows), "done": kinds["done"], "failed": kinds[FAILED], "skipped": kinds["skipped"]},
+        "warnings": _warnings(stored),
+    }
+
+
+def _outcome(row: Prediction | Highlight | Skip | Score) -> str:
+    if isinstance(row, (Prediction, Highlight)):
+        return "done"
+    if row.reason is None:
+        return "done"
+    return FAILED if row.reason == FAILED else "skipped"
+
+
+def _warnings(stored: Stored) -> list[str]:
+    total: Counter[str] = Counter(row.method for row in stored.highlights)
+    missed: Counter[str] = Counter()
+    cut: Counter[str] = Counter()
+    for row in stored.highlights:
+        error = row.notes.get("completeness_error", 0.0)
+        missed[row.method] += isinstance(error, float) and error > INCOMPLETE
+        cut[row.method] += "truncated_tokens" in row.notes
+    lines = [
+        f"{method}: {n} of {total[method]} explanations miss completeness by over {INCOMPLETE:.0%}; raise its steps"
+        for method, n in missed.items()
+        if n
+    ]
+    return lines + [
+        f"{method}: {n} of {total[method]} inputs were cut to fit the model" for method, n in cut.items() if n
+    ]

@@ -1,0 +1,136 @@
+"""From a spec, or from the things it names, to a finished run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from verax.data.explanations import load_explanations
+from verax.data.load import load_dataset
+from verax.engine.engine import Engine
+from verax.models.classifier import Classifier
+from verax.models.load import load_model
+from verax.run.card import closing_card, opening_card
+from verax.run.execute import Execution
+from verax.run.parameters import build
+from verax.run.plan import BASELINE, Left, Plan, make_plan
+from verax.run.progress import watching
+from verax.run.run import Run
+from verax.run.spec import DataSpec, ModelSpec, Spec
+from verax.store.read import read_run
+from verax.store.store import Store
+from verax.types import Dataset, Highlight, Undefined
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run that is ready to be carried out: everything is loaded and checked, nothing is computed."""
+
+    model: Classifier
+    data: Dataset
+    plan: Plan
+    spec: Spec
+
+
+def prepare(spec: Spec) -> Prepared:
+    """Load what a spec names."""
+    model = open_model(spec.model)
+    return prepare_with(spec, model, open_data(spec.data, spec.seed))
+
+
+def prepare_with(
+    spec: Spec,
+    model: Classifier,
+    data: Dataset,
+    methods: Sequence[Any] | None = None,
+    metrics: Sequence[Any] | None = None,
+) -> Prepared:
+    """Check that methods and metrics fit the model, and lay out the rows.
+
+    `methods` and `metrics` may hold the things themselves beside names; those of the spec by default.
+    """
+    if spec.data.granularity == "token":
+        data = replace(data, instances=tuple(_by_token(model, instance) for instance in data.instances))
+    explainers = [build("methods", given, spec.seed) for given in (spec.methods if methods is None else methods)]
+    if not any(named.name == BASELINE for named in explainers):
+        explainers.insert(0, build("methods", BASELINE, spec.seed))
+    measures = [build("metrics", given, spec.seed) for given in (spec.metrics if metrics is None else metrics)]
+    outside: dict[str, list[Highlight]] = {}
+    for path in spec.explanations:
+        for label, rows in load_explanations(path, data).items():
+            outside.setdefault(label, []).extend(rows)
+    return Prepared(model, data, make_plan(model, data, explainers, measures, outside), spec)
+
+
+def open_model(spec: ModelSpec) -> Classifier:
+    """The model that a spec names."""
+    options = spec.model_dump(exclude={"name"})
+    return load_model(spec.name, **options)
+
+
+def open_data(spec: DataSpec, seed: int) -> Dataset:
+    """The data that a spec names."""
+    options = spec.model_dump(exclude={"name", "granularity", "columns"})
+    return load_dataset(spec.name, columns=spec.columns, seed=seed, **options)
+
+
+def _by_token(model: Classifier, instance: Any) -> Any:
+    try:
+        return model.by_token(instance)
+    except Undefined:  # the instance is skipped with this very reason when the model is asked about it
+        return instance
+
+
+def carry_out(
+    prepared: Prepared,
+    folder: Path,
+    *,
+    command: str,
+    console: Console,
+    announce: Callable[[Left, Store], None] = lambda *_: None,
+) -> Run:
+    """Compute every row that the folder does not hold yet.
+
+    Args:
+        prepared: the run.
+        folder: where it is kept; rows that are there are not computed again.
+        command: what a person types to get the same again.
+        console: for progress and notices.
+        announce: told what is left before anything is computed.
+    """
+    plan, model = prepared.plan, prepared.model
+    with Store.open(folder, say=console.print) as store:
+        for line in store.repaired:
+            console.print(line, markup=False)
+        left = plan.left(store.keys)
+        announce(left, store)
+        card = opening_card(
+            model,
+            prepared.data,
+            plan,
+            spec=prepared.spec.model_dump(mode="json"),
+            command=command,
+            seed=prepared.spec.seed,
+        )
+        card["created"] = read_run(folder).card.get("created", card["created"])
+        store.write_card(card)
+        store.write_plan([*(planned.key for planned in plan.instances), *plan.row_keys()])
+        with watching(left.rows, left.done, console) as watch:
+            engine = Engine(model, token_budget=prepared.spec.token_budget, on_batch=watch.on_batch)
+            Execution(plan, store, engine, on_row=watch.on_row).run()
+        store.seal()
+        final = closing_card(card, read_run(folder))
+        check_counts(final["counts"], left.rows)
+        store.write_card(final)
+    return Run(folder)
+
+
+def check_counts(counts: Mapping[str, int], planned: int) -> None:
+    """Every planned row is there once, and every row is done, failed or skipped."""
+    summed = counts["done"] + counts["failed"] + counts["skipped"]
+    if not planned == counts["rows"] == summed:
+        raise AssertionError(f"{planned} rows planned, {counts['rows']} stored, {summed} done, failed or skipped")

@@ -1,0 +1,201 @@
+"""Carry out a plan: every row that is not there yet is computed, once, and appended to the store."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from verax.engine.asks import Asking, Outputs
+from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.protocols import Method, Metric, asking
+from verax.models.encoding import Encoded
+from verax.run.parameters import Named
+from verax.run.plan import Plan, PlannedExplanation, PlannedInstance
+from verax.store.store import Store
+from verax.types import (
+    Attribution,
+    Cost,
+    FloatArray,
+    Highlight,
+    Instance,
+    Measured,
+    Prediction,
+    Score,
+    Skip,
+    Target,
+    Undefined,
+)
+
+FAILED = "failed"
+PREDICTION = "prediction"
+"""The method of a skip that concerns the instance as a whole: the model could not be asked about it at all."""
+
+Explained = Highlight | Skip
+
+
+@dataclass
+class Execution:
+    """One process's work on a plan.
+
+    Args:
+        plan: what the run consists of.
+        store: where its rows go, and where those that are there already come from.
+        engine: asks the model.
+        on_row: called after each row.
+    """
+
+    plan: Plan
+    store: Store
+    engine: Engine
+    on_row: Callable[[], None] = lambda: None
+    _found: dict[str, Explained] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Do all that is left."""
+        present = self.store.keys
+        todo = [planned for planned in self.plan.instances if any(key not in present for key in planned.row_keys())]
+        for planned in self.plan.instances:
+            if planned.key not in present:
+                self.store.append(planned.key, planned.instance)
+        self._found = self._explanations_with_scores_to_do(todo)
+        self.engine.run(task for planned in todo for task in self._tasks(planned))
+
+    def _explanations_with_scores_to_do(self, todo: Iterable[PlannedInstance]) -> dict[str, Explained]:
+        """Stored explanations that some metric has yet to measure."""
+        present = self.store.keys
+        wanted = {
+            explanation.key
+            for planned in todo
+            for explanation in planned.explanations
+            if explanation.key in present and any(key not in present for _, key in explanation.scores)
+        }
+        if not wanted:
+            return {}
+        return {key: row for key, row in self.store.rows() if key in wanted and isinstance(row, (Highlight, Skip))}
+
+    def _tasks(self, planned: PlannedInstance) -> Iterator[Task[Any]]:
+        """The tasks of one instance, or none if the model can't be asked about it: then all its rows are skips."""
+        try:
+            x = Encoded.of(self.engine.model.encode(planned.instance))
+        except Undefined as undefined:
+            self._skip_instance(planned, undefined)
+            return
+        if planned.prediction not in self.store.keys:
+            yield self._prediction(planned, x)
+        for explanation in planned.explanations:
+            found = self._found.pop(explanation.key, None)
+            if found is not None:
+                yield from self._measure(x, explanation, found)
+            elif explanation.key not in self.store.keys:
+                yield from self._explain(x, explanation)
+
+    def _add(self, key: str, row: Prediction | Highlight | Skip | Score) -> None:
+        self.store.append(key, row)
+        self.on_row()
+
+    def _skip_instance(self, planned: PlannedInstance, why: Undefined) -> None:
+        instance_id, present = planned.instance.id, self.store.keys
+        if planned.prediction not in present:
+            self._add(planned.prediction, Skip(instance_id, PREDICTION, why.reason, why.detail))
+        for explanation in planned.explanations:
+            skip = Skip(instance_id, explanation.label, why.reason, why.detail)
+            if explanation.key not in present:
+                self._add(explanation.key, skip)
+            self._skip_scores(explanation, skip)
+
+    def _skip_scores(self, explanation: PlannedExplanation, skip: Skip) -> None:
+        for metric, key in explanation.scores:
+            if key not in self.store.keys:
+                score = Score(skip.instance_id, skip.method, metric.label, None, skip.reason, skip.detail)
+                self._add(key, score)
+
+    def _prediction(self, planned: PlannedInstance, x: Encoded) -> Task[Any]:
+        def done(outcome: Outcome[Prediction]) -> Iterable[Task[Any]]:
+            row: Prediction | Skip = _skip(planned.instance.id, PREDICTION, outcome.error)
+            if outcome.value is not None:
+                row = replace(outcome.value, cost=outcome.cost)
+            self._add(planned.prediction, row)
+            return ()
+
+        return Task(predict(x), done)
+
+    def _explain(self, x: Encoded, explanation: PlannedExplanation) -> Iterator[Task[Any]]:
+        instance = x.encoding.instance
+        if explanation.method is None:
+            missing = Skip(instance.id, explanation.label, "not_given", "the file has no explanation of this instance")
+            row: Explained = explanation.given or missing
+            self._add(explanation.key, row)
+            yield from self._measure(x, explanation, row)
+            return
+        method = explanation.method
+
+        def done(outcome: Outcome[Attribution]) -> Iterable[Task[Any]]:
+            row: Explained
+            if outcome.value is None:
+                row = _skip(instance.id, method.label, outcome.error)
+            else:
+                row = as_highlight(instance, method, outcome.value, outcome.cost)
+            self._add(explanation.key, row)
+            return self._measure(x, explanation, row)
+
+        yield Task(asking(method.what, x), done)
+
+    def _measure(self, x: Encoded, explanation: PlannedExplanation, row: Explained) -> Iterator[Task[Any]]:
+        if isinstance(row, Skip):
+            self._skip_scores(explanation, row)
+            return
+        for metric, key in explanation.scores:
+            if key not in self.store.keys:
+                yield self._score(x, metric, key, row)
+
+    def _score(self, x: Encoded, metric: Named[Metric], key: str, highlight: Highlight) -> Task[Any]:
+        def done(outcome: Outcome[Measured]) -> Iterable[Task[Any]]:
+            self._add(key, _as_score(highlight, metric.label, outcome))
+            return ()
+
+        return Task(asking(metric.what, x, highlight), done)
+
+
+def predict(x: Encoded) -> Asking[Prediction]:
+    """The model's answer to the unperturbed input."""
+    logits: FloatArray = yield Outputs(x, np.empty((0, x.n_units), bool), and_full=True)
+    probabilities = softmax(logits[-1])
+    labels = x.encoding.labels
+    best = labels[int(np.argmax(logits[-1]))]
+    return Prediction(x.encoding.instance.id, best, labels, tuple(probabilities.tolist()))
+
+
+def as_highlight(instance: Instance, method: Named[Method], attribution: Attribution, cost: Cost = Cost()) -> Highlight:
+    """What a method made of an instance, as a row."""
+    target, scores = getattr(method.what, "target", Target()), tuple(attribution.scores.tolist())
+    who = (instance.id, method.label, method.what.kind, target)
+    return Highlight(*who, attribution.units, scores, cost, attribution.notes)
+
+
+def _as_score(highlight: Highlight, metric: str, outcome: Outcome[Measured]) -> Score:
+    who = (highlight.instance_id, highlight.method, metric)
+    if outcome.value is None:
+        reason, detail = _reason(outcome.error)
+        return Score(*who, None, reason, detail, cost=outcome.cost)
+    value, curve = outcome.value
+    if not np.isfinite(value):
+        return Score(*who, None, "nonfinite", "the metric's value is not a finite number", cost=outcome.cost)
+    return Score(*who, value, curve=curve, cost=outcome.cost)
+
+
+def _skip(instance_id: str, method: str, error: Exception | None) -> Skip:
+    reason, detail = _reason(error)
+    return Skip(instance_id, method, reason, detail, failed=reason == FAILED)
+
+
+def _reason(error: Exception | None) -> tuple[str, str]:
+    if isinstance(error, Undefined):
+        return error.reason, error.detail
+    where = traceback.extract_tb(error.__traceback__)[-1] if error is not None and error.__traceback__ else None
+    place = f" ({where.filename.rpartition('/')[2]}:{where.lineno})" if where else ""
+    return FAILED, f"{type(error).__name__}: {error}{place}"

@@ -1,0 +1,101 @@
+"""Methods and metrics by name and parameters, and back: their fields are their parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Generic, TypeVar, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from verax.engine.protocols import Method, Metric
+from verax.registry import Room, entries, resolve, unknown
+from verax.types import Target, UserError
+
+T = TypeVar("T", Method, Metric)
+
+
+@dataclass(frozen=True)
+class Named(Generic[T]):
+    """A method or metric with the name it is registered under, and the label that tells it from its variants."""
+
+    name: str
+    what: T
+
+    @property
+    def label(self) -> str:
+        """The name, with those parameters that are not as they are by default."""
+        changed = []
+        for field in dataclasses.fields(self.what):  # type: ignore[arg-type]
+            value = getattr(self.what, field.name)
+            if value != field.default:
+                changed.append(f"{field.name}={_short(value)}")
+        return f"{self.name}({', '.join(changed)})" if changed else self.name
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """All parameters, as plain JSON values."""
+        fields = dataclasses.asdict(self.what)  # type: ignore[call-overload]
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
+
+
+def build(room: Room, given: Any, seed: int) -> Named[Any]:
+    """A method or metric from what a person wrote: a name, `{name: {parameter: value}}`, or the thing itself.
+
+    Args:
+        room: `methods` or `metrics`.
+        given: as in the spec.
+        seed: for what has a `seed` and was given none.
+    """
+    if dataclasses.is_dataclass(given) and not isinstance(given, type):
+        return Named(_registered_name(room, type(given)), given)
+    name, parameters = _split(room, given)
+    kind = resolve(room, name)
+    fields = {field.name for field in dataclasses.fields(kind)}
+    hints = get_type_hints(kind)
+    values: dict[str, Any] = {"seed": seed} if "seed" in fields else {}
+    for parameter, value in parameters.items():
+        if parameter not in fields:
+            raise UserError(
+                f"{name}: {unknown('parameter', str(parameter), fields) if fields else 'takes no parameter'}"
+            )
+        values[parameter] = _convert(f"{name}: {parameter}", hints[parameter], value)
+    return Named(name, kind(**values))
+
+
+def _split(room: Room, given: Any) -> tuple[str, Mapping[str, Any]]:
+    if isinstance(given, str):
+        return given, {}
+    if isinstance(given, Mapping) and len(given) == 1:
+        ((name, parameters),) = given.items()
+        if isinstance(name, str) and (parameters is None or isinstance(parameters, Mapping)):
+            return name, parameters or {}
+    raise UserError(f"{room}: expected a name or {{name: {{parameter: value}}}}, got {given!r}")
+
+
+def _convert(where: str, hint: Any, value: Any) -> Any:
+    if hint is Target and isinstance(value, str):
+        return Target(value)
+    try:
+        return _adapter(hint).validate_python(value)
+    except ValidationError as error:
+        raise UserError(f"{where}: {error.errors()[0]['msg'].lower()}, got {value!r}") from None
+
+
+@cache
+def _adapter(hint: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(hint)
+
+
+def _registered_name(room: Room, kind: type) -> str:
+    """The name of one's own class is its name in the registry, or else the name of the class itself."""
+    path = f"{kind.__module__}:{kind.__qualname__}"
+    return next((entry.name for entry in entries(room).values() if entry.target == path), kind.__name__)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "/".join(map(_short, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,185 @@
+"""The plan of a run: every row that it consists of, by key, and what is left to do."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from verax.engine.protocols import Method, Metric
+from verax.models.classifier import Classifier
+from verax.models.labels import check_target
+from verax.models.removal import check_removal
+from verax.run.parameters import Named
+from verax.store.keys import JSON, key_of
+from verax.types import Dataset, Highlight, Instance, Passes, UserError
+
+BASELINE = "random"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedExplanation:
+    """One explanation of one instance, and the scores it gets."""
+
+    label: str
+    key: str
+    method: Named[Method] | None
+    given: Highlight | None
+    scores: tuple[tuple[Named[Metric], str], ...]
+    """Each metric with the key of its score."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedInstance:
+    """One instance: its own row, its prediction's, and its explanations'."""
+
+    instance: Instance
+    key: str
+    prediction: str
+    explanations: tuple[PlannedExplanation, ...]
+
+    def row_keys(self) -> Iterator[str]:
+        """The rows that are counted: the prediction, the explanations, the scores."""
+        yield self.prediction
+        for explanation in self.explanations:
+            yield explanation.key
+            yield from (key for _, key in explanation.scores)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that a run consists of."""
+
+    instances: tuple[PlannedInstance, ...]
+    methods: tuple[Named[Method], ...]
+    metrics: tuple[Named[Metric], ...]
+    outside: tuple[str, ...]
+    """Labels of explanations made elsewhere."""
+
+    def row_keys(self) -> Iterator[str]:
+        """Every row that is counted at the end."""
+        for planned in self.instances:
+            yield from planned.row_keys()
+
+    def labels(self) -> tuple[str, ...]:
+        """Labels of all methods, those made elsewhere last."""
+        return (*(method.label for method in self.methods), *self.outside)
+
+    def left(self, present: Collection[str]) -> Left:
+        """What is still to be done when some rows are there."""
+        forward = backward = 0
+        rows = done = 0
+        for planned in self.instances:
+            keys = list(planned.row_keys())
+            there = sum(key in present for key in keys)
+            rows, done = rows + len(keys), done + there
+            if there == len(keys):
+                continue
+            n = len(planned.instance.units)
+            for explanation in planned.explanations:
+                for passes in _passes(explanation, present, n):
+                    forward, backward = forward + passes.forward, backward + passes.backward
+        return Left(rows, done, Passes(forward, backward))
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Rows of a run, how many are there, and the passes for the rest: at most so many, before anything is shared."""
+
+    rows: int
+    done: int
+    passes: Passes
+
+
+def _passes(explanation: PlannedExplanation, present: Collection[str], n: int) -> Iterator[Passes]:
+    if explanation.method is not None and explanation.key not in present:
+        yield explanation.method.what.passes(n)
+    for metric, key in explanation.scores:
+        if key not in present:
+            yield metric.what.passes(n)
+
+
+def make_plan(
+    model: Classifier,
+    data: Dataset,
+    methods: Sequence[Named[Method]],
+    metrics: Sequence[Named[Metric]],
+    outside: Mapping[str, Sequence[Highlight]],
+) -> Plan:
+    """Lay out the rows of a run; refuse what the model can't do before anything is computed."""
+    if not any(method.name == BASELINE for method in methods):
+        raise ValueError("a plan needs the random baseline")
+    labels = [*(method.label for method in methods), *outside]
+    repeated = sorted({label for label in labels if labels.count(label) > 1})
+    if repeated:
+        raise UserError(f"methods: {repeated[0]!r} is there twice")
+    for method in methods:
+        check_fit(method, model)
+    for metric in metrics:
+        check_fit(metric, model)
+    given = {label: {highlight.instance_id: highlight for highlight in rows} for label, rows in outside.items()}
+    instances = []
+    for instance in data.instances:
+        content = input_key(instance)
+        explanations = [_by_method(model, content, method, metrics) for method in methods]
+        explanations += [
+            _from_outside(model, content, label, rows.get(instance.id), metrics) for label, rows in given.items()
+        ]
+        prediction = key_of(row="prediction", model=model.fingerprint, input=content)
+        instances.append(PlannedInstance(instance, content, prediction, tuple(explanations)))
+    return Plan(tuple(instances), tuple(methods), tuple(metrics), tuple(outside))
+
+
+def check_fit(named: Named[Any], model: Classifier) -> None:
+    """Refuse a method or metric that asks for what the model can't do."""
+    what = named.what
+    if hasattr(what, "removal"):
+        check_removal(what.removal, model.removals, model.name)
+    if hasattr(what, "target"):
+        check_target(what.target, model.labels)
+    if hasattr(what, "baseline") and what.baseline not in model.baselines:
+        can = ", ".join(sorted(model.baselines)) or "none, it has no gradients"
+        raise UserError(f"{named.name}: baseline: got {what.baseline!r}; those of {model.name!r}: {can}")
+    if not model.baselines and isinstance(what, Method) and what.passes(1).backward:
+        raise UserError(f"{named.name} needs gradients; the model {model.name!r} is a callable and has none")
+
+
+def input_key(instance: Instance) -> str:
+    """The key of an input: everything that it holds, its annotations too."""
+    return key_of(row="instance", **dataclasses.asdict(instance))
+
+
+def _by_method(
+    model: Classifier, content: str, method: Named[Method], metrics: Sequence[Named[Metric]]
+) -> PlannedExplanation:
+    parts: dict[str, JSON] = {"method": method.name, "parameters": method.parameters, "version": method.what.version}
+    key = key_of(row="explanation", model=model.fingerprint, input=content, **parts)
+    return PlannedExplanation(method.label, key, method, None, _scores(model, key, metrics))
+
+
+def _from_outside(
+    model: Classifier, content: str, label: str, given: Highlight | None, metrics: Sequence[Named[Metric]]
+) -> PlannedExplanation:
+    said: JSON = None if given is None else {"scores": given.scores, "target": given.target.of}
+    key = key_of(row="explanation", outside=label, input=content, said=said)
+    return PlannedExplanation(label, key, None, given, _scores(model, key, metrics))
+
+
+def _scores(
+    model: Classifier, explanation: str, metrics: Sequence[Named[Metric]]
+) -> tuple[tuple[Named[Metric], str], ...]:
+    return tuple(
+        (
+            metric,
+            key_of(
+                row="score",
+                model=model.fingerprint,
+                explanation=explanation,
+                metric=metric.name,
+                parameters=metric.parameters,
+                version=metric.what.version,
+            ),
+        )
+        for metric in metrics
+    )

@@ -1,0 +1,44 @@
+"""What a person sees while a run is going: rows done, passes done, time left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from verax.types import Cost
+
+
+class Watch:
+    """Counts rows and passes, and shows them."""
+
+    def __init__(self, progress: Progress, rows: int, done: int) -> None:
+        self._progress = progress
+        self._passes = Cost()
+        self._task = progress.add_task("explaining and measuring", total=rows, completed=done, passes=0)
+
+    def on_row(self) -> None:
+        """One more row is done."""
+        self._progress.advance(self._task)
+
+    def on_batch(self, cost: Cost) -> None:
+        """One more batch is done."""
+        self._passes = self._passes + cost
+        self._progress.update(self._task, passes=self._passes.forward + self._passes.backward)
+
+
+@contextmanager
+def watching(rows: int, done: int, console: Console) -> Iterator[Watch]:
+    """A progress bar on the console; nothing but the bar's last state remains where it is no terminal."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("rows, {task.fields[passes]} passes"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        yield Watch(progress, rows, done)

@@ -1,0 +1,70 @@
+"""A run that can be asked: its summary, its scores, its explanations."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from verax.run.plan import BASELINE
+from verax.stats import summarise
+from verax.store.read import Stored, read_run
+from verax.types import Highlight, Score, Summary
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Run:
+    """What a folder of results holds, as of when it was opened."""
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        self.stored: Stored = read_run(self.folder)
+
+    @property
+    def card(self) -> dict[str, Any]:
+        """Spec, versions, hashes, seeds, cost, counts."""
+        return self.stored.card
+
+    @property
+    def directions(self) -> dict[str, bool]:
+        """For each metric whether higher is better."""
+        return {metric["label"]: bool(metric["higher_is_better"]) for metric in self.card.get("metrics", [])}
+
+    @property
+    def scores(self) -> list[Score]:
+        """Every score of every explanation."""
+        return self.stored.scores
+
+    @property
+    def highlights(self) -> list[Highlight]:
+        """Every explanation."""
+        return self.stored.highlights
+
+    @cached_property
+    def summaries(self) -> list[Summary]:
+        """The leaderboard's rows."""
+        methods = self.card.get("methods", [])
+        baseline = next((method["label"] for method in methods if method["name"] == BASELINE), BASELINE)
+        order = [method["label"] for method in methods]
+        return summarise(self.scores, self.directions, baseline=baseline, order=order)
+
+    def summary(self) -> pd.DataFrame:
+        """The leaderboard as a table: a row for each method and metric."""
+        return _frame(self.summaries, Summary)
+
+    def score_table(self) -> pd.DataFrame:
+        """All scores as a table: a row for each instance, method and metric."""
+        return _frame(self.scores, Score)
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r}: {len(self.highlights)} explanations, {len(self.scores)} scores)"
+
+
+def _frame(rows: list[Any], kind: type) -> pd.DataFrame:
+    import pandas as pd  # noqa: PLC0415 - half a second that only those pay who ask for a table
+
+    columns = [field.name for field in dataclasses.fields(kind)]
+    return pd.DataFrame([[getattr(row, name) for name in columns] for row in rows], columns=columns)

@@ -1,0 +1,143 @@
+"""The spec of a run: what the YAML file holds, validated, every field documented."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from verax.data.columns import Columns
+from verax.registry import unknown
+from verax.types import UserError
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+
+
+class ModelSpec(_Section):
+    """The model that is explained."""
+
+    name: str = Field(
+        description="A shipped model (`verax list models`), a folder with a checkpoint, a hub id, or "
+        "`python:module:function` for a callable from texts to probabilities."
+    )
+    dtype: Literal["float32", "float64"] = Field(default="float32", description="float64 is for checks.")
+    device: str = Field(default="cpu", description="cpu, cuda, cuda:1, mps.")
+    labels: tuple[str, ...] | None = Field(
+        default=None, description="Names of the classes in the model's order; those of the checkpoint by default."
+    )
+    revision: str | None = Field(default=None, description="Of a hub id: branch, tag or commit.")
+    on_long: Literal["error", "truncate"] = Field(
+        default="error",
+        description="For an input beyond the model's length: error skips it with its reason, truncate cuts it and "
+        "records how many words were lost.",
+    )
+    mask_text: str | None = Field(default=None, description="Of a callable: what the rule `mask` writes for a word.")
+    version: str = Field(
+        default="unversioned", description="Of a callable: tells this model from its next version; part of every key."
+    )
+
+
+class DataSpec(_Section):
+    """The inputs that are explained."""
+
+    name: str = Field(
+        description="A built-in dataset (`verax list datasets`), a JSONL, CSV, TSV or Parquet file, a folder of the "
+        "`datasets` library, or a Hugging Face dataset."
+    )
+    split: str | None = Field(default=None, description="test by default, or the only one there is.")
+    limit: int | None = Field(default=None, ge=1, description="The first so many instances.")
+    columns: Columns | None = Field(default=None, description="Which column means what.")
+    labels: tuple[str, ...] | None = Field(default=None, description="Names of the classes, by number.")
+    lang: str = Field(default="en", description="Language of rows that have none of their own.")
+    revision: str | None = Field(default=None, description="Of a Hugging Face dataset.")
+    granularity: Literal["word", "token"] = Field(
+        default="word", description="What is scored: words, or the sub-words of the model's tokenizer."
+    )
+
+
+def _by_name(value: Any) -> Any:
+    return {"name": value} if isinstance(value, str) else value
+
+
+class Spec(_Section):
+    """A run: a model, data, methods that explain, metrics that measure the explanations."""
+
+    model: Annotated[ModelSpec, BeforeValidator(_by_name)] = Field(description="A name, or its section.")
+    data: Annotated[DataSpec, BeforeValidator(_by_name)] = Field(description="A name, or its section.")
+    methods: tuple[str | dict[str, Any], ...] = Field(
+        default=(),
+        description="Names, or {name: {parameter: value}}. `random` is always run: others are tested against it.",
+    )
+    metrics: tuple[str | dict[str, Any], ...] = Field(min_length=1, description="Names, or {name: {parameter: value}}.")
+    explanations: tuple[Path, ...] = Field(
+        default=(), description="JSONL files with explanations made elsewhere, measured beside those of the methods."
+    )
+    seed: int = Field(default=0, ge=0, description="Of everything that draws at random.")
+    token_budget: int = Field(
+        default=2048, ge=1, description="Tokens in one batch; memory and speed depend on it, results do not."
+    )
+
+
+def read_spec(path: Path) -> dict[str, Any]:
+    """The YAML of a spec, not yet validated: flags may still override it."""
+    try:
+        content = yaml.safe_load(path.read_text("utf-8"))
+    except FileNotFoundError:
+        near = unknown("spec file", path.name, [p.name for p in path.parent.glob("*.y*ml")])
+        raise UserError(f"{near} (in {path.parent})") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} can't be read: {error}") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}:{mark.line + 1}" if mark else str(path)
+        raise UserError(f"{where}: not valid YAML: {getattr(error, 'problem', None) or error}") from None
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: a spec is a mapping with model, data, methods and metrics, got {content!r:.40}")
+    return content
+
+
+def parse_spec(content: Mapping[str, Any]) -> Spec:
+    """A validated spec; a mistake is a UserError that names the field and the nearest valid one."""
+    try:
+        return Spec.model_validate(dict(content))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UserError(_explain(first["type"], first["loc"], first["msg"], first["input"])) from None
+
+
+def _explain(problem: str, place: tuple[int | str, ...], message: str, got: Any) -> str:
+    sections: dict[str, type[BaseModel]] = {"model": ModelSpec, "data": DataSpec}
+    field = ".".join(str(step) for step in place)
+    if problem == "missing":
+        return f"spec: the field {field!r} is missing"
+    if problem == "extra_forbidden":
+        section: type[BaseModel] = Spec if len(place) == 1 else sections.get(str(place[0]), Spec)
+        section = Columns if "columns" in place[:-1] else section
+        return f"spec: {unknown('field', field, _paths(section, place[:-1]))}"
+    return f"spec: {field}: {message.removeprefix('Value error, ')}, got {got!r:.80}"
+
+
+def _paths(section: type[BaseModel], above: tuple[int | str, ...]) -> list[str]:
+    return [".".join([*map(str, above), name]) for name in section.model_fields]
+
+
+def override(content: Mapping[str, Any], *, limit: int | None, model: str | None, seed: int | None) -> dict[str, Any]:
+    """A spec's content with what flags say in its place."""
+    changed = dict(content)
+    if limit is not None and "data" in changed:
+        changed["data"] = _merge(changed["data"], {"limit": limit})
+    if model is not None:
+        changed["model"] = _merge(changed.get("model", {}), {"name": model})
+    if seed is not None:
+        changed["seed"] = seed
+    return changed
+
+
+def _merge(section: Any, values: Mapping[str, Any]) -> Any:
+    section = _by_name(section)
+    return {**section, **values} if isinstance(section, Mapping) else section

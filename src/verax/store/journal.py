@@ -1,0 +1,195 @@
+"""The journal: rows appended one by one, each with its length and CRC, so that a torn or rotten end is found and cut.
+
+A record is the length of its payload (u32, little-endian), the CRC-32 of the payload (the same), and the payload, UTF-8
+JSON. The first record is the manifest of the run when the journal was begun, from which a damaged `manifest.json` is
+made again. Every other one is `{"table": ..., "row": {...}}`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from verax.store.codec import Plain
+from verax.store.files import replace_file
+from verax.store.manifest import Damaged, Manifest, from_json, parse
+from verax.store.schema import Table
+from verax.types import UserError
+
+_HEAD = struct.Struct("<II")
+_LONGEST = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What is whole in a journal.
+
+    Args:
+        manifest: the one the journal was begun with.
+        payloads: of the rows, in order.
+        end: where the last whole record ends.
+        torn: how many bytes follow that are no whole record.
+        rotten: whether whole records follow those, so that it was no broken-off write but damage.
+    """
+
+    manifest: Manifest
+    payloads: list[bytes]
+    end: int
+    torn: int
+    rotten: bool
+
+
+def frame(payload: bytes) -> bytes:
+    """The record of a payload."""
+    return _HEAD.pack(len(payload), zlib.crc32(payload)) + payload
+
+
+def pack(table: Table, row: Plain) -> bytes:
+    """The payload of a row. Floats are written so that they read back exactly."""
+    body = {"table": table, "row": row}
+    payload = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    if len(payload) >= _LONGEST:
+        raise ValueError(f"a row of {len(payload)} bytes is too long to be stored")
+    return payload
+
+
+def unpack(payload: bytes) -> tuple[Table, Plain]:
+    """The row of a payload."""
+    body = json.loads(payload)
+    return body["table"], body["row"]
+
+
+def begin_journal(folder: Path, manifest: Manifest) -> Path:
+    """Make the empty journal that a manifest names, durably and at once."""
+    path = folder / manifest.journal
+    replace_file(path, frame(json.dumps(manifest.as_json()).encode()))
+    return path
+
+
+def read_journal(path: Path) -> Contents:
+    """All records up to the first that is not whole; `Damaged` if there is no journal or it has no whole beginning."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise Damaged(f"{path.name} is missing") from error
+    except OSError as error:
+        # It may be whole: it must not be taken for damaged and begun anew.
+        raise UserError(f"cannot read {path}: {error.strerror}") from error
+    payloads: list[bytes] = []
+    end = 0
+    while (payload := _record(data, end)) is not None:
+        payloads.append(payload)
+        end += _HEAD.size + len(payload)
+    if not payloads:
+        raise Damaged(f"{path.name} has no whole beginning")
+    manifest = from_json(parse(payloads.pop(0), path), path.name)
+    return Contents(manifest, payloads, end, len(data) - end, _whole_record_after(data, end))
+
+
+def _record(data: bytes, at: int) -> bytes | None:
+    """The payload of the record at an offset, if it is whole; an empty one is not, since zeros would look like it."""
+    if at + _HEAD.size > len(data):
+        return None
+    length, crc = _HEAD.unpack_from(data, at)
+    if not 0 < length <= len(data) - at - _HEAD.size:
+        return None
+    payload = data[at + _HEAD.size : at + _HEAD.size + length]
+    return payload if zlib.crc32(payload) == crc else None
+
+
+def _whole_record_after(data: bytes, end: int) -> bool:
+    return any(_record(data, at) is not None for at in range(end + 1, len(data)))
+
+
+class Journal:
+    """The active journal, open for writing.
+
+    Rows since the last fsync are kept until they are acknowledged: when an fsync fails, the system may have thrown them
+    away, and they are written again from here.
+    """
+
+    def __init__(self, path: Path) -> None:
+        contents = read_journal(path)
+        self.path = path
+        self.payloads = contents.payloads
+        self._descriptor = os.open(path, os.O_RDWR)
+        self._end = contents.end
+        self._synced_end = contents.end
+        self._written = len(self.payloads)
+        self._synced = len(self.payloads)
+        self._unsynced_since: float | None = None
+        try:
+            self._cut()
+            os.fsync(self._descriptor)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def unsynced(self) -> int:
+        """How many rows are not acknowledged yet."""
+        return len(self.payloads) - self._synced
+
+    @property
+    def unsynced_for(self) -> float:
+        """Seconds since the oldest row that is not acknowledged yet was appended."""
+        return 0.0 if self._unsynced_since is None else time.monotonic() - self._unsynced_since
+
+    @property
+    def size(self) -> int:
+        """Bytes of all whole records."""
+        return self._end
+
+    def keep(self, wanted: Callable[[bytes], bool]) -> None:
+        """Forget the rows that are not wanted; right after opening, when all rows are acknowledged."""
+        self.payloads = [payload for payload in self.payloads if wanted(payload)]
+        self._written = self._synced = len(self.payloads)
+
+    def append(self, payload: bytes) -> None:
+        """Hand one more row to the system; it is acknowledged by the next `sync`."""
+        self._write([*self.payloads[self._written :], payload])
+        self.payloads.append(payload)
+        self._written = len(self.payloads)
+        if self._unsynced_since is None:
+            self._unsynced_since = time.monotonic()
+
+    def sync(self) -> None:
+        """Force all rows to the disk."""
+        self._write(self.payloads[self._written :])
+        self._written = len(self.payloads)
+        try:
+            os.fsync(self._descriptor)
+        except OSError:
+            self._written, self._end = self._synced, self._synced_end
+            self._cut()
+            raise
+        self._synced, self._synced_end = self._written, self._end
+        self._unsynced_since = None
+
+    def close(self) -> None:
+        """Close the file, as it is."""
+        os.close(self._descriptor)
+
+    def _write(self, payloads: list[bytes]) -> None:
+        """Write records behind the last whole one, or leave the file as it was."""
+        data = b"".join(frame(payload) for payload in payloads)
+        # A write that was interrupted may have left a tail that nobody counted.
+        self._cut()
+        try:
+            done = 0
+            while done < len(data):
+                done += os.pwrite(self._descriptor, data[done:], self._end + done)
+        except OSError:
+            self._cut()
+            raise
+        self._end += len(data)
+
+    def _cut(self) -> None:
+        if os.fstat(self._descriptor).st_size != self._end:
+            os.ftruncate(self._descriptor, self._end)

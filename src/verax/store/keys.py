@@ -1,0 +1,66 @@
+"""Keys: a hash of everything that a row depends on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from verax.types import UserError
+
+JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
+
+
+def key_of(**parts: JSON) -> str:
+    """The SHA-256 (hex) of named parts: the same for the same parts in any order, of the arguments and inside mappings.
+
+    `1`, `1.0`, `True` and `"1"` are four different values. Numbers that are not finite are refused.
+    """
+    return hash_bytes(canonical_json(parts))
+
+
+def canonical_json(value: JSON) -> bytes:
+    """JSON with sorted names and no blanks: equal values give equal bytes, different values different ones."""
+    text = json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    # Half of a surrogate pair is no UTF-8 character, but text from JSON may hold one: it must not end a run.
+    return text.encode("utf-8", "surrogatepass")
+
+
+def hash_bytes(*chunks: bytes) -> str:
+    """The SHA-256 (hex) of the chunks, one after the other."""
+    digest = hashlib.sha256()
+    for chunk in chunks:
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
+def hash_files(paths: Iterable[Path]) -> str:
+    """One SHA-256 (hex) of the names and contents of files, in any order; their folders do not count.
+
+    Files are streamed, so weights of any size need little memory.
+    """
+    return key_of(files=sorted([Path(path).name, _hash_file(Path(path))] for path in paths))
+
+
+def _hash_file(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _plain(value: JSON) -> JSON:
+    """The value in the types that `json` writes; what it would rename or spell out silently is refused."""
+    if isinstance(value, Mapping):
+        for name in value:
+            if not isinstance(name, str):
+                raise TypeError(f"a part of a key must be named by a string, not {name!r}")
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, bytes | bytearray | memoryview):
+        raise TypeError("bytes can't be a part of a key; give their hash")
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    return value

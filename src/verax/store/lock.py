@@ -1,0 +1,81 @@
+"""One writer at a time: a lock that the kernel drops by itself when its owner dies."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+import weakref
+from pathlib import Path
+
+from verax.types import UserError
+
+_TRIES = 5
+_PAUSE = 0.05
+
+
+class Lock:
+    """An exclusive `flock` on a file that names the process that holds it."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor: int | None = descriptor
+        _HELD.add(self)
+
+    @classmethod
+    def take(cls, path: Path) -> Lock:
+        """Take the lock, or tell within a second who holds it."""
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            _seize(descriptor, path)
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return cls(descriptor)
+
+    @property
+    def held(self) -> bool:
+        """Whether this process holds the lock; a fork of it does not."""
+        return self._descriptor is not None
+
+    def release(self) -> None:
+        """Let go. The file stays: another process may be waiting for that very file."""
+        if self._descriptor is not None:
+            try:
+                os.ftruncate(self._descriptor, 0)
+            finally:
+                self.forget()
+
+    def forget(self) -> None:
+        """Close this process's copy; the lock is free when every copy is closed."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _seize(descriptor: int, path: Path) -> None:
+    for attempt in range(_TRIES):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            # A process that was just killed may need a moment to vanish.
+            if attempt < _TRIES - 1:
+                time.sleep(_PAUSE)
+        else:
+            return
+    pid = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+    owner = f"process {pid}" if pid else "another process"
+    raise UserError(f"{owner} is writing to the run {path.parent}; wait for it to end, or stop it, then try again")
+
+
+_HELD: weakref.WeakSet[Lock] = weakref.WeakSet()
+
+
+def _forget_in_child() -> None:
+    # A fork shares the lock: were its copy left open, a worker that outlives a killed owner would block the next run.
+    for lock in list(_HELD):
+        lock.forget()
+
+
+os.register_at_fork(after_in_child=_forget_in_child)

@@ -1,0 +1,132 @@
+import json
+import random
+import shutil
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from verax.store.manifest import Damaged, read_manifest
+from verax.store.read import read_run
+from verax.store.schema import SCHEMAS
+from verax.store.shards import read_shard
+from verax.store.store import Store
+from verax.types import UserError
+
+
+@pytest.fixture
+def run(tmp_path, fill):
+    """A run of three seals of ten rows, each with a shard for each table."""
+    for start in (0, 10, 20):
+        fill(tmp_path / "run", range(start, start + 10), seal=True)
+    return tmp_path / "run"
+
+
+def keys_in(run, name):
+    return set(pq.read_table(run / "shards" / name)["key"].to_pylist())
+
+
+ALL = {f"k{number}" for number in range(30)}
+
+
+def test_a_flipped_bit_anywhere_in_a_shard_is_found(run):
+    shard = read_manifest(run).shards[5]
+    path = run / "shards" / shard.name
+    whole = path.read_bytes()
+    dice = random.Random(2)
+    for at in range(0, len(whole), 3):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << dice.randrange(8)]) + whole[at + 1 :])
+        with pytest.raises(Damaged, match=r"is damaged: its SHA-256"):
+            read_shard(run, shard)
+    for size in (0, 1, len(whole) - 1):
+        path.write_bytes(whole[:size])
+        with pytest.raises(Damaged, match=r"is damaged: its SHA-256"):
+            read_shard(run, shard)
+    path.write_bytes(whole)
+    assert len(read_shard(run, shard)) == shard.rows
+
+
+@pytest.mark.parametrize("which", range(12))
+def test_a_damaged_shard_is_set_aside_and_only_its_rows_are_computed_again(run, which, make_row, keys_on_disk):
+    name = read_manifest(run).shards[which].name
+    lost = keys_in(run, name)
+    path = run / "shards" / name
+    data = bytearray(path.read_bytes())
+    data[random.Random(which).randrange(len(data))] ^= 0x10
+    path.write_bytes(data)
+
+    assert read_run(run).damaged == (f"shards/{name} is damaged: its SHA-256 is not that of the manifest",)
+    assert path.exists(), "reading changes nothing"
+    with Store.open(run) as store:
+        assert store.keys == ALL - lost
+        assert len(store.repaired) == 1
+        assert name in store.repaired[0]
+        assert f"its {len(lost)} rows" in store.repaired[0]
+        for number in range(30):
+            if f"k{number}" not in store.keys:
+                store.append(f"k{number}", make_row(number))
+    assert (run / "quarantine" / name).read_bytes() == data
+    assert keys_on_disk(run) == dict.fromkeys(ALL, 1)
+    with Store.open(run) as store:
+        assert store.repaired == ()
+        assert store.keys == ALL
+        assert {key: repr(value) for key, value in store.rows()} == {f"k{n}": repr(make_row(n)) for n in range(30)}
+
+
+def test_a_shard_that_vanished_is_told_and_computed_again(run):
+    lost = keys_in(run, "scores-000002.parquet")
+    (run / "shards" / "scores-000002.parquet").unlink()
+    assert read_run(run).damaged == ("shards/scores-000002.parquet is missing",)
+    with Store.open(run) as store:
+        assert store.repaired == ("shards/scores-000002.parquet is missing; its 2 rows will be computed again",)
+        assert store.keys == ALL - lost
+    assert read_run(run).damaged == ()
+
+
+def test_a_shard_that_rots_under_an_open_store_is_one_clear_line(run):
+    with Store.open(run) as store:
+        (run / "shards" / "scores-000002.parquet").write_bytes(b"rotten")
+        with pytest.raises(UserError, match=r"scores-000002\.parquet is damaged.*start the same command again"):
+            list(store.rows())
+
+
+def test_files_that_the_manifest_does_not_know_are_removed_but_not_those_of_others(run):
+    left_over = ["journal-000001.log", "journal-000009.log", "manifest.json.tmp", "run.json.tmp"]
+    left_over += ["shards/scores-000009.parquet", "shards/scores-000009.parquet.tmp", "journal-000009.log.tmp"]
+    others = ["report.html", "notes.tmp", "shards/mine.parquet", "scores-1.parquet", "journal.log"]
+    for name in left_over + others:
+        (run / name).write_bytes(b"something")
+    with Store.open(run) as store:
+        assert store.keys == ALL
+        assert store.repaired == ()
+    assert [name for name in left_over if (run / name).exists()] == []
+    assert [name for name in others if not (run / name).exists()] == []
+
+
+def test_pandas_reads_the_tables(run, make_row):
+    manifest = json.loads((run / "manifest.json").read_text())
+    for shard in manifest["shards"]:
+        table = pq.read_table(run / "shards" / shard["name"])
+        assert table.schema.remove_metadata() == SCHEMAS[shard["table"]]
+        assert table.num_rows == shard["rows"]
+        column = pq.ParquetFile(run / "shards" / shard["name"]).metadata.row_group(0).column(0)
+        assert column.compression == "ZSTD"
+    scores = pd.concat(pd.read_parquet(path) for path in sorted((run / "shards").glob("scores-*.parquet")))
+    assert scores["value"].tolist() == [number / 7 for number in range(4, 30, 5)]
+    assert scores["instance_id"].tolist() == [f"x{number}" for number in range(4, 30, 5)]
+    explanations = pd.read_parquet(run / "shards" / "explanations-000001.parquet")
+    assert explanations["reason"].fillna("none").tolist() == ["none", "empty", "none", "empty"]
+    assert explanations["units"][0][0][0] == {"part": 0, "start": 0, "end": 1}
+
+
+def test_a_long_journal_is_sealed_by_itself(tmp_path, make_row, monkeypatch):
+    with Store.open(tmp_path / "run", seal_every=4) as store:
+        for number in range(10):
+            store.append(f"k{number}", make_row(number))
+        assert read_manifest(tmp_path / "run").number == 3
+    monkeypatch.setattr("verax.store.store.SEAL_BYTES", 1000)
+    with Store.open(tmp_path / "big") as store:
+        for number in range(10):
+            store.append(f"k{number}", make_row(number))
+        assert read_manifest(tmp_path / "big").number > 2
+    shutil.rmtree(tmp_path / "big")
