@@ -6,7 +6,6 @@ from pathlib import Path
 
 import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
-
 from transformers import (
     BartConfig,
     BartForSequenceClassification,

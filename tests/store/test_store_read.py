@@ -57,11 +57,14 @@ def test_rows_come_back_equal_and_in_order(tmp_path, fill, make_row):
     assert stored.folder == tmp_path / "run"
 
 
-def test_reading_needs_no_torch(tmp_path, fill):
+def test_reading_needs_no_torch_and_starts_no_thread(tmp_path, fill):
+    """A thread of pyarrow's that lives when the process ends may abort it."""
     fill(tmp_path / "run", range(5), seal=True)
     code = (
-        "import sys; from verax.store.read import read_run; "
+        "import os, sys; from verax.store.read import read_run; "
+        "threads = len(os.listdir('/proc/self/task')); "
         f"assert len(read_run({str(tmp_path / 'run')!r}).scores) == 1; "
+        "assert len(os.listdir('/proc/self/task')) == threads, 'threads'; "
         "assert not {'torch', 'transformers'} & set(sys.modules), 'heavy'"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -50,8 +50,9 @@ def read_shard(folder: Path, shard: Shard, columns: list[str] | None = None) -> 
         raise Damaged(f"{FOLDER}/{shard.name} can't be read: {error.strerror}") from error
     if hash_bytes(data) != shard.sha256:
         raise Damaged(f"{FOLDER}/{shard.name} is damaged: its SHA-256 is not that of the manifest")
-    # Not `read_table`, which imports the whole of pyarrow's datasets.
-    rows: list[Plain] = pq.ParquetFile(pa.BufferReader(data)).read(columns).to_pylist()
+    # Without threads: now and then pyarrow aborts the process at its end when its pool of threads was ever used.
+    file = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False)
+    rows: list[Plain] = file.read(columns, use_threads=False).to_pylist()
     return rows
 
 

@@ -1,0 +1,262 @@
+"""The command line, as a person meets it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from conftest import PAIRS
+from verax.cli import main
+
+VERAX = [sys.executable, "-m", "verax"]
+
+
+class Said(NamedTuple):
+    """What a command printed, and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Said]:
+    """Call the command line in this process, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+
+    def call(*args: str | Path) -> Said:
+        monkeypatch.setattr(sys, "argv", ["verax", *map(str, args)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        return Said(int(ended.value.code or 0), out, err)
+
+    return call
+
+
+@pytest.fixture
+def spec(tmp_path: Path, checkpoint: Callable[[str], Path]) -> Path:
+    """Fifteen pairs with gold words, one of them blank, and a tiny model."""
+    return write_spec(tmp_path, checkpoint("bert"), 15)
+
+
+def write_spec(folder: Path, model: Path, rows: int, **more: Any) -> Path:
+    lines = []
+    for i in range(rows):
+        premise, hypothesis = PAIRS[i % len(PAIRS)]
+        blank = i == 7
+        row = {"premise": f"{premise} {i}", "hypothesis": " " if blank else hypothesis, "label": "no"}
+        lines.append(json.dumps({**row, "gold": [[0], [] if blank else [0]]}))
+    (folder / "data.jsonl").write_text("\n".join(lines))
+    content = {
+        "model": str(model),
+        "data": {"name": str(folder / "data.jsonl"), "columns": {"gold_words": "gold"}},
+        "methods": ["leave_one_out", "saliency"],
+        "metrics": ["comprehensiveness", "agreement"],
+        **more,
+    }
+    path = folder / "spec.yaml"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_listing_imports_no_torch() -> None:
+    code = (
+        "import sys; sys.argv = ['verax', 'list', 'methods', '--json']\n"
+        "from verax.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code\n"
+        "heavy = {'torch', 'transformers', 'scipy', 'pandas', 'pyarrow', 'sklearn'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    names = [row["name"] for row in json.loads(done.stdout)]
+    assert names[:2] == ["random", "leave_one_out"]
+
+
+@pytest.mark.parametrize("what", ["methods", "metrics", "datasets", "models"])
+def test_list(verax: Callable[..., Said], what: str) -> None:
+    said = verax("list", what)
+    rows = json.loads(verax("list", what, "--json").out)
+    assert said.code == 0
+    assert all(row["name"] in said.out for row in rows)
+    assert all(set(row) == {"name", "kind", "summary"} for row in rows)
+
+
+def test_run_from_plan_to_report(verax: Callable[..., Said], spec: Path, tmp_path: Path) -> None:
+    plan = verax("run", spec, "--dry-run")
+    assert plan.code == 0
+    assert "15 instances x 3 methods x 2 metrics = 150 rows" in plan.err
+    assert "done already: 0; to do: 150" in plan.err
+    assert not (tmp_path / "runs").exists(), "a dry run leaves nothing behind"
+    first = verax("run", spec, "--limit", "10", "--out", "mine")
+    assert first.code == 0, first.err
+    assert "100 rows = 90 done + 0 failed + 10 skipped" in first.out
+    assert "Next: verax report mine" in first.out
+    assert "done already: 100; to do: 50" in verax("run", spec, "--dry-run", "--out", "mine").err
+    whole = verax("run", spec, "--out", "mine")
+    assert "150 rows = 140 done + 0 failed + 10 skipped" in whole.out
+    again = verax("run", spec, "--out", "mine")
+    assert "done already: 150; to do: 0, with at most 0 forward and 0 backward passes" in again.err
+    assert verax("report", "mine", "-o", "report.html").code == 0
+    assert "leave_one_out" in (tmp_path / "report.html").read_text()
+    card = json.loads((tmp_path / "mine" / "run.json").read_text())
+    assert card["command"] == f"verax run {spec} --out mine"
+    assert card["spec"]["data"]["columns"]["gold_words"] == ["gold"]
+
+
+def test_summary_formats(verax: Callable[..., Said], spec: Path) -> None:
+    verax("run", spec, "--out", "r")
+    rows = json.loads(verax("summary", "r", "--json").out)
+    assert len(rows) == 6
+    fields = {"method", "metric", "mean", "low", "high", "n", "skipped", "random", "p", "p_holm"}
+    assert fields <= set(rows[0])
+    assert {row["skipped"] for row in rows} == {1}
+    assert len(list(csv.DictReader(io.StringIO(verax("summary", "r", "--csv").out)))) == 6
+    assert r"\toprule" in verax("summary", "r", "--latex").out
+    assert verax("summary", "r", "--markdown").out.startswith("|")
+    assert "agreement" in verax("summary", "r").out
+    both = verax("summary", "r", "--json", "--csv")
+    assert (both.code, both.err.count("\n")) == (2, 1)
+
+
+def test_compare(verax: Callable[..., Said], spec: Path, checkpoint: Callable[[str], Path]) -> None:
+    verax("run", spec, "--out", "a")
+    verax("run", spec, "--out", "b", "--model", checkpoint("distilbert"))
+    rows = json.loads(verax("compare", "a", "b", "--json").out)
+    assert {(row["method"], row["metric"]) for row in rows} >= {("leave_one_out", "agreement")}
+    same = json.loads(verax("compare", "a", "a", "--json").out)
+    assert {row["p_holm"] for row in same} == {1.0}
+    assert "leave_one_out" in verax("compare", "a", "b").out
+
+
+def test_explain(verax: Callable[..., Said], checkpoint: Callable[[str], Path]) -> None:
+    args = ("explain", "The small boat", "a lake", "--model", checkpoint("bert"), "--method", "integrated_gradients")
+    said = verax(*args, "--set", "steps=7", "--target", "no", "--json")
+    made = json.loads(said.out)
+    assert (made["method"], made["target"]["of"]) == ("integrated_gradients(target=no, steps=7)", "no")
+    assert made["parameters"]["steps"] == 7
+    assert [part["words"] for part in made["parts"]] == [["The", "small", "boat"], ["a", "lake"]]
+    assert made["parts"][0]["offsets"] == [[0, 3], [4, 9], [10, 14]]
+    assert all(isinstance(score, float) for part in made["parts"] for score in part["scores"])
+    assert set(made["prediction"]["probabilities"]) == {"yes", "maybe", "no"}
+    shown = verax(*args)
+    assert shown.code == 0
+    assert "The small boat" in shown.out
+    assert "predicted" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("explain", "a", "--model", "{bert}", "--method", "salience"), "did you mean 'saliency'"),
+        (("explain", "a", "--model", "{bert}", "--set", "steps"), "write it as key=value"),
+        (("explain", "a", "--model", "{bert}", "--set", "step=3"), "did you mean 'steps'"),
+        (("explain", "a", "--model", "{bert}", "--target", "nein"), "unknown target 'nein'"),
+        (("explain", "a", "--model", "{bert}", "--target", "gold"), "no_label"),
+        (("explain", " ", "--model", "{bert}"), "empty: part 1 has no words"),
+        (("explain", "a", "--model", "wrld/nli"), "did you mean 'world/nli'"),
+        (("list", "method"), "did you mean 'methods'"),
+        (("summary", "nowhere"), "nowhere"),
+        (("report", "nowhere"), "nowhere"),
+        (("compare", "nowhere", "there"), "nowhere"),
+        (("run", "nothing.yaml"), "nothing.yaml"),
+        (("rum", "x"), "Did you mean 'run'"),
+        (("run", "--limt", "3", "x"), "--limit"),
+        (("run",), "SPEC.yaml"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(
+    verax: Callable[..., Said], checkpoint: Callable[[str], Path], args: tuple[str, ...], message: str
+) -> None:
+    said = verax(*(str(checkpoint("bert")) if arg == "{bert}" else arg for arg in args))
+    assert said.code == 2
+    assert message in said.err
+    assert said.err.startswith("error: ")
+    assert said.err.count("\n") == 1, said.err
+    assert "Traceback" not in said.err
+
+
+def test_debug_shows_where(verax: Callable[..., Said]) -> None:
+    said = verax("summary", "nowhere", "--debug")
+    assert said.code == 2
+    assert "Traceback" in said.err
+
+
+def test_help_has_examples_and_few_options(verax: Callable[..., Said]) -> None:
+    assert verax().code == 0
+    for command in ("list", "explain", "run", "summary", "compare", "report", "demo"):
+        said = verax(command, "--help")
+        assert f"verax {command}" in said.out.replace("\n", " ")
+        assert "Example" in said.out
+        assert said.out.count(" --") <= 12
+
+
+def test_data_that_looks_like_markup_is_shown_as_it_is(
+    verax: Callable[..., Said], checkpoint: Callable[[str], Path]
+) -> None:
+    said = verax("explain", "[bold]boat[/bold] \x1b[31mred", "--model", checkpoint("bert"), "--method", "saliency")
+    assert said.code == 0
+    assert "[bold]boat[/bold]" in said.out
+    assert "\x1b[31mred" not in said.out
+
+
+def test_ctrl_c_keeps_what_was_done(tmp_path: Path, checkpoint: Callable[[str], Path]) -> None:
+    """A real SIGINT in the middle of a run: exit code 130, and the same command goes on from there."""
+    spec = write_spec(tmp_path, checkpoint("bert"), 1500, token_budget=256)
+    command = [*VERAX, "run", str(spec), "--out", str(tmp_path / "run")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.glob("run/shards/scores-*.parquet")):
+            assert time.monotonic() < deadline
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "the same command goes on from there" in err
+    assert "Traceback" not in err
+    plan = subprocess.run([*command, "--dry-run"], capture_output=True, text=True, check=True)
+    done = int(plan.stderr.partition("done already: ")[2].partition(";")[0])
+    assert 0 < done < 15000
+
+
+def test_a_second_process_is_refused_within_a_second(
+    tmp_path: Path, checkpoint: Callable[[str], Path], verax: Callable[..., Said]
+) -> None:
+    """Refusal itself takes less than a second; loading the model, which comes before it, is not counted."""
+    spec = write_spec(tmp_path, checkpoint("bert"), 5)
+    holder = (
+        "import sys, time; from pathlib import Path; from verax.store.store import Store\n"
+        "with Store.open(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
+    )
+    folder = tmp_path / "run"
+    with subprocess.Popen([sys.executable, "-c", holder, str(folder)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        said = verax("run", spec, "--out", folder)
+        assert said.code == 2
+        assert str(process.pid) in said.err
+        process.kill()
+    assert verax("run", spec, "--out", folder).code == 0, "a lock dies with its process"
+
+
+def test_the_run_survives_a_closed_pipe(tmp_path: Path, checkpoint: Callable[[str], Path]) -> None:
+    """`verax list | head -1` is no error worth a traceback."""
+    command = f"{sys.executable} -m verax list methods --json | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, env={**os.environ})
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
