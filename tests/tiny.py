@@ -25,6 +25,7 @@ from transformers import (
     XLMRobertaConfig,
     XLMRobertaForSequenceClassification,
 )
+from transformers.utils import logging
 
 LABELS = ("yes", "maybe", "no")
 CORPUS = [
@@ -156,6 +157,7 @@ ARCHITECTURES = ("bert", "roberta", "distilbert", "xlm-roberta", "deberta-v2", "
 
 def save(architecture: str, folder: Path, *, seed: int = 0) -> Path:
     """A checkpoint on disk, as its users have it."""
+    logging.disable_progress_bar()
     model, tokenizer = build(architecture, seed=seed)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)

@@ -31,6 +31,7 @@ app = typer.Typer(
 out = Console()
 notes = Console(stderr=True)
 
+INTERRUPTED = 130
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
@@ -230,12 +231,13 @@ def main() -> None:
     debug = "--debug" in args
     try:
         code = app(args=_debug_first(args), standalone_mode=False)
+        if code == INTERRUPTED:  # some versions of typer return it, others raise
+            raise KeyboardInterrupt
     except UserError as error:
         code = _complain(str(error), debug=debug, code=2)
     except (KeyboardInterrupt, typer.Abort):
-        code = _complain(
-            "stopped; what was done is kept, and the same command goes on from there", debug=debug, code=130
-        )
+        text = "stopped; what was done is kept, and the same command goes on from there"
+        code = _complain(text, debug=debug, code=INTERRUPTED)
     except Exception as error:  # noqa: BLE001 - the last line of defence: say it in one line, keep the exit code honest
         if hasattr(error, "format_message"):  # wrong usage; typer may or may not bring a click of its own to raise it
             text = f"{error.format_message().strip()} (verax {shlex.join(args[:1])} --help shows how)"
@@ -254,7 +256,7 @@ def _debug_first(args: list[str]) -> list[str]:
 def _complain(text: str, *, debug: bool, code: int) -> int:
     if debug:
         traceback.print_exc()
-    notes.print(Text(f"error: {text}" if code != 130 else text, "red"), soft_wrap=True)
+    notes.print(Text(text if code == INTERRUPTED else f"error: {text}", "red"), soft_wrap=True)
     return code
 
 
