@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from verax.engine.batches import SHORTEST, cut_batches
 
 rows = st.lists(st.tuples(st.integers(1, 60), st.sampled_from("ab")), max_size=80)

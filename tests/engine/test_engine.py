@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from verax.engine.asks import Asking, Outputs, PathGradient, SummedGradient, resolve
 from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.protocols import asking

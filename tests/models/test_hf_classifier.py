@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -297,6 +301,9 @@ def test_clear_errors_for_a_wrong_name(tmp_path: Path, checkpoint: Callable[[str
         load_model(file)
     with pytest.raises(UserError, match="dtype"):
         load_model(checkpoint("bert"), dtype="bfloat16")  # type: ignore[arg-type]
+    for device in ("cuda", "toaster"):
+        with pytest.raises(UserError, match=f"device: '{device}' can't be used"):
+            load_model(checkpoint("bert"), device=device)
     with pytest.raises(UserError, match="needs 3 different names"):
         load_model(checkpoint("bert"), labels=["a", "b"])
 
@@ -323,3 +330,26 @@ def test_changed_weights_are_another_model(tmp_path: Path) -> None:
     with torch.no_grad():
         next(model.parameters())[0, 0] += 1
     assert load_model(model, tokenizer=tokenizer).fingerprint["weights"] != in_memory["weights"]
+
+
+def test_a_hub_id_is_found_in_the_cache(tmp_path: Path, checkpoint: Callable[[str], Path]) -> None:
+    """Offline, as on a cluster's nodes: the hub's own cache layout, read through the hub's own library."""
+    revision = "0" * 40
+    snapshot = tmp_path / "models--somebody--tiny-bert" / "snapshots" / revision
+    shutil.copytree(checkpoint("bert"), snapshot)
+    refs = snapshot.parent.parent / "refs"
+    refs.mkdir()
+    (refs / "main").write_text(revision)
+    code = (
+        "from verax import load_model, UserError\n"
+        "print(load_model('somebody/tiny-bert').labels)\n"
+        "try: load_model('somebody/else')\n"
+        "except UserError as error: print('refused:', error)\n"
+    )
+    environment = {**os.environ, "HF_HUB_CACHE": str(tmp_path), "HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    found, refused = done.stdout.strip().split("\n")
+    assert found == "('yes', 'maybe', 'no')"
+    assert refused.startswith("refused: unknown model 'somebody/else'")

@@ -30,17 +30,22 @@ def load_checkpoint(folder: Path, name: str, dtype: str, device: str) -> tuple[A
                 output_loading_info=True,
             )
             tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=False)
-        model.to(torch.device(device)).eval()
     except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
-        first_line = str(error).strip().partition("\n")[0]
-        raise UserError(f"model: {name!r} can't be loaded: {first_line}") from error
+        raise UserError(f"model: {name!r} can't be loaded: {_first_line(error)}") from error
     missing = sorted(info["missing_keys"])
     if missing:
         raise UserError(
             f"model: {name!r} lacks the weights {', '.join(missing[:3])}"
             f"{' and more' if len(missing) > 3 else ''}: it is no trained sequence classifier"
         )
-    return model, tokenizer
+    try:
+        return model.to(torch.device(device)).eval(), tokenizer
+    except (RuntimeError, AssertionError) as error:  # a torch that knows no CUDA asserts
+        raise UserError(f"device: {device!r} can't be used: {_first_line(error)}") from error
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0]
 
 
 def fingerprint_of(model: Any, tokenizer: Any) -> dict[str, str]:

@@ -1,0 +1,66 @@
+"""The public names, and an explanation that shows itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+import verax
+from verax import Dataset, Explanation, Instance, UserError
+from verax.models.classifier import Classifier
+
+
+def test_all_names_resolve_and_nothing_else_is_public() -> None:
+    for name in verax.__all__:
+        assert getattr(verax, name) is not None
+    assert sorted(verax.__all__) == verax.__all__
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        verax.nothing  # noqa: B018
+    with pytest.raises(ImportError):
+        exec("from verax import nothing")  # noqa: S102
+
+
+def test_importing_verax_imports_nothing_heavy() -> None:
+    code = "import sys, verax; assert not {'torch', 'numpy', 'scipy', 'rich'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_an_explanation_shows_itself(classifier: Callable[..., Classifier]) -> None:
+    made = verax.explain(classifier("bert"), "The <b>small</b> boat", 'a "lake" & <script>alert(1)</script>')
+    assert isinstance(made, Explanation)
+    html = made._repr_html_()
+    assert "<script" not in html
+    assert "&lt;script" in html or "&lt;" in html
+    assert "boat" in html
+    assert "src=" not in html
+    assert "http" not in html
+
+
+def test_explain_takes_an_instance_or_texts(classifier: Callable[..., Classifier], instances: list[Instance]) -> None:
+    model = classifier("bert")
+    instance = instances[0]
+    by_instance = verax.explain(model, instance, method="leave_one_out")
+    by_texts = verax.explain(model, *(part.raw for part in instance.parts), method="leave_one_out")
+    assert by_instance.highlight.scores == by_texts.highlight.scores
+    with pytest.raises(UserError, match="one text for each part"):
+        verax.explain(model)
+    with pytest.raises(UserError, match="one text for each part"):
+        verax.explain(model, instance, "more")
+
+
+def test_evaluate_without_a_folder_still_keeps_its_rows(
+    classifier: Callable[..., Classifier], instances: list[Instance], capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = Dataset("pairs", tuple(instances), ("yes", "maybe", "no"))
+    run = verax.evaluate(classifier("bert"), data, ["saliency"], ["complexity"])
+    assert "rows" in capsys.readouterr().err, "a progress bar"
+    table = run.summary()
+    assert table["method"].tolist() == ["random", "saliency"]
+    again = verax.open_run(run.folder)
+    assert again.summary().equals(table)
+    assert len(run.score_table()) == 2 * len(instances)
+    report = run.report()
+    assert report.read_text().startswith("<!doctype html>")
