@@ -16,6 +16,7 @@ from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.protocols import Method, Metric, asking
 from verax.models.classifier import Classifier
 from verax.models.encoding import Encoded
+from verax.registry import Room
 from verax.report.notebook import highlight_html
 from verax.report.page import write_report
 from verax.run.carry_out import carry_out, prepare_with
@@ -155,8 +156,8 @@ def evaluate(
         {
             "model": {"name": model.name},
             "data": {"name": data.name, "granularity": granularity},
-            "methods": [given for given in methods if isinstance(given, str)],
-            "metrics": [given if isinstance(given, str) else type(given).__name__ for given in metrics],
+            "methods": [_echo("methods", given, seed) for given in methods],
+            "metrics": [_echo("metrics", given, seed) for given in metrics],
             "explanations": list(explanations),
             "seed": seed,
         }
@@ -165,6 +166,14 @@ def evaluate(
     console = Console(stderr=True, quiet=not progress)
     carry_out(prepared, folder, command=f"verax.evaluate(..., out={str(folder)!r})", console=console)
     return Run(folder)
+
+
+def _echo(room: Room, given: Any, seed: int) -> Any:
+    """What a spec would say: a thing itself by its name and parameters."""
+    if isinstance(given, str | Mapping):
+        return given
+    named = build(room, given, seed)
+    return {named.name: named.parameters}
 
 
 def open_run(folder: Path | str) -> Run:

@@ -202,6 +202,29 @@ class Half:
         return Measured(0.5)
 
 
+class Choking:
+    """A model whose tokenizer fails on a word."""
+
+    def __init__(self, model: Classifier) -> None:
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def encode(self, instance: Instance) -> Any:
+        if "gulls" in instance.parts[0].words:
+            raise RuntimeError("gulls stick in my throat")
+        return self._model.encode(instance)
+
+
+def test_a_tokenizer_that_fails_costs_its_own_instance_alone(
+    small_run: Callable[..., Run], classifier: Callable[..., Classifier]
+) -> None:
+    counts = small_run(model=Choking(classifier("bert"))).card["counts"]
+    assert counts["failed"] == ROWS_OF_AN_INSTANCE
+    assert counts["done"] == 4 * ROWS_OF_AN_INSTANCE
+
+
 def test_methods_and_metrics_of_ones_own(small_run: Callable[..., Run]) -> None:
     run = small_run(methods=[Broken()], metrics=[Half(), "complexity"])
     counts = run.card["counts"]

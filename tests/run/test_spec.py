@@ -87,7 +87,8 @@ def test_every_field_is_documented(section: type[BaseModel]) -> None:
 
 def test_labels_tell_variants_apart() -> None:
     assert build("methods", "random", 0).label == "random"
-    assert build("methods", "random", 3).label == "random(seed=3)"
+    assert build("methods", "random", 3).label == "random", "the run's own seed makes no variant"
+    assert build("methods", "random", 3).parameters == {"seed": 3}
     assert build("methods", {"random": {"seed": 4}}, 3).label == "random(seed=4)"
     assert build("metrics", {"comprehensiveness": {"bins": [0.1, 0.5]}}, 0).label == "comprehensiveness(bins=0.1/0.5)"
     assert build("metrics", Comprehensiveness(average="mean"), 0).label == "comprehensiveness(average=mean)"

@@ -242,4 +242,4 @@ def _read(points: Sequence[PathPoint], logits: Tensor) -> Tensor:
 
 
 def _numpy(tensor: Tensor) -> FloatArray:
-    return np.asarray(tensor.double().cpu().numpy())
+    return np.asarray(tensor.cpu().double().numpy())  # some devices know no float64

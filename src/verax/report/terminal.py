@@ -79,7 +79,7 @@ def leaderboard(summaries: Sequence[Summary]) -> RenderableType:
         best = set(best_group(rows))
         cells = tuple(
             (
-                f"{'◆' if row.method in best else ' '} {row.method}",
+                f"{'◆' if row.method in best else ' '}\N{NO-BREAK SPACE}{row.method}",
                 number(row.mean),
                 interval(row.low, row.high),
                 p_value(row.p_holm),

@@ -21,9 +21,12 @@ from verax.run.plan import BASELINE, Left, Plan, make_plan
 from verax.run.progress import watching
 from verax.run.run import Run
 from verax.run.spec import DataSpec, ModelSpec, Spec
-from verax.store.read import read_run
+from verax.store.read import read_card, read_run
 from verax.store.store import Store
-from verax.types import Dataset, Highlight, Undefined
+from verax.types import Dataset, Highlight, Undefined, UserError
+
+ON_PROCESSOR = 2048
+ON_ACCELERATOR = 16384
 
 
 @dataclass(frozen=True)
@@ -59,11 +62,23 @@ def prepare_with(
     if not any(named.name == BASELINE for named in explainers):
         explainers.insert(0, build("methods", BASELINE, spec.seed))
     measures = [build("metrics", given, spec.seed) for given in (spec.metrics if metrics is None else metrics)]
-    outside: dict[str, list[Highlight]] = {}
+    outside = _outside(spec, data)
+    return Prepared(model, data, make_plan(model, data, explainers, measures, outside), spec)
+
+
+def _outside(spec: Spec, data: Dataset) -> dict[str, list[Highlight]]:
+    """Explanations made elsewhere, by method; two files may share a method, but not an explanation."""
+    found: dict[str, dict[str, Highlight]] = {}
     for path in spec.explanations:
         for label, rows in load_explanations(path, data).items():
-            outside.setdefault(label, []).extend(rows)
-    return Prepared(model, data, make_plan(model, data, explainers, measures, outside), spec)
+            known = found.setdefault(label, {})
+            for row in rows:
+                if row.instance_id in known:
+                    raise UserError(
+                        f"{path}: {row.instance_id!r} already has an explanation by {label!r} in another file"
+                    )
+                known[row.instance_id] = row
+    return {label: list(rows.values()) for label, rows in found.items()}
 
 
 def open_model(spec: ModelSpec) -> Classifier:
@@ -116,17 +131,23 @@ def carry_out(
             command=command,
             seed=prepared.spec.seed,
         )
-        card["created"] = read_run(folder).card.get("created", card["created"])
+        card["created"] = read_card(folder)[0].get("created", card["created"])
         store.write_card(card)
         store.write_plan([*(planned.key for planned in plan.instances), *plan.row_keys()])
         with watching(left.rows, left.done, console) as watch:
-            engine = Engine(model, token_budget=prepared.spec.token_budget, on_batch=watch.on_batch)
+            budget = prepared.spec.token_budget or token_budget(model)
+            engine = Engine(model, token_budget=budget, on_batch=watch.on_batch)
             Execution(plan, store, engine, on_row=watch.on_row).run()
         store.seal()
         final = closing_card(card, read_run(folder))
         check_counts(final["counts"], left.rows)
         store.write_card(final)
     return Run(folder)
+
+
+def token_budget(model: Classifier) -> int:
+    """Tokens in a batch: a processor is busy with few, an accelerator wants many."""
+    return ON_PROCESSOR if model.about["device"] in {"cpu", "unknown"} else ON_ACCELERATOR
 
 
 def check_counts(counts: Mapping[str, int], planned: int) -> None:

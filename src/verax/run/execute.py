@@ -29,6 +29,7 @@ from verax.types import (
     Skip,
     Target,
     Undefined,
+    UserError,
 )
 
 FAILED = "failed"
@@ -82,8 +83,10 @@ class Execution:
         """The tasks of one instance, or none if the model can't be asked about it: then all its rows are skips."""
         try:
             x = Encoded.of(self.engine.model.encode(planned.instance))
-        except Undefined as undefined:
-            self._skip_instance(planned, undefined)
+        except UserError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a tokenizer that fails on one text must not end the run
+            self._skip_instance(planned, error)
             return
         if planned.prediction not in self.store.keys:
             yield self._prediction(planned, x)
@@ -98,12 +101,12 @@ class Execution:
         self.store.append(key, row)
         self.on_row()
 
-    def _skip_instance(self, planned: PlannedInstance, why: Undefined) -> None:
+    def _skip_instance(self, planned: PlannedInstance, error: Exception) -> None:
         instance_id, present = planned.instance.id, self.store.keys
         if planned.prediction not in present:
-            self._add(planned.prediction, Skip(instance_id, PREDICTION, why.reason, why.detail))
+            self._add(planned.prediction, _skip(instance_id, PREDICTION, error))
         for explanation in planned.explanations:
-            skip = Skip(instance_id, explanation.label, why.reason, why.detail)
+            skip = _skip(instance_id, explanation.label, error)
             if explanation.key not in present:
                 self._add(explanation.key, skip)
             self._skip_scores(explanation, skip)

@@ -19,10 +19,14 @@ T = TypeVar("T", Method, Metric)
 
 @dataclass(frozen=True)
 class Named(Generic[T]):
-    """A method or metric with the name it is registered under, and the label that tells it from its variants."""
+    """A method or metric with the name it is registered under, and the label that tells it from its variants.
+
+    `implied` names the parameters that come from the run and not from whoever named the method: the run's seed.
+    """
 
     name: str
     what: T
+    implied: frozenset[str] = frozenset()
 
     @property
     def label(self) -> str:
@@ -30,7 +34,7 @@ class Named(Generic[T]):
         changed = []
         for field in dataclasses.fields(self.what):  # type: ignore[arg-type]
             value = getattr(self.what, field.name)
-            if value != field.default:
+            if value != field.default and field.name not in self.implied:
                 changed.append(f"{field.name}={_short(value)}")
         return f"{self.name}({', '.join(changed)})" if changed else self.name
 
@@ -55,14 +59,15 @@ def build(room: Room, given: Any, seed: int) -> Named[Any]:
     kind = resolve(room, name)
     fields = {field.name for field in dataclasses.fields(kind)}
     hints = get_type_hints(kind)
-    values: dict[str, Any] = {"seed": seed} if "seed" in fields else {}
+    implied = frozenset({"seed"} & fields - set(parameters))
+    values: dict[str, Any] = dict.fromkeys(implied, seed)
     for parameter, value in parameters.items():
         if parameter not in fields:
             raise UserError(
                 f"{name}: {unknown('parameter', str(parameter), fields) if fields else 'takes no parameter'}"
             )
         values[parameter] = _convert(f"{name}: {parameter}", hints[parameter], value)
-    return Named(name, kind(**values))
+    return Named(name, kind(**values), implied)
 
 
 def _split(room: Room, given: Any) -> tuple[str, Mapping[str, Any]]:

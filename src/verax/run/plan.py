@@ -12,7 +12,7 @@ from verax.models.classifier import Classifier
 from verax.models.labels import check_target
 from verax.models.removal import check_removal
 from verax.run.parameters import Named
-from verax.store.keys import JSON, key_of
+from verax.store.keys import JSON, hash_bytes, key_of
 from verax.types import Dataset, Highlight, Instance, Passes, UserError
 
 BASELINE = "random"
@@ -119,15 +119,13 @@ def make_plan(
     for metric in metrics:
         check_fit(metric, model)
     given = {label: {highlight.instance_id: highlight for highlight in rows} for label, rows in outside.items()}
+    keys = _Keys(model, methods, metrics)
     instances = []
     for instance in data.instances:
         content = input_key(instance)
-        explanations = [_by_method(model, content, method, metrics) for method in methods]
-        explanations += [
-            _from_outside(model, content, label, rows.get(instance.id), metrics) for label, rows in given.items()
-        ]
-        prediction = key_of(row="prediction", model=model.fingerprint, input=content)
-        instances.append(PlannedInstance(instance, content, prediction, tuple(explanations)))
+        explanations = [keys.by_method(content, method) for method in methods]
+        explanations += [keys.from_outside(content, label, rows.get(instance.id)) for label, rows in given.items()]
+        instances.append(PlannedInstance(instance, content, keys.prediction(content), tuple(explanations)))
     return Plan(tuple(instances), tuple(methods), tuple(metrics), tuple(outside))
 
 
@@ -150,36 +148,37 @@ def input_key(instance: Instance) -> str:
     return key_of(row="instance", **dataclasses.asdict(instance))
 
 
-def _by_method(
-    model: Classifier, content: str, method: Named[Method], metrics: Sequence[Named[Metric]]
-) -> PlannedExplanation:
-    parts: dict[str, JSON] = {"method": method.name, "parameters": method.parameters, "version": method.what.version}
-    key = key_of(row="explanation", model=model.fingerprint, input=content, **parts)
-    return PlannedExplanation(method.label, key, method, None, _scores(model, key, metrics))
+class _Keys:
+    """Keys of the rows of one run: what a row depends on, hashed; what many rows share is hashed once."""
+
+    def __init__(self, model: Classifier, methods: Sequence[Named[Method]], metrics: Sequence[Named[Metric]]) -> None:
+        self._model = key_of(row="prediction", model=model.fingerprint)
+        self._methods = {method.label: _identity(model, method) for method in methods}
+        self._metrics = [(metric, _identity(model, metric)) for metric in metrics]
+
+    def prediction(self, content: str) -> str:
+        return _joined(self._model, content)
+
+    def by_method(self, content: str, method: Named[Method]) -> PlannedExplanation:
+        key = _joined(self._methods[method.label], content)
+        return PlannedExplanation(method.label, key, method, None, self._scores(key))
+
+    def from_outside(self, content: str, label: str, given: Highlight | None) -> PlannedExplanation:
+        said: JSON = None if given is None else {"scores": given.scores, "target": given.target.of}
+        key = _joined(key_of(row="explanation", outside=label, said=said), content)
+        return PlannedExplanation(label, key, None, given, self._scores(key))
+
+    def _scores(self, explanation: str) -> tuple[tuple[Named[Metric], str], ...]:
+        return tuple((metric, _joined(identity, explanation)) for metric, identity in self._metrics)
 
 
-def _from_outside(
-    model: Classifier, content: str, label: str, given: Highlight | None, metrics: Sequence[Named[Metric]]
-) -> PlannedExplanation:
-    said: JSON = None if given is None else {"scores": given.scores, "target": given.target.of}
-    key = key_of(row="explanation", outside=label, input=content, said=said)
-    return PlannedExplanation(label, key, None, given, _scores(model, key, metrics))
+def _identity(model: Classifier, named: Named[Method] | Named[Metric]) -> str:
+    """Everything but the input that decides what a method or metric gives."""
+    kind = "explanation" if isinstance(named.what, Method) else "score"
+    version = named.what.version
+    return key_of(row=kind, model=model.fingerprint, name=named.name, parameters=named.parameters, version=version)
 
 
-def _scores(
-    model: Classifier, explanation: str, metrics: Sequence[Named[Metric]]
-) -> tuple[tuple[Named[Metric], str], ...]:
-    return tuple(
-        (
-            metric,
-            key_of(
-                row="score",
-                model=model.fingerprint,
-                explanation=explanation,
-                metric=metric.name,
-                parameters=metric.parameters,
-                version=metric.what.version,
-            ),
-        )
-        for metric in metrics
-    )
+def _joined(*keys: str) -> str:
+    """One key of several: they are all of one length, so nothing can be shifted from one into the next."""
+    return hash_bytes(*(key.encode() for key in keys))

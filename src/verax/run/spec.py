@@ -78,8 +78,11 @@ class Spec(_Section):
         default=(), description="JSONL files with explanations made elsewhere, measured beside those of the methods."
     )
     seed: int = Field(default=0, ge=0, description="Of everything that draws at random.")
-    token_budget: int = Field(
-        default=2048, ge=1, description="Tokens in one batch; memory and speed depend on it, results do not."
+    token_budget: int | None = Field(
+        default=None,
+        ge=1,
+        description="Tokens in one batch; memory and speed depend on it, results do not. Left out: 2048 on a CPU, "
+        "16384 on an accelerator; a batch that does not fit into memory is halved.",
     )
 
 

@@ -50,7 +50,7 @@ def read_run(folder: Path) -> Stored:
             break
         manifest = newer
     complaint = [manifest[1]] if manifest[1] else []
-    card, trouble = _card(folder)
+    card, trouble = read_card(folder)
     values: list[Row] = [decode(table, row)[1] for table, row in _planned(folder, _once(tables))]
     return Stored(
         folder,
@@ -119,7 +119,8 @@ def _once(rows: list[tuple[Table, Plain]]) -> Iterator[tuple[Table, Plain]]:
             yield table, row
 
 
-def _card(folder: Path) -> tuple[dict[str, Any], list[str]]:
+def read_card(folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """The run card, empty if there is none, and what is wrong with it."""
     try:
         card = json.loads((folder / CARD).read_bytes())
     except FileNotFoundError:
