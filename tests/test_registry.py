@@ -24,13 +24,13 @@ NAMES = [(room, name) for room in ROOMS for name in BUILT_IN[room]]
 
 
 def defined(room: str) -> list[str]:
-    """What the files of a room define: every public class that can be called and has a version, as `module:class`."""
+    """What the files of a room define: every public class that has a version, as `module:class`."""
     found = []
     for file in sorted((SOURCE / room).glob("*/*.py")):
         name = ".".join(("verax", *file.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
         for public, thing in inspect.getmembers(importlib.import_module(name), inspect.isclass):
             own = thing.__module__ == name and not public.startswith("_")
-            if own and "__call__" in vars(thing) and hasattr(thing, "version"):
+            if own and "version" in vars(thing):
                 found.append(f"{name}:{public}")
     return found
 

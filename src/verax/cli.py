@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 import traceback
@@ -227,6 +228,8 @@ def demo(
 
 def main() -> None:
     """Run the command line: a user's mistake is one line and exit code 2, Ctrl-C is 130."""
+    # threads that wait by spinning make torch many times slower on a machine that others use too
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     args = sys.argv[1:] or ["--help"]
     debug = "--debug" in args
     try:

@@ -1,48 +1,58 @@
-"""Erasure curves: the predicted class while the top words of an explanation are deleted, or alone are left."""
+"""Erasure curves: the predicted class while the top words of an explanation are removed, or alone are left."""
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from verax.engine.asks import Asking, Outputs, resolve
 from verax.metrics.ranking import best_first, word_scores
 from verax.models.encoding import Encoded
-from verax.types import FloatArray, Highlight, Measured, Removal, Target, UserError
-
-BINS = (0.01, 0.05, 0.10, 0.20, 0.50)
-Average = Literal["deyoung", "mean"]
+from verax.types import FloatArray, Highlight, Measured, Passes, Removal, Target, UserError
 
 
-def check_bins(metric: str, bins: tuple[float, ...]) -> None:
-    """Refuse bins that are no shares of the words."""
-    if not bins or not all(0 < share <= 1 for share in bins):
-        raise UserError(f"{metric}: bins: got {list(bins)}; they must be shares of the words, above 0 and at most 1")
+@dataclass(frozen=True)
+class Erasure:
+    """Area over the perturbation curve: what comprehensiveness and sufficiency share.
 
+    For each bin p the top max(1, round(p * n)) words, of all parts in one ranking, are removed, or all others are, and
+    the drop in probability of the class predicted for the full input is taken. The drops are summed and divided by the
+    number of bins plus one (`deyoung`: the empty bin counts, with a drop of 0) or by the number of bins (`mean`).
 
-def aopc(
-    x: Encoded,
-    highlight: Highlight,
-    *,
-    top: Literal["removed", "kept"],
-    bins: tuple[float, ...],
-    removal: Removal,
-    average: Average,
-) -> Asking[Measured]:
-    """Area over the perturbation curve (DeYoung et al. 2020, Section 4.2).
-
-    For each bin p the top max(1, round(p * n)) words of all parts in one ranking are removed, or all others are, and
-    the drop in probability of the class predicted for the full input is taken. The drops are summed and divided by
-    the number of bins plus one (`deyoung`: the empty bin counts, with a drop of 0) or by the number of bins (`mean`).
+    Args:
+        bins: shares of the words, each rounded to at least one word.
+        removal: how words are removed; `delete` runs the rest as it is.
+        average: `deyoung` or `mean`.
     """
-    readout = yield from resolve(Target("prediction", "probability"), x)
-    order = best_first(word_scores(x, highlight))
-    in_top = np.zeros((len(bins), x.n_units), bool)
-    for row, share in zip(in_top, bins, strict=True):
-        row[order[: max(1, round(share * x.n_units))]] = True
-    logits: FloatArray = yield Outputs(x, in_top if top == "kept" else ~in_top, removal, and_full=True)
-    values = readout(logits)
-    drops = values[-1] - values[:-1]
-    divisor = len(bins) + 1 if average == "deyoung" else len(bins)
-    return Measured(float(drops.sum()) / divisor, tuple(drops.tolist()))
+
+    bins: tuple[float, ...] = (0.01, 0.05, 0.10, 0.20, 0.50)
+    removal: Removal = "delete"
+    average: Literal["deyoung", "mean"] = "deyoung"
+
+    top: ClassVar[Literal["removed", "kept"]]
+    reference: ClassVar[str] = "DeYoung et al. 2020, ERASER, Section 4.2"
+    range: ClassVar[tuple[float | None, float | None]] = (-1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        if not self.bins or not all(0 < share <= 1 for share in self.bins):
+            raise UserError(f"bins: got {list(self.bins)}; they must be shares of the words, above 0 and at most 1")
+
+    def passes(self, n: int) -> Passes:
+        """One for each bin, and the full input."""
+        return Passes(len(self.bins) + 1, 0)
+
+    def __call__(self, x: Encoded, highlight: Highlight) -> Asking[Measured]:
+        """The area, and the drop at each bin."""
+        readout = yield from resolve(Target("prediction", "probability"), x)
+        order = best_first(word_scores(x, highlight))
+        in_top = np.zeros((len(self.bins), x.n_units), bool)
+        for row, share in zip(in_top, self.bins, strict=True):
+            row[order[: max(1, round(share * x.n_units))]] = True
+        keep = in_top if self.top == "kept" else ~in_top
+        logits: FloatArray = yield Outputs(x, keep, self.removal, and_full=True)
+        values = readout(logits)
+        drops = values[-1] - values[:-1]
+        divisor = len(self.bins) + (self.average == "deyoung")
+        return Measured(float(drops.sum()) / divisor, tuple(drops.tolist()))
