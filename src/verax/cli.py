@@ -230,6 +230,7 @@ def main() -> None:
     """Run the command line: a user's mistake is one line and exit code 2, Ctrl-C is 130."""
     # threads that wait by spinning make torch many times slower on a machine that others use too
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    sys.path.append(str(Path.cwd()))  # so that `python:module:function` finds a function of one's own
     args = sys.argv[1:] or ["--help"]
     debug = "--debug" in args
     try:

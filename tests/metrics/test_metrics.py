@@ -122,6 +122,15 @@ def test_complexity_is_scipys_entropy(scores: list[float]) -> None:
     assert -1e-12 <= value <= np.log(len(scores)) + 1e-12
 
 
+def test_gold_that_was_cut_off_is_no_gold() -> None:
+    instance = Instance("x", (split_words("a b"),), human=Human(words=((1,),)))
+    encoding = replace(MODEL.encode(instance), seen=np.array([0]))
+    x = Encoded.of(encoding)
+    highlight = Highlight("x", "m", "token", Target(), x.units, (1.0,))
+    with pytest.raises(Undefined, match="no_gold"):
+        next(asking(Agreement(), x, highlight))
+
+
 def test_complexity_bounds() -> None:
     assert measure(Complexity(), [0, -3, 0], "a b c").value == 0
     assert measure(Complexity(), [2, -2, 2], "a b c").value == pytest.approx(np.log(3))

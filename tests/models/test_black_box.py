@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,6 +47,20 @@ def test_mask_text_stands_in() -> None:
     model = load_model(likes_boats, labels=["yes", "no"], mask_text="___")
     explain(model, "A boat", method="leave_one_out")
     assert set(SEEN) == {("A boat",), ("___ boat",), ("A ___",)}
+
+
+def test_from_the_current_folder(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def answer(texts):\n    return [[0.3, 0.7]] * len(texts)\n")
+    (tmp_path / "data.jsonl").write_text('{"text": "a boat"}\n')
+    spec = {
+        "model": {"name": "python:mine:answer", "labels": ["x", "y"]},
+        "data": "data.jsonl",
+        "metrics": ["complexity"],
+    }
+    (tmp_path / "spec.yaml").write_text(json.dumps(spec))
+    command = [Path(sys.executable).with_name("verax"), "run", "spec.yaml"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 def test_by_import_path() -> None:

@@ -249,6 +249,10 @@ def test_truncation_is_recorded(checkpoint: Callable[[str], Path]) -> None:
     assert len(encoding.token_ids) == limit
     assert encoding.notes["words_cut_off"] == 200 - (limit - 2)
     assert encoding.notes["truncated_tokens"] == 202 - limit
+    assert Encoded.of(encoding).n_units == limit - 2, "words that the model never saw are not explained"
+    assert model.fingerprint != load_model(checkpoint("bert")).fingerprint, "a key knows what was done to long inputs"
+    renamed = load_model(checkpoint("bert"), labels=["no", "maybe", "yes"])
+    assert renamed.fingerprint != load_model(checkpoint("bert")).fingerprint
 
 
 def test_lengths_up_to_the_limit_run(classifier: Callable[..., Classifier]) -> None:

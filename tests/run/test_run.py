@@ -285,6 +285,7 @@ def test_two_files_with_the_same_method(small_run: Callable[..., Run], tmp_path:
         ({"methods": [{"leave_one_out": {"removal": "burn"}}]}, "removal: input should be 'mask', 'delete'"),
         ({"methods": [{"random": {"seed": "x"}}]}, "random: seed"),
         ({"methods": [{"saliency": {"target": "nein"}}]}, "unknown target 'nein'"),
+        ({"methods": [{"saliency": {"target": {"of": "gold", "spcae": "logit"}}}]}, "did you mean 'space'"),
         ({"methods": ["saliency", "saliency"]}, "there twice"),
         ({"methods": [{"a": {}, "b": {}}]}, "expected a name"),
         ({"methods": [{"integrated_gradients": {"steps": 0}}]}, "steps: got 0"),

@@ -41,7 +41,13 @@ class BlackBox:
         self.labels = tuple(labels)
         self.removals = frozenset({"delete"} if mask_text is None else {"delete", "mask"})
         self.baselines: frozenset[str] = frozenset()
-        self.fingerprint = {"weights": version, "tokenizer": "none", "mask_text": str(mask_text), "dtype": "float64"}
+        self.fingerprint = {
+            "weights": version,
+            "tokenizer": "none",
+            "dtype": "float64",
+            "classes": "/".join(self.labels),
+            "mask_text": str(mask_text),
+        }
         self.about = {"architecture": "callable", "device": "unknown"}
 
     def encode(self, instance: Instance) -> Encoding:

@@ -23,6 +23,7 @@ class Encoding:
         labels: names of the model's classes.
         gold: number of the gold class among them; None when there is no label or the model does not know it.
         notes: facts that every explanation of this input must carry (how many words were cut off).
+        seen: the units that the model gets to see, in order; all of them unless the input was cut to fit.
     """
 
     instance: Instance
@@ -32,6 +33,7 @@ class Encoding:
     labels: tuple[str, ...]
     gold: int | None
     notes: Mapping[str, Note] = field(default_factory=dict)
+    seen: IntArray | None = None
     units: tuple[Unit, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -53,7 +55,7 @@ class Encoded:
     def of(cls, encoding: Encoding) -> Encoded:
         """The whole input, nothing removed."""
         n = len(encoding.units)
-        return cls(encoding, np.zeros(n, np.int8), np.arange(n))
+        return cls(encoding, np.zeros(n, np.int8), np.arange(n) if encoding.seen is None else encoding.seen)
 
     @property
     def n_units(self) -> int:

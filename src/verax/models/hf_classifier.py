@@ -64,7 +64,8 @@ class HFClassifier:
         self._stand_in: dict[str, int] = {rule: i for rule, i in by_token.items() if i is not None}
         self.removals = frozenset({"delete", "zero", "attention", *self._stand_in})
         self.baselines = frozenset({"zero", "zero_words", *self._stand_in})
-        self.fingerprint = {**fingerprint, "dtype": str(self._dtype).removeprefix("torch.")}
+        dtype = str(self._dtype).removeprefix("torch.")
+        self.fingerprint = {**fingerprint, "dtype": dtype, "classes": "/".join(self.labels), "on_long": on_long}
         self.about = {
             "architecture": type(model).__name__,
             "device": str(self._device),
@@ -88,9 +89,12 @@ class HFClassifier:
         if all(int(i) in self._special for i in ids[token_unit >= 0]):
             raise Undefined("only_special_tokens", "the tokenizer reads the whole text as special tokens")
         types = np.array(encoded.get("token_type_ids", np.zeros_like(ids)), np.int64)
+        seen = None
         if "truncated_tokens" in notes:
-            notes["words_cut_off"] = first_unit - len(np.unique(token_unit[token_unit >= 0]))
-        return Encoding(instance, ids, types, token_unit, self.labels, class_of(instance.label, self.labels), notes)
+            seen = np.unique(token_unit[token_unit >= 0])
+            notes["words_cut_off"] = first_unit - len(seen)
+        gold = class_of(instance.label, self.labels)
+        return Encoding(instance, ids, types, token_unit, self.labels, gold, notes, seen)
 
     def _tokenise(self, instance: Instance) -> tuple[Any, dict[str, Note]]:
         if len(instance.parts) > 2:

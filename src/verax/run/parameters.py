@@ -83,6 +83,11 @@ def _split(room: Room, given: Any) -> tuple[str, Mapping[str, Any]]:
 def _convert(where: str, hint: Any, value: Any) -> Any:
     if hint is Target and isinstance(value, str):
         return Target(value)
+    if hint is Target and isinstance(value, Mapping):
+        fields = [field.name for field in dataclasses.fields(Target)]
+        for field in value:
+            if field not in fields:
+                raise UserError(f"{where}: {unknown('field', str(field), fields)}")
     try:
         return _adapter(hint).validate_python(value)
     except ValidationError as error:

@@ -36,4 +36,7 @@ def _gold(x: Encoded) -> BoolArray:
     if human is None or human.words is None or not any(human.words):
         raise Undefined("no_gold", "nobody marked a word of this input")
     marked = {(part, word) for part, words in enumerate(human.words) for word in words}
-    return np.array([(unit[0].part, unit[0].start) in marked for unit in x.units])
+    gold = np.array([(unit[0].part, unit[0].start) in marked for unit in x.units])
+    if not gold.any():
+        raise Undefined("no_gold", "every word that people marked was cut off or removed")
+    return gold

@@ -1,0 +1,208 @@
+"""README and docs say what is there: every field, parameter, command and link; and their examples run."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shlex
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import typer.main
+import yaml
+from pydantic import BaseModel
+
+from verax.cli import app, main
+from verax.data.columns import Columns
+from verax.methods.token.integrated_gradients import Baseline
+from verax.models.removal import CODES
+from verax.registry import BUILT_IN, Room, resolve
+from verax.run.parameters import build
+from verax.run.spec import DataSpec, ModelSpec, Spec, parse_spec
+from verax.types import Target
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+EXPLAINED: list[tuple[Room, str]] = [(room, name) for room in ("methods", "metrics") for name in BUILT_IN[room]]
+
+
+def read(path: Path) -> str:
+    return path.read_text("utf-8")
+
+
+def section(text: str, heading: str) -> str:
+    """What stands below a heading of the second level, up to the next."""
+    return re.split(r"^## ", text.split(f"\n## {heading}\n")[1], maxsplit=1, flags=re.M)[0]
+
+
+def table(text: str) -> dict[str, str]:
+    """The rows that begin with a name in code, with their second cell."""
+    return dict(re.findall(r"^\| `(\w+)`[^|]* \| ([^|]*) \|", text, flags=re.M))
+
+
+def blocks(path: Path, kind: str) -> list[tuple[str, str]]:
+    """The file name (if any) and content of each fenced block of a kind."""
+    return re.findall(rf"^```{kind}(?: (\S+))?\n(.*?)^```$", read(path), flags=re.M | re.S)
+
+
+def anchors(text: str) -> set[str]:
+    """Where a link into a page can lead: its headings, as they are commonly turned into anchors."""
+    heads = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), flags=re.M)
+    return {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize(
+    ("heading", "model"),
+    [("The run", Spec), ("model", ModelSpec), ("data", DataSpec), ("data.columns", Columns)],
+)
+def test_the_page_of_the_spec_has_every_field(heading: str, model: type[BaseModel]) -> None:
+    rows = table(section(read(DOCS / "spec.md"), heading))
+    assert list(rows) == list(model.model_fields)
+    for name, field in model.model_fields.items():
+        if model is not Columns and isinstance(field.default, str | int):
+            assert rows[name].replace("`", "").startswith(str(field.default)), name
+
+
+@pytest.mark.parametrize("room", ["methods", "metrics"])
+def test_every_method_and_metric_has_its_page_and_no_page_is_left_over(room: Room) -> None:
+    assert {page.stem for page in (DOCS / room).glob("*.md")} == set(BUILT_IN[room])
+    for page in (ROOT / "README.md", DOCS / "README.md"):
+        assert all(f"{room}/{name}.md" in read(page) for name in BUILT_IN[room])
+
+
+@pytest.mark.parametrize(("room", "name"), EXPLAINED)
+def test_a_page_names_every_parameter_with_its_default(room: Room, name: str) -> None:
+    kind, text = resolve(room, name), read(DOCS / room / f"{name}.md")
+    assert text.startswith(f"# {name}\n")
+    fields = dataclasses.fields(kind)
+    rows = table(text.split("\n**Missing values**\n")[0])
+    assert list(rows) == [field.name for field in fields]
+    for field in fields:
+        assert rows[field.name].replace("`", "") == written(field.default), field.name
+    if not fields:
+        assert "It has no parameters." in text
+
+
+def written(default: Any) -> str:
+    """A default as the pages write it."""
+    if isinstance(default, Target):
+        return default.of
+    if isinstance(default, tuple):
+        return ", ".join(f"{value:g}" for value in default)
+    return str(default).lower() if isinstance(default, bool) else str(default)
+
+
+@pytest.mark.parametrize(("room", "name"), EXPLAINED)
+def test_a_page_gives_reference_and_direction(room: Room, name: str) -> None:
+    kind, text = resolve(room, name), read(DOCS / room / f"{name}.md")
+    if kind.reference != "baseline":
+        authors_and_year = re.split(r"(?<=\d{4}),", kind.reference)[0]
+        assert f"**Reference.** {authors_and_year}, *" in text
+    if room == "metrics":
+        assert f"**Direction.** {'Higher' if kind.higher_is_better else 'Lower'}" in text
+
+
+def test_every_reason_for_a_missing_value_is_documented() -> None:
+    source = "\n".join(read(path) for path in (ROOT / "src").rglob("*.py"))
+    reasons = {*re.findall(r'Undefined\(\s*"(\w+)"', source), "no_label", "not_given", "failed"}
+    assert len(reasons) > 10
+    assert {reason for reason in reasons if f"`{reason}`" not in read(DOCS / "statistics.md")} == set()
+
+
+def test_every_removal_rule_and_baseline_is_documented() -> None:
+    text = read(DOCS / "removal.md")
+    assert set(table(section(text, "The rules"))) == set(CODES)
+    assert set(table(section(text, "Baselines of path gradients"))) == set(get_args(Baseline))
+
+
+def test_the_layers_are_those_of_the_contract() -> None:
+    contracts = tomllib.loads(read(ROOT / "pyproject.toml"))["tool"]["importlinter"]["contracts"]
+    layers = " > ".join(contracts[0]["layers"])
+    assert re.sub(r"verax\.|[()]", "", layers) in read(DOCS / "architecture.md")
+
+
+def test_every_command_is_in_the_readme() -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    shown = re.findall(r"^    verax (\w+)", read(ROOT / "README.md"), flags=re.M)
+    assert set(shown) == set(commands)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_relative_link_leads_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", read(page)):
+        if "://" in link:
+            continue
+        file, _, anchor = link.partition("#")
+        target = page.parent / file if file else page
+        assert target.is_file(), link
+        assert not anchor or anchor in anchors(read(target)), link
+
+
+def test_the_index_leads_to_every_page() -> None:
+    index = read(DOCS / "README.md")
+    assert [page for page in PAGES[1:] if f"({page.relative_to(DOCS)})" not in index] == [DOCS / "README.md"]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/spec.md", "docs/tutorial.md", "docs/targets.md"])
+def test_the_specs_that_are_shown_are_valid(page: str) -> None:
+    shown = [yaml.safe_load(content) for _, content in blocks(ROOT / page, "yaml")]
+    assert shown
+    for content in shown:
+        spec = parse_spec({"model": "m", "data": "d", "metrics": ["agreement"], **content})
+        for method in spec.methods:
+            build("methods", method, 0)
+        for metric in spec.metrics:
+            build("metrics", metric, 0)
+
+
+def test_the_python_of_the_readme_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ((_, code),) = blocks(ROOT / "README.md", "python")
+    exec(code, {"__name__": "readme"})  # noqa: S102
+    assert "comprehensiveness" in capsys.readouterr().out
+    assert (tmp_path / "runs" / "small" / "report.html").is_file()
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with what the tutorial takes for granted: two checkpoints, and its files."""
+    import tiny
+
+    (tmp_path / "my-model").symlink_to(checkpoint("bert"))
+    tiny.save("bert", tmp_path / "other-model", seed=1)
+    for kind in ("csv", "yaml", "jsonl"):
+        for name, content in blocks(DOCS / "tutorial.md", kind):
+            (tmp_path / name).write_text(content, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_tutorial_works_from_beginning_to_end(
+    workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def verax(*args: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["verax", *args])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        assert not ended.value.code, (args, said.err)
+        return said.out + said.err
+
+    monkeypatch.setenv("COLUMNS", "160")
+    verax("demo", "--limit", "4")  # `make demo` with fewer instances
+    commands = [line for _, content in blocks(DOCS / "tutorial.md", "sh") for line in content.splitlines()]
+    said = {line: verax(*shlex.split(line)[1:]) for line in commands}
+    assert len(said) >= 10
+    assert "to do: 0," in said["verax run spec.yaml"]  # the last of the same commands: nothing was left to do
+    assert re.search(r"mine .* 2 +4 ", said["verax run outside.yaml"])
+    assert (workplace / "runs" / "spec" / "report.html").is_file()
+    ((_, code),) = blocks(DOCS / "tutorial.md", "python")
+    exec(code, {"__name__": "tutorial"})  # noqa: S102
+    assert "agreement" in capsys.readouterr().out
