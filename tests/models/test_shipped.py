@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -52,7 +53,7 @@ def test_the_card_tells_the_recipe_and_the_measured_accuracy(folder: Path) -> No
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     assert f"python -m verax.train.world {folder.name.removeprefix('world-')} --out DIR" in card
     assert f"| hidden | {config['hidden_size']} |" in card
-    assert "Accuracy on the test split: 0.9" in card
+    assert re.search(r"Accuracy on the test split: (0\.9[5-9]|1\.0)", card)
 
 
 def test_finding_them_imports_no_torch() -> None:

@@ -1,0 +1,206 @@
+"""Drawing hypotheses, and premises that make them true, false or open. No language in it.
+
+The hypothesis is drawn before the label is looked at, so nothing in it can tell the label.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from verax.data.world.facts import Fact, Scene, Verdict, decide
+from verax.data.world.knowledge import (
+    AFFORDS,
+    COMPARISONS,
+    INVERSE,
+    ONE_WAY,
+    dimension_of,
+    excludes,
+    group_of,
+    is_a,
+    narrower,
+    relations,
+    values,
+    wider,
+)
+
+VERDICTS: dict[str, Verdict] = {"entailment": "follows", "neutral": "open", "contradiction": "excluded"}
+_RELATION_SHARE = 0.15
+_STRANGER_SHARE = 0.65
+_GROUP_WEIGHTS = {"person": 4, "animal": 4}
+
+
+def draw_hypothesis(rng: Random) -> Scene:
+    """A statement about one thing (one or two facts) or about how two things stand to each other."""
+    return _draw_relation(rng) if rng.random() < _RELATION_SHARE else _draw_attributes(rng)
+
+
+def _draw_kind(rng: Random, groups: tuple[str, ...]) -> str:
+    group = rng.choices(groups, [_GROUP_WEIGHTS.get(group, 1) for group in groups])[0]
+    return group if rng.random() < 0.12 else rng.choice(narrower(group)[1:])
+
+
+def _draw_attributes(rng: Random) -> Scene:
+    kind = _draw_kind(rng, tuple(AFFORDS))
+    count = 2 if rng.random() < 0.2 else 1
+    dimensions = _draw_dimensions(rng, group_of(kind), count)
+    denied = 0.2 if count == 1 else 0.1
+    facts = (Fact(0, _draw_value(rng, group_of(kind), dimension), rng.random() >= denied) for dimension in dimensions)
+    return Scene((kind,), tuple(facts))
+
+
+def _draw_dimensions(rng: Random, group: str, count: int, barred: frozenset[str] = frozenset()) -> list[str]:
+    """Different dimensions; what one does and where one is come up more often than any single quality."""
+    left = {d: 2.0 if d in ("activity", "place", "colour") else 1.0 for d in AFFORDS[group] if d not in barred}
+    chosen: list[str] = []
+    for _ in range(min(count, len(left))):
+        chosen.append(rng.choices(list(left), list(left.values()))[0])
+        del left[chosen[-1]]
+    return chosen
+
+
+def _draw_value(rng: Random, group: str, dimension: str) -> str:
+    return rng.choice(values(group, dimension))
+
+
+def _draw_relation(rng: Random) -> Scene:
+    while True:
+        first = _draw_kind(rng, tuple(AFFORDS))
+        second = _draw_kind(rng, tuple(AFFORDS))
+        possible = relations(group_of(first), group_of(second))
+        if possible and excludes(first, second):
+            return Scene((first, second), (Fact(0, rng.choice(possible), rng.random() >= 0.2, 1),))
+
+
+def draw_premise(rng: Random, hypothesis: Scene, label: str) -> Scene:
+    """A scene that makes the hypothesis true, false or open, with other things around it.
+
+    Its things are the hypothesis's own and mostly one that has nothing to do with it, in random order.
+    """
+    kinds = [_draw_narrow(rng, kind) for kind in hypothesis.kinds]
+    widened = label == "neutral" and rng.random() < 0.25 and _widen(rng, hypothesis, kinds)
+    wanted: list[Verdict] = ["follows"] * len(hypothesis.facts)
+    if not widened:
+        wanted[rng.randrange(len(wanted))] = VERDICTS[label]
+    elif rng.random() < 0.5:
+        wanted[0] = rng.choice(tuple(VERDICTS.values()))
+    if rng.random() < _STRANGER_SHARE:
+        kinds.append(_draw_stranger(rng, (*hypothesis.kinds, *kinds)))
+    facts: list[Fact] = []
+    for fact, verdict in zip(hypothesis.facts, wanted, strict=True):
+        known = _known if fact.other is None else _known_relation
+        facts += known(rng, kinds, fact, verdict)
+    facts += _colour_in(rng, kinds, hypothesis, facts)
+    return _shuffled(rng, Scene(tuple(kinds), tuple(facts)))
+
+
+def _draw_narrow(rng: Random, kind: str) -> str:
+    return kind if rng.random() < 0.4 else rng.choice(narrower(kind))
+
+
+def _widen(rng: Random, hypothesis: Scene, kinds: list[str]) -> bool:
+    """Put a wider kind in the place of one of the hypothesis's, if there is one that fits none of its other things."""
+    thing = rng.randrange(len(kinds))
+    others = [kind for number, kind in enumerate(hypothesis.kinds) if number != thing]
+    possible = [w for w in wider(hypothesis.kinds[thing])[1:] if all(excludes(w, other) for other in others)]
+    if possible:
+        kinds[thing] = rng.choice(possible)
+    return bool(possible)
+
+
+def _draw_stranger(rng: Random, kinds: tuple[str, ...]) -> str:
+    while True:
+        kind = _draw_kind(rng, tuple(AFFORDS))
+        if all(excludes(kind, other) for other in kinds):
+            return kind
+
+
+def _known(rng: Random, kinds: list[str], asked: Fact, verdict: Verdict) -> list[Fact]:
+    """What the premise says of the asked fact's dimension, so that it follows, is excluded or stays open."""
+    if verdict == "open" and rng.random() < 0.5:
+        return []
+    group = group_of(kinds[asked.thing])
+    possible = [
+        Fact(asked.thing, value, holds)
+        for value in values(group, dimension_of(asked.concept))
+        for holds in (True, False)
+        if decide(value, holds, asked.concept, asked.holds) == verdict
+        and (is_a(value, asked.concept) or is_a(asked.concept, value) or verdict != "open")
+    ]
+    return [_pick(rng, possible, asked)] if possible else []
+
+
+def _pick(rng: Random, possible: list[Fact], asked: Fact) -> Fact:
+    """Mostly what is so, sometimes what is not so; the very word that was asked for about as often as any other."""
+    affirmed = [fact for fact in possible if fact.holds]
+    denied = [fact for fact in possible if not fact.holds]
+    chosen = denied if denied and (not affirmed or rng.random() < 0.2) else affirmed
+    same = [fact for fact in chosen if fact.concept == asked.concept]
+    return same[0] if same and rng.random() < 0.4 else rng.choice(chosen)
+
+
+def _known_relation(rng: Random, kinds: list[str], asked: Fact, verdict: Verdict) -> list[Fact]:
+    first, second = asked.thing, asked.other
+    if second is None:
+        raise ValueError("a relation needs two things")
+    if verdict == "open" and rng.random() < 0.3:
+        for stranger in range(2, len(kinds)):
+            if asked.concept in relations(group_of(kinds[first]), group_of(kinds[stranger])):
+                return [Fact(first, asked.concept, True, stranger)]
+    found: list[Fact] = []
+    for a, b in ((first, second), (second, first)):
+        for relation in relations(group_of(kinds[a]), group_of(kinds[b])):
+            concept = relation if a == first else INVERSE.get(relation)
+            if concept is None:
+                fits = verdict == "open" and asked.holds and relation in ONE_WAY and is_a(relation, asked.concept)
+                found += [Fact(a, relation, True, b)] if fits else []
+                continue
+            for holds in (True, False):
+                if decide(concept, holds, asked.concept, asked.holds) == verdict and (
+                    verdict != "open" or _leaves_open(concept, asked.concept)
+                ):
+                    found.append(Fact(a, relation, holds, b))
+    return [_pick(rng, found, asked)] if found else []
+
+
+def _leaves_open(known: str, asked: str) -> bool:
+    """Whether a relation says nothing of another beyond doubt: narrower or wider ones, and unrelated comparisons."""
+    related = is_a(known, asked) or is_a(asked, known)
+    return related or (known in COMPARISONS and asked in COMPARISONS and not excludes(known, asked))
+
+
+def _colour_in(rng: Random, kinds: list[str], hypothesis: Scene, facts: list[Fact]) -> list[Fact]:
+    """Facts that do not matter: about the things asked of in other dimensions, about the stranger in the same ones."""
+    asked = frozenset(dimension_of(fact.concept) for fact in hypothesis.facts)
+    added: list[Fact] = []
+    related = {t for fact in facts for t in (fact.thing, fact.other) if fact.other is not None}
+    for thing in range(len(hypothesis.kinds)):
+        silent = thing not in related and all(fact.thing != thing for fact in facts)
+        count = (len(kinds) == 1) + (silent or rng.random() < (0.1 if related else 0.25))
+        added += _describe(rng, kinds, thing, count, asked, thing in related)
+    for stranger in {*range(len(hypothesis.kinds), len(kinds))} - related:
+        group = group_of(kinds[stranger])
+        same = [d for d in sorted(asked) if d in AFFORDS[group] and rng.random() < 0.4]
+        added += [Fact(stranger, _draw_value(rng, group, d), rng.random() >= 0.1) for d in same[:1]]
+        if not same or rng.random() < 0.1:
+            added += _describe(rng, kinds, stranger, 1, asked, in_relation=False)
+    return added
+
+
+def _describe(
+    rng: Random, kinds: list[str], thing: int, count: int, asked: frozenset[str], in_relation: bool
+) -> list[Fact]:
+    group = group_of(kinds[thing])
+    barred = asked | {"activity", "place"} if in_relation else asked
+    holds = in_relation or rng.random() >= 0.1
+    return [Fact(thing, _draw_value(rng, group, d), holds) for d in _draw_dimensions(rng, group, count, barred)]
+
+
+def _shuffled(rng: Random, scene: Scene) -> Scene:
+    order = list(range(len(scene.kinds)))
+    rng.shuffle(order)
+    place = {old: new for new, old in enumerate(order)}
+    facts = tuple(
+        fact._replace(thing=place[fact.thing], other=None if fact.other is None else place[fact.other])
+        for fact in scene.facts
+    )
+    return Scene(tuple(scene.kinds[old] for old in order), facts)

@@ -1,0 +1,40 @@
+"""Splits that are drawn one instance at a time and can't share what they must not share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from itertools import count
+from random import Random
+from typing import TypeVar
+
+from verax.registry import unknown
+from verax.types import UserError
+
+T = TypeVar("T")
+
+SIZES = {"train": 36000, "validation": 1200, "test": 1200}
+_EIGHTHS = {"train": range(6), "validation": range(6, 7), "test": range(7, 8)}
+
+
+def check_split(split: str, limit: int | None) -> int:
+    """How many instances are wanted of a split; a name that nobody knows or a negative limit is the user's mistake."""
+    if split not in SIZES:
+        raise UserError(unknown("split", split, SIZES))
+    if limit is not None and limit < 0:
+        raise UserError(f"limit: got {limit}, must be 0 or more")
+    return SIZES[split] if limit is None else min(limit, SIZES[split])
+
+
+def draws(task: str, split: str, seed: int) -> Iterator[Random]:
+    """A fresh source of randomness for each instance of a split: the first n never depend on how many follow."""
+    return (Random(f"{task}/{split}/{seed}/{number}") for number in count())
+
+
+def drawn_for(split: str, draw: Callable[[Random], T], key: Callable[[T], str], rng: Random) -> T:
+    """Draw until the key of what was drawn falls to this split: six in eight keys to train, one to each other."""
+    while True:
+        found = draw(rng)
+        eighth = blake2b(key(found).encode(), digest_size=1).digest()[0] % 8
+        if eighth in _EIGHTHS[split]:
+            return found

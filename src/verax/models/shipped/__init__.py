@@ -1,0 +1,17 @@
+"""The models that come with the package, by the folder they lie in. Nothing here imports torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_HERE = Path(__file__).parent
+
+
+def world_nli() -> Path:
+    """The classifier for `world/nli`."""
+    return _HERE / "world-nli"
+
+
+def world_opinion() -> Path:
+    """The classifier for `world/opinion`."""
+    return _HERE / "world-opinion"

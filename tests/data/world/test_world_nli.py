@@ -1,0 +1,165 @@
+"""The inference task: labels that really follow, gold that is the reason, and no short cut through the hypothesis."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections import Counter
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+
+from verax.data.world import nli
+from verax.data.world.facts import Fact, Scene, decide, judge
+from verax.types import Dataset, Instance
+
+
+def _reader() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("world_reader", Path(__file__).with_name("reader.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def train() -> Dataset:
+    return nli.load("train", 4500)
+
+
+@pytest.fixture(scope="module")
+def test_split() -> Dataset:
+    return nli.load("test")
+
+
+def _accuracy(train: Dataset, test: Dataset, parts: tuple[int, ...]) -> float:
+    """Of a bag of words and word pairs over some of the parts."""
+
+    def texts(data: Dataset) -> list[str]:
+        return [" ".join(i.parts[part].raw for part in parts) for i in data.instances]
+
+    counts = CountVectorizer(ngram_range=(1, 2))
+    model = LogisticRegression(max_iter=2000)
+    model.fit(counts.fit_transform(texts(train)), [i.label for i in train.instances])
+    return float(model.score(counts.transform(texts(test)), [i.label for i in test.instances]))
+
+
+def test_the_hypothesis_alone_does_not_tell_the_label(train: Dataset, test_split: Dataset) -> None:
+    assert _accuracy(train, test_split, (1,)) < 0.45
+
+
+def test_neither_the_premise_alone_nor_the_words_of_both_do(train: Dataset, test_split: Dataset) -> None:
+    assert _accuracy(train, test_split, (0,)) < 0.5
+    assert _accuracy(train, test_split, (0, 1)) < 0.5
+
+
+def test_a_reader_who_tries_all_possible_worlds_finds_every_label(train: Dataset) -> None:
+    judged = _reader().judged
+    for instance in train.instances[:1500]:
+        premise, hypothesis = (part.raw for part in instance.parts)
+        assert judged(premise, hypothesis) == instance.label, (premise, hypothesis)
+
+
+def _pairs(instance: Instance) -> list[tuple[str, str]]:
+    assert instance.human is not None
+    assert instance.human.span_pairs is not None
+    above, below = instance.parts
+    found = []
+    for first, second in instance.human.span_pairs:
+        assert (first.part, second.part) == (0, 1)
+        assert 0 <= first.start < first.end <= len(above.words)
+        assert 0 <= second.start < second.end <= len(below.words)
+        found.append((" ".join(above.words[first.start : first.end]), " ".join(below.words[second.start : second.end])))
+    return found
+
+
+def test_gold_spans_lie_in_the_texts_and_hold_gold_words(train: Dataset) -> None:
+    for instance in train.instances:
+        assert _pairs(instance)
+        assert instance.human is not None
+        assert instance.human.words is not None
+        for pair in instance.human.span_pairs or ():
+            for span in pair:
+                assert set(range(span.start, span.end)) & set(instance.human.words[span.part])
+
+
+def test_without_its_gold_words_a_label_can_not_be_known(train: Dataset) -> None:
+    """The gold words of each part name a kind; for entailments and contradictions also what is said of it."""
+    reader = _reader()
+    for instance in train.instances[:600]:
+        assert instance.human is not None
+        assert instance.human.words is not None
+        for part, words in zip(instance.parts, instance.human.words, strict=True):
+            gold = {part.words[word].lower() for word in words}
+            kinds, _ = reader.read(part.raw)
+            assert any(gold & set(said.split()) for said, kind in reader.KINDS.items() if kind in kinds)
+            if instance.label != "neutral":
+                nouns = {word for said in reader.KINDS for word in said.split()}
+                assert gold - nouns
+
+
+def test_the_parts_meet_in_several_ways(train: Dataset) -> None:
+    """Same words, other words, denials and relations all come up, under each label."""
+    seen: Counter[tuple[str | None, str]] = Counter()
+    for instance in train.instances:
+        for above, below in _pairs(instance):
+            seen[instance.label, "same" if above.lower() == below else "other"] += 1
+            seen[instance.label, "denied"] += above.startswith("not ") or below.startswith("not ")
+            seen[instance.label, "relation"] += below.endswith((" than", " of", " at"))
+    for label in nli.LABELS:
+        for way, least in (("same", 50), ("other", 50), ("denied", 50), ("relation", 15)):
+            assert seen[label, way] > least, (label, way)
+
+
+@pytest.mark.parametrize(
+    ("known", "holds", "asked", "asked_holds", "verdict"),
+    [
+        ("scarlet", True, "red", True, "follows"),
+        ("red", True, "scarlet", True, "open"),
+        ("red", True, "blue", True, "excluded"),
+        ("red", True, "blue", False, "follows"),
+        ("scarlet", True, "red", False, "excluded"),
+        ("red", False, "scarlet", True, "excluded"),
+        ("red", False, "scarlet", False, "follows"),
+        ("scarlet", False, "red", True, "open"),
+        ("red", False, "blue", True, "open"),
+        ("big", False, "small", True, "open"),
+    ],
+)
+def test_what_one_value_says_of_another(known: str, holds: bool, asked: str, asked_holds: bool, verdict: str) -> None:
+    assert decide(known, holds, asked, asked_holds) == verdict
+
+
+def test_judgements_of_hand_made_scenes() -> None:
+    premise = Scene(("poodle", "car", "boy"), (Fact(0, "sleep"), Fact(1, "red"), Fact(2, "bigger", True, 0)))
+
+    def label(kinds: tuple[str, ...], *facts: Fact) -> str:
+        return judge(premise, Scene(kinds, facts)).label
+
+    assert label(("dog",), Fact(0, "rest")) == "entailment"
+    assert label(("dog",), Fact(0, "run")) == "contradiction"
+    assert label(("dog",), Fact(0, "red")) == "neutral"
+    assert label(("dog",), Fact(0, "rest"), Fact(0, "nap")) == "neutral"
+    assert label(("taxi",), Fact(0, "red")) == "neutral"
+    assert label(("dog", "child"), Fact(0, "smaller", True, 1)) == "entailment"
+    assert label(("dog", "child"), Fact(0, "bigger", True, 1)) == "contradiction"
+    assert label(("dog", "child"), Fact(0, "older", True, 1)) == "neutral"
+
+
+def test_a_judgement_names_the_facts_that_decide() -> None:
+    premise = Scene(("poodle", "car"), (Fact(0, "sleep"), Fact(0, "brown"), Fact(1, "red")))
+    hypothesis = Scene(("dog",), (Fact(0, "brown"), Fact(0, "run")))
+    judgement = judge(premise, hypothesis)
+    assert judgement.met == ((Fact(0, "poodle"), Fact(0, "dog")), (Fact(0, "sleep"), Fact(0, "run")))
+    assert set(judgement.premise) == {Fact(0, "poodle"), Fact(0, "sleep")}
+    assert set(judgement.hypothesis) == {Fact(0, "dog"), Fact(0, "run")}
+
+
+def test_the_first_instance_is_the_same_on_every_machine(test_split: Dataset) -> None:
+    assert [part.raw for part in test_split.instances[0].parts] == [
+        "A tandem is yellow, while a gloomy teacher is peaceful.",
+        "The teacher is peaceful and sad.",
+    ]

@@ -1,0 +1,104 @@
+"""The recipe of the shipped models: tokenizer, starting weights, and a small run from end to end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+from verax.data.world import nli
+from verax.data.world import splits as world_splits
+from verax.data.world.knowledge import CHILDREN, DIMENSIONS
+from verax.train import world
+from verax.train.plain import PlainTraining
+from verax.train.start import _turn, _waves, start_with_company
+from verax.train.world import Shape, build_model, build_tokenizer
+from verax.types import Dataset
+
+SHAPE = Shape(seeds=2, whole_words=60, hidden=128, layers=1, heads=4, feed_forward=32)
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    return nli.load("train", 300)
+
+
+def test_the_tokenizer_keeps_frequent_words_and_halves_the_others(data: Dataset) -> None:
+    tokenizer = build_tokenizer(data, 60)
+    assert tokenizer.tokenize("The is and not") == ["the", "is", "and", "not"]
+    counts: dict[str, int] = {}
+    for word in (word.lower() for i in data.instances for part in i.parts for word in part.words):
+        counts[word] = counts.get(word, 0) + 1
+    rarest = min(counts, key=lambda word: (counts[word], word))
+    assert len(tokenizer.tokenize(rarest)) > 1
+    assert "".join(piece.removeprefix("##") for piece in tokenizer.tokenize(rarest)) == rarest
+    assert tokenizer.unk_token not in tokenizer.tokenize("unheardof")
+    again = build_tokenizer(data, 60)
+    assert again.get_vocab() == tokenizer.get_vocab()
+    assert tokenizer("the not", "is")["token_type_ids"] == [0, 0, 0, 0, 1, 1]
+
+
+def test_shifted_waves_are_the_waves_of_the_shifted_place() -> None:
+    frequencies = torch.tensor([1.0, 0.3, 0.05])
+    places = torch.arange(5, 20)
+    assert torch.allclose(
+        _waves(places, frequencies) @ _turn(2, frequencies).T, _waves(places - 2, frequencies), atol=1e-5
+    )
+
+
+def test_at_first_heads_look_at_like_words_or_at_neighbours(data: Dataset) -> None:
+    tokenizer = build_tokenizer(data, 400)
+    model = build_model(tokenizer, data.labels, SHAPE, 0).eval()
+    model.set_attn_implementation("eager")
+    text = "the dog is in the kitchen and the cat is red"
+    with torch.no_grad():
+        maps = model(**tokenizer(text, return_tensors="pt"), output_attentions=True).attentions[0][0]
+    tokens = tokenizer.convert_ids_to_tokens(tokenizer(text)["input_ids"])
+    like = torch.tensor([[a == b for b in tokens] for a in tokens])
+    for head in (0, 1):
+        assert (maps[head] * like).sum(-1).mean() > 3 * (maps[head] * ~like).sum(-1).mean() / len(tokens)
+        assert [tokens[i] for i in maps[head].argmax(-1)] == tokens
+    places = range(4, len(tokens) - 4)
+    assert sum(int(maps[2][i].argmax()) < i for i in places) == len(places)
+    assert sum(int(maps[3][i].argmax()) > i for i in places) == len(places)
+
+
+def test_words_for_narrow_and_wide_begin_more_alike_than_others() -> None:
+    data = nli.load("train", 6000)
+    tokenizer = build_tokenizer(data, 400)
+    model = build_model(tokenizer, data.labels, SHAPE, 0)
+    before = model.bert.embeddings.word_embeddings.weight.detach().clone()
+    start_with_company(model, tokenizer, data)
+    table = model.bert.embeddings.word_embeddings.weight.detach()
+
+    def likeness(table: torch.Tensor, pairs: list[tuple[str, str]]) -> float:
+        """The mean cosine between the words of each pair, over those that are one token."""
+        ids = [tuple(tokenizer.convert_tokens_to_ids(word) for word in pair) for pair in pairs]
+        known = [pair for pair in ids if tokenizer.unk_token_id not in pair]
+        assert len(known) > 40
+        first, second = (table[list(side), :96] for side in zip(*known, strict=True))
+        return float(torch.cosine_similarity(first, second).mean())
+
+    kin = [(child, parent) for parent, children in CHILDREN.items() for child in children]
+    strangers = [(a, b) for a in CHILDREN["animal"] for b in DIMENSIONS["colour"]]
+    assert likeness(table, kin) > likeness(table, strangers) + 0.1
+    assert abs(likeness(before, kin)) < 0.05
+    assert torch.equal(table[:, 96:], before[:, 96:])
+
+
+def test_the_command_makes_a_checkpoint_with_its_card(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(world_splits, "SIZES", {"train": 96, "validation": 30, "test": 30})
+    recipe = PlainTraining(epochs=1, batch_size=32, learning_rate=1e-3)
+    monkeypatch.setattr(world, "RECIPES", {"nli": (SHAPE, recipe)})
+    world.main(["nli", "--out", str(tmp_path / "made")])
+    assert "test accuracy: 0." in capsys.readouterr().out
+    model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "made")
+    assert model.config.id2label == {0: "entailment", 1: "neutral", 2: "contradiction"}
+    assert AutoTokenizer.from_pretrained(tmp_path / "made").mask_token == "[MASK]"  # noqa: S105
+    card = (tmp_path / "made" / "README.md").read_text(encoding="utf-8")
+    assert "on 192 training instances" in card
+    assert "| seeds | 2 |" in card
