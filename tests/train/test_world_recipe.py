@@ -10,10 +10,9 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from verax.data.world import nli
 from verax.data.world import splits as world_splits
-from verax.data.world.knowledge import CHILDREN, DIMENSIONS
 from verax.train import world
 from verax.train.plain import PlainTraining
-from verax.train.start import _turn, _waves, start_with_company
+from verax.train.start import _turn, _waves
 from verax.train.world import Shape, build_model, build_tokenizer
 from verax.types import Dataset
 
@@ -63,29 +62,6 @@ def test_at_first_heads_look_at_like_words_or_at_neighbours(data: Dataset) -> No
     places = range(4, len(tokens) - 4)
     assert sum(int(maps[2][i].argmax()) < i for i in places) == len(places)
     assert sum(int(maps[3][i].argmax()) > i for i in places) == len(places)
-
-
-def test_words_for_narrow_and_wide_begin_more_alike_than_others() -> None:
-    data = nli.load("train", 6000)
-    tokenizer = build_tokenizer(data, 400)
-    model = build_model(tokenizer, data.labels, SHAPE, 0)
-    before = model.bert.embeddings.word_embeddings.weight.detach().clone()
-    start_with_company(model, tokenizer, data)
-    table = model.bert.embeddings.word_embeddings.weight.detach()
-
-    def likeness(table: torch.Tensor, pairs: list[tuple[str, str]]) -> float:
-        """The mean cosine between the words of each pair, over those that are one token."""
-        ids = [tuple(tokenizer.convert_tokens_to_ids(word) for word in pair) for pair in pairs]
-        known = [pair for pair in ids if tokenizer.unk_token_id not in pair]
-        assert len(known) > 40
-        first, second = (table[list(side), :96] for side in zip(*known, strict=True))
-        return float(torch.cosine_similarity(first, second).mean())
-
-    kin = [(child, parent) for parent, children in CHILDREN.items() for child in children]
-    strangers = [(a, b) for a in CHILDREN["animal"] for b in DIMENSIONS["colour"]]
-    assert likeness(table, kin) > likeness(table, strangers) + 0.1
-    assert abs(likeness(before, kin)) < 0.05
-    assert torch.equal(table[:, 96:], before[:, 96:])
 
 
 def test_the_command_makes_a_checkpoint_with_its_card(

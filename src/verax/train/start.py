@@ -1,15 +1,10 @@
-"""Starting weights for a small BERT: attend to like words and to near ones, and know what company words keep."""
+"""Starting weights for a small BERT that has two texts to relate."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import torch
 from torch import Tensor
 from transformers import BertForSequenceClassification
-
-from verax.types import Dataset, FloatArray
 
 _SLOWEST_WAVE = 20.0
 _SHIFTS = (-2, 1)
@@ -52,49 +47,3 @@ def _turn(shift: int, frequencies: Tensor) -> Tensor:
     """The matrix that takes the waves of a place to those of the place `shift` before it."""
     sines, cosines = torch.diag((shift * frequencies).sin()), torch.diag((shift * frequencies).cos())
     return torch.cat((torch.cat((cosines, -sines), 1), torch.cat((sines, cosines), 1)), 0)
-
-
-@torch.no_grad()
-def start_with_company(model: BertForSequenceClassification, tokenizer: Any, train: Dataset) -> None:
-    """Let word embeddings begin with the company that words keep: who meets whom, across the parts, under which label.
-
-    Words that meet in entailments and not in contradictions begin alike (the leading eigenvectors of the symmetric log
-    ratio), and what is said of the narrower begins apart from what is said of the wider (the leading singular vectors
-    of the ratio of entailment to neutral, which has a direction). So training need not find the vocabulary's relations
-    pair by pair. The dimensions kept for positions stay as they are.
-    """
-    met = _meetings(tokenizer, train)
-    order = [train.labels.index(label) for label in ("entailment", "neutral", "contradiction")]
-    entailed, open_, contradicted = met[order] + 2.0
-    table = model.bert.embeddings.word_embeddings.weight
-    room = table.shape[1] - model.config.hidden_size // 4
-    likeness = np.log(entailed / contradicted)
-    weights, vectors = np.linalg.eigh((likeness + likeness.T) / 2)
-    strongest = np.argsort(-np.abs(weights))[: room // 2]
-    left, sizes, right = np.linalg.svd(np.log(entailed / open_))
-    some = room // 4
-    company = np.concatenate(
-        (
-            vectors[:, strongest] * np.sqrt(np.abs(weights[strongest])),
-            left[:, :some] * np.sqrt(sizes[:some]),
-            right[:some].T * np.sqrt(sizes[:some]),
-        ),
-        axis=1,
-    )
-    company /= np.linalg.norm(company, axis=1, keepdims=True) + 1e-6
-    length = table[:, :room].norm(dim=1).mean()
-    table[:, :room] = 0.3 * table[:, :room] + length * torch.from_numpy(company).to(table.dtype)
-    table[tokenizer.pad_token_id] = 0
-
-
-def _meetings(tokenizer: Any, train: Dataset) -> FloatArray:
-    """How often a token of the first part meets one of the second: shape [labels, vocabulary, vocabulary]."""
-    counts = np.zeros((len(train.labels), len(tokenizer), len(tokenizer)))
-    parts = [
-        tokenizer([instance.parts[n].raw for instance in train.instances], add_special_tokens=False)["input_ids"]
-        for n in (0, 1)
-    ]
-    for instance, above, below in zip(train.instances, *parts, strict=True):
-        where = train.labels.index(str(instance.label))
-        counts[where][np.ix_(list(set(above)), list(set(below)))] += 1
-    return counts

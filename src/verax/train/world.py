@@ -21,7 +21,7 @@ from transformers import BertConfig, BertForSequenceClassification, PreTrainedTo
 
 from verax.registry import resolve
 from verax.train.plain import PlainTraining, accuracy, fit
-from verax.train.start import start_with_company, start_with_likeness
+from verax.train.start import start_with_likeness
 from verax.types import Dataset
 
 _SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
@@ -128,8 +128,6 @@ def make(task: str, out: Path) -> dict[str, float]:
     train = training_data(task, shape.seeds)
     tokenizer = build_tokenizer(train, shape.whole_words)
     model = build_model(tokenizer, train.labels, shape, recipe.seed)
-    if len(train.instances[0].parts) == 2:
-        start_with_company(model, tokenizer, train)
     started = time.monotonic()
     trained = fit(model, tokenizer, train, load("validation"), recipe)
     figures = {

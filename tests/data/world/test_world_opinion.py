@@ -51,14 +51,38 @@ def _deciding(raw: str) -> str:
     return judged[0].removeprefix("but ").removeprefix("yet ")
 
 
+def _amounts_to_praise(clause: str) -> bool:
+    """What the one evaluating word of a clause amounts to, with its negation."""
+    words = set(re.findall(r"\w+", clause))
+    praised, blamed = words & PRAISE, words & BLAME
+    assert len(praised) + len(blamed) == 1, clause
+    return bool(praised) != any(re.search(rf"\b{turn}\b", clause) for turn in TURNS)
+
+
 def test_a_reader_of_the_rule_finds_every_label(train: Dataset) -> None:
     for instance in train.instances[:3000]:
         clause = _deciding(instance.parts[0].raw).replace("anything_but", "anything but")
-        words = set(re.findall(r"\w+", clause))
-        praised, blamed = words & PRAISE, words & BLAME
-        assert len(praised) + len(blamed) == 1, clause
+        assert _amounts_to_praise(clause) == (instance.label == "positive"), instance.parts[0].raw
+
+
+def test_what_is_conceded_speaks_against_the_label(train: Dataset) -> None:
+    seen = 0
+    for instance in train.instances[:3000]:
+        text = instance.parts[0].raw.lower().removesuffix(".")
+        if re.search(r"\b(although|though|despite|in spite|yet)\b", text):
+            clause = _deciding(instance.parts[0].raw).replace("anything_but", "anything but")
+            assert _amounts_to_praise(text.replace(clause, "")) == (instance.label == "negative"), text
+            seen += 1
+    assert seen > 1000
+
+
+def test_the_explanation_tells_of_every_turn(train: Dataset) -> None:
+    for instance in train.instances[:1000]:
+        assert instance.human is not None
+        clause = _deciding(instance.parts[0].raw).replace("anything_but", "anything but")
         turned = any(re.search(rf"\b{turn}\b", clause) for turn in TURNS)
-        assert (bool(praised) != turned) == (instance.label == "positive"), instance.parts[0].raw
+        assert ("turns it round" in instance.human.explanations[0]) == turned
+        assert f"is {instance.label}." in instance.human.explanations[0]
 
 
 def test_gold_words_hold_the_verdict_and_what_turns_it_round(train: Dataset) -> None:
