@@ -18,7 +18,9 @@ SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 VOCABULARY = 2000
 
 
-def random_bert(*, layers: int = 6, hidden: int = 384, seed: int = 0) -> tuple[Any, Any, Classifier]:
+def random_bert(
+    *, layers: int = 6, hidden: int = 384, seed: int = 0, dtype: torch.dtype = torch.float32
+) -> tuple[Any, Any, Classifier]:
     """A randomly initialised BERT classifier: the transformers model, its tokenizer, and the two as verax asks them."""
     torch.manual_seed(seed)
     words = [*SPECIAL, *(f"w{i}" for i in range(VOCABULARY))]
@@ -40,7 +42,7 @@ def random_bert(*, layers: int = 6, hidden: int = 384, seed: int = 0) -> tuple[A
         intermediate_size=4 * hidden,
         num_labels=3,
     )
-    model = BertForSequenceClassification(config).eval()
+    model = BertForSequenceClassification(config).to(dtype).eval()
     return model, tokenizer, load_model(model, tokenizer=tokenizer)
 
 
