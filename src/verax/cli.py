@@ -8,6 +8,7 @@ import os
 import shlex
 import sys
 import traceback
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -17,11 +18,12 @@ from rich.table import Table
 from rich.text import Text
 
 from verax.registry import Room, entries, unknown
-from verax.types import Undefined, UserError
+from verax.types import Score, Skip, Undefined, UserError
 
 if TYPE_CHECKING:
     from verax.run.carry_out import Prepared
     from verax.run.plan import Left
+    from verax.run.run import Run
 
 app = typer.Typer(
     help="Tell whether an explanation of a language model can be trusted.",
@@ -150,9 +152,8 @@ def summary(
     Example: `verax summary runs/demo --latex`
     """
     from verax.report import tables, terminal
-    from verax.run.run import Run
 
-    rows = Run(folder).summaries
+    rows = _open_run(folder).summaries
     written = _written(tables.summary_table(rows), json=as_json, csv=as_csv, latex=as_latex, markdown=as_markdown)
     if written is None:
         out.print(terminal.leaderboard(rows))
@@ -174,10 +175,10 @@ def compare(
     Example: `verax compare runs/base runs/large`
     """
     from verax.report import tables, terminal
-    from verax.run.run import Run
     from verax.stats import compare as compare_scores
 
-    a, b = Run(folder_a), Run(folder_b)
+    a, b = _open_run(folder_a), _open_run(folder_b)
+    _check_same_inputs(a, b)
     rows = compare_scores(a.scores, b.scores, {**b.directions, **a.directions})
     written = _written(tables.comparison_table(rows), json=as_json, csv=as_csv, latex=as_latex, markdown=as_markdown)
     if written is None:
@@ -244,7 +245,9 @@ def main() -> None:
         code = _complain(text, debug=debug, code=INTERRUPTED)
     except Exception as error:  # noqa: BLE001 - the last line of defence: say it in one line, keep the exit code honest
         if hasattr(error, "format_message"):  # wrong usage; typer may or may not bring a click of its own to raise it
-            text = f"{error.format_message().strip()} (verax {shlex.join(args[:1])} --help shows how)"
+            known = [command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands]
+            about = f"verax {args[0]} --help" if args[0] in known else "verax --help"
+            text = f"{error.format_message().strip()} ({about} shows how)"
             code = _complain(text, debug=debug, code=2)
         else:
             text = f"unexpected {type(error).__name__}: {error} (--debug shows where)"
@@ -295,19 +298,46 @@ def _carry_out(prepared: Prepared, folder: Path, command: str) -> None:
     out.print(
         Text(f"{counts['rows']} rows = {counts['done']} done + {counts['failed']} failed + {counts['skipped']} skipped")
     )
+    rows: list[Skip | Score] = [*finished.stored.skips, *finished.stored.scores]
+    reasons = Counter(row.reason for row in rows if row.reason is not None)
+    if reasons:
+        out.print(Text("without a value: " + ", ".join(f"{reason} {n}" for reason, n in reasons.most_common())))
     for warning in finished.card["warnings"]:
         notes.print(Text(f"warning: {warning}", "yellow"))
-    if counts["failed"]:
-        notes.print(Text(f"{counts['failed']} rows failed: the report's run card tells which and why", "red"))
+    failed = next((row for row in rows if row.reason == "failed"), None)
+    if failed is not None:
+        notes.print(Text(f"{counts['failed']} rows failed, the first: {failed.method}: {failed.detail}", "red"))
+        raise typer.Exit(1)
+
+
+def _open_run(folder: Path) -> Run:
+    """A run, with a word on the terminal about what is missing in it."""
+    from verax.run.run import Run
+
+    opened = Run(folder)
+    for line in opened.stored.damaged:
+        notes.print(Text(f"warning: {folder}: {line}", "yellow"))
+    return opened
+
+
+def _check_same_inputs(a: Run, b: Run) -> None:
+    """Runs are compared instance by instance: an id must mean the same input in both."""
+    texts = {i.id: [part.raw for part in i.parts] for i in a.stored.instances}
+    shared = [i for i in b.stored.instances if i.id in texts]
+    if not shared:
+        raise UserError(f"{a.folder} and {b.folder} share no instance: there is nothing to compare")
+    for instance in shared:
+        if texts[instance.id] != [part.raw for part in instance.parts]:
+            raise UserError(f"instance {instance.id!r} is not the same text in {a.folder} and in {b.folder}")
 
 
 def _announce(prepared: Prepared, folder: Path, left: Left) -> None:
     plan = prepared.plan
     lines = [
         f"{len(plan.instances)} instances x {len(plan.labels())} methods x {len(plan.metrics)} metrics"
-        f" = {left.rows} rows in {folder}",
+        f": {left.rows} rows (predictions, explanations, scores) in {folder}",
         f"done already: {left.done}; to do: {left.rows - left.done}, "
-        f"with at most {left.passes.forward} forward and {left.passes.backward} backward passes",
+        f"computing at most {left.passes.forward} forward and {left.passes.backward} backward passes",
     ]
     for line in lines:
         notes.print(Text(line))

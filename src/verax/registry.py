@@ -126,6 +126,6 @@ def resolve(room: Room, name: str) -> Any:
 def unknown(what: str, name: str, valid: Iterable[str]) -> str:
     """The message for a name that nobody knows, with the nearest one that somebody does."""
     names = list(valid)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     hint = f"did you mean {near[0]!r}?" if near else f"valid: {', '.join(sorted(names))}"
     return f"unknown {what} {name!r}; {hint}"

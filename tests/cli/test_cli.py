@@ -99,7 +99,7 @@ def test_list(verax: Callable[..., Said], what: str) -> None:
 def test_run_from_plan_to_report(verax: Callable[..., Said], spec: Path, tmp_path: Path) -> None:
     plan = verax("run", spec, "--dry-run")
     assert plan.code == 0
-    assert "15 instances x 3 methods x 2 metrics = 150 rows" in plan.err
+    assert "15 instances x 3 methods x 2 metrics: 150 rows" in plan.err
     assert "done already: 0; to do: 150" in plan.err
     assert not (tmp_path / "runs").exists(), "a dry run leaves nothing behind"
     first = verax("run", spec, "--limit", "10", "--out", "mine")
@@ -110,7 +110,7 @@ def test_run_from_plan_to_report(verax: Callable[..., Said], spec: Path, tmp_pat
     whole = verax("run", spec, "--out", "mine")
     assert "150 rows = 140 done + 0 failed + 10 skipped" in whole.out
     again = verax("run", spec, "--out", "mine")
-    assert "done already: 150; to do: 0, with at most 0 forward and 0 backward passes" in again.err
+    assert "done already: 150; to do: 0, computing at most 0 forward and 0 backward passes" in again.err
     assert verax("report", "mine", "-o", "report.html").code == 0
     assert "leave_one_out" in (tmp_path / "report.html").read_text()
     card = json.loads((tmp_path / "mine" / "run.json").read_text())
@@ -141,6 +141,37 @@ def test_compare(verax: Callable[..., Said], spec: Path, checkpoint: Callable[[s
     same = json.loads(verax("compare", "a", "a", "--json").out)
     assert {row["p_holm"] for row in same} == {1.0}
     assert "leave_one_out" in verax("compare", "a", "b").out
+
+
+def test_what_is_missing_is_said(verax: Callable[..., Said], spec: Path, tmp_path: Path) -> None:
+    """Reasons after a run; a run that lacks a shard, or has other texts under the same ids, is not taken as it is."""
+    said = verax("run", spec, "--out", "a")
+    assert "without a value: empty 10" in said.out
+    assert "warning" not in verax("summary", "a").err
+    other = tmp_path / "other"
+    other.mkdir()
+    changed = Path(json.loads(spec.read_text())["data"]["name"])
+    changed.write_text(changed.read_text().replace("boat", "ship"))
+    verax("run", spec, "--out", "b")
+    mixed = verax("compare", "a", "b")
+    assert (mixed.code, mixed.err.count("\n")) == (2, 1)
+    assert "not the same text" in mixed.err
+    next((tmp_path / "a" / "shards").glob("scores-*")).unlink()
+    lacking = verax("summary", "a")
+    assert lacking.code == 0
+    assert "the run is not finished: 90 of 165 rows are not there" in lacking.err
+
+
+def test_a_model_that_fails_is_no_success(verax: Callable[..., Said], tmp_path: Path) -> None:
+    (tmp_path / "broken_model.py").write_text("def answer(texts):\n    raise RuntimeError('out of order')\n")
+    (tmp_path / "data.jsonl").write_text('{"text": "a boat", "label": "perhaps"}\n')
+    model = {"name": "python:broken_model:answer", "labels": ["x", "y"]}
+    content = {"model": model, "data": "data.jsonl", "metrics": ["complexity", "comprehensiveness"]}
+    (tmp_path / "spec.yaml").write_text(json.dumps(content))
+    said = verax("run", "spec.yaml")
+    assert said.code == 1
+    assert "out of order" in said.err
+    assert "'perhaps'" in said.err, "a label that the model has no class for"
 
 
 def test_explain(verax: Callable[..., Said], checkpoint: Callable[[str], Path]) -> None:

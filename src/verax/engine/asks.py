@@ -94,7 +94,11 @@ def resolve(target: Target, x: Encoded) -> Asking[Readout]:
         if gold is None:
             known = ", ".join(x.encoding.labels)
             raise Undefined(
-                *(("no_label", "") if label is None else ("unknown_label", f"{label!r} is none of {known}"))
+                *(
+                    ("no_label", "the target needs the gold class of the input (label, --label)")
+                    if label is None
+                    else ("unknown_label", f"{label!r} is none of {known}")
+                )
             )
         return Readout(of, gold)
     named = class_of(target.of, x.encoding.labels)

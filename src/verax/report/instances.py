@@ -90,7 +90,7 @@ def _filter(content: Content, shown: Iterable[Instance]) -> Html:
 
 def _instance(content: Content, instance: Instance) -> Html:
     prediction = content.predictions.get(instance.id)
-    wrong = prediction is not None and instance.label is not None and prediction.label != instance.label
+    wrong = prediction is not None and _is_wrong(instance, prediction)
     skips = content.skips.get(instance.id, ())
     return tag(
         "article",
@@ -104,6 +104,12 @@ def _instance(content: Content, instance: Instance) -> Html:
         data_wrong=wrong,
         data_skipped=bool(skips),
     )
+
+
+def _is_wrong(instance: Instance, prediction: Prediction) -> bool:
+    """Whether the model had the gold class to choose and chose another."""
+    gold = (instance.label or "").casefold()
+    return prediction.label.casefold() != gold and gold in {label.casefold() for label in prediction.labels}
 
 
 def _labels(instance: Instance, prediction: Prediction | None, *, wrong: bool) -> Html:

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from typing import Any
 
 from verax.models.classifier import Classifier
+from verax.models.labels import class_of
 from verax.run.execute import FAILED
 from verax.run.plan import Plan
 from verax.store.keys import key_of
@@ -32,9 +33,16 @@ def opening_card(
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": command,
         "spec": dict(spec),
-        "model": {"name": model.name, **model.fingerprint, "labels": list(model.labels), **model.about},
+        "model": {
+            "name": model.name,
+            "hash": key_of(**model.fingerprint),
+            **model.fingerprint,
+            "labels": list(model.labels),
+            **model.about,
+        },
         "data": {
             "name": data.name,
+            "split": data.provenance.get("split"),
             "n": len(data),
             "labels": list(data.labels),
             "hash": key_of(inputs=[planned.key for planned in plan.instances]),
@@ -46,6 +54,7 @@ def opening_card(
                 "name": named.name,
                 "parameters": named.parameters,
                 "kind": named.what.kind,
+                "target": str(getattr(named.what, "target", "none")),
                 "reference": named.what.reference,
                 "version": named.what.version,
             }
@@ -67,6 +76,7 @@ def opening_card(
         "seed": seed,
         "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
         "machine": f"{platform.system()} {platform.machine()}",
+        "warnings": unknown_labels(model, data),
     }
 
 
@@ -90,7 +100,7 @@ def closing_card(card: Mapping[str, Any], stored: Stored) -> dict[str, Any]:
             "seconds": round(cost.seconds, 3),
         },
         "counts": {"rows": len(rows), "done": kinds["done"], "failed": kinds[FAILED], "skipped": kinds["skipped"]},
-        "warnings": _warnings(stored),
+        "warnings": [*card.get("warnings", []), *_warnings(stored)],
     }
 
 
@@ -100,6 +110,18 @@ def _outcome(row: Prediction | Highlight | Skip | Score) -> str:
     if row.reason is None:
         return "done"
     return FAILED if row.reason == FAILED else "skipped"
+
+
+def unknown_labels(model: Classifier, data: Dataset) -> list[str]:
+    """A warning if instances carry labels that the model has no class for."""
+    strange = [i.label for i in data.instances if i.label is not None and class_of(i.label, model.labels) is None]
+    if not strange:
+        return []
+    names = ", ".join(map(repr, sorted(set(strange))[:4]))
+    return [
+        f"{len(strange)} of {len(data)} instances have a label that the model has no class for ({names}; its classes: "
+        f"{', '.join(model.labels)}): targets gold and loss are skipped there; model.labels can rename the classes"
+    ]
 
 
 def _warnings(stored: Stored) -> list[str]:

@@ -109,7 +109,9 @@ def parse_spec(content: Mapping[str, Any]) -> Spec:
     try:
         return Spec.model_validate(dict(content))
     except ValidationError as error:
-        first = error.errors()[0]
+        found = error.errors()
+        # a field that nobody knows is most often the misspelt name of one that is missing
+        first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])
         raise UserError(_explain(first["type"], first["loc"], first["msg"], first["input"])) from None
 
 
@@ -122,7 +124,10 @@ def _explain(problem: str, place: tuple[int | str, ...], message: str, got: Any)
         section: type[BaseModel] = Spec if len(place) == 1 else sections.get(str(place[0]), Spec)
         section = Columns if "columns" in place[:-1] else section
         return f"spec: {unknown('field', field, _paths(section, place[:-1]))}"
-    return f"spec: {field}: {message.removeprefix('Value error, ')}, got {got!r:.80}"
+    if problem == "tuple_type":
+        return f"spec: {field}: expected a list, got {got!r:.80}"
+    hint = " (YAML reads yes, no, on and off as true and false: put them in quotes)" if isinstance(got, bool) else ""
+    return f"spec: {field}: {message.removeprefix('Value error, ')}, got {got!r:.80}{hint}"
 
 
 def _paths(section: type[BaseModel], above: tuple[int | str, ...]) -> list[str]:

@@ -21,7 +21,8 @@ from verax.types import Highlight, Instance, Prediction, Score, Skip, UserError
 class Stored:
     """What a run consists of, each list in the order of its plan (in the order it was appended, if it has none).
 
-    `card` is the run card, empty if none was written. `damaged` tells, a line each, what could not be read.
+    `card` is the run card, empty if none was written. `damaged` tells, a line each, what could not be read or is not
+    there yet.
     """
 
     folder: Path
@@ -51,7 +52,8 @@ def read_run(folder: Path) -> Stored:
         manifest = newer
     complaint = [manifest[1]] if manifest[1] else []
     card, trouble = read_card(folder)
-    values: list[Row] = [decode(table, row)[1] for table, row in _planned(folder, _once(tables))]
+    planned, unfinished = _planned(folder, _once(tables))
+    values: list[Row] = [decode(table, row)[1] for table, row in planned]
     return Stored(
         folder,
         card,
@@ -60,7 +62,7 @@ def read_run(folder: Path) -> Stored:
         [value for value in values if isinstance(value, Highlight)],
         [value for value in values if isinstance(value, Skip)],
         [value for value in values if isinstance(value, Score)],
-        (*complaint, *damaged, *trouble),
+        (*complaint, *damaged, *trouble, *unfinished),
     )
 
 
@@ -73,14 +75,17 @@ def read_keys(folder: Path) -> frozenset[str]:
     return frozenset(row["key"] for _, row in _tables(folder, manifest)[0])
 
 
-def _planned(folder: Path, rows: Iterable[tuple[Table, Plain]]) -> list[tuple[Table, Plain]]:
-    """The rows that the plan names, in its order; all rows where there is no plan."""
+def _planned(folder: Path, rows: Iterable[tuple[Table, Plain]]) -> tuple[list[tuple[Table, Plain]], list[str]]:
+    """The rows that the plan names, in its order, and how many of them are missing; all rows where there is no plan."""
     try:
         plan = (folder / PLAN).read_text("utf-8").split()
     except FileNotFoundError:
-        return list(rows)
+        return list(rows), []
     order = {key: place for place, key in enumerate(plan)}
-    return sorted((row for row in rows if row[1]["key"] in order), key=lambda item: order[item[1]["key"]])
+    found = sorted((row for row in rows if row[1]["key"] in order), key=lambda item: order[item[1]["key"]])
+    missing = len(order) - len(found)
+    told = f"the run is not finished: {missing} of {len(order)} rows are not there; the command that began it goes on"
+    return found, [told] if missing else []
 
 
 def _manifest(folder: Path) -> tuple[Manifest, str | None]:
