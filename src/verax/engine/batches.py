@@ -7,12 +7,15 @@ from collections.abc import Hashable, Sequence
 SHORTEST = 0.8
 """A row below this share of the longest one starts a batch of its own rather than be padded to it."""
 
+WORTHWHILE = 1 / 20
+"""Rows of equal length that fill this share of the budget are a batch of their own."""
+
 
 def cut_batches(lengths: Sequence[int], buckets: Sequence[Hashable], budget: int) -> list[list[int]]:
     """Group rows by length, longest first, so that a batch holds at most `budget` tokens (one row at least).
 
-    Rows of equal length stay among themselves once a batch is half full: such a batch needs no attention mask and runs
-    faster.
+    Rows of equal length stay among themselves once they are enough to be worth a batch: it needs no attention mask and
+    no padding, which is worth more on a CPU than a larger batch.
 
     Args:
         lengths: tokens of each row.
@@ -32,7 +35,7 @@ def cut_batches(lengths: Sequence[int], buckets: Sequence[Hashable], budget: int
         for i in sorted(members, key=lambda row: -lengths[row]):
             filled = len(batch) * longest
             full = filled + longest > budget
-            ends_even = bool(batch) and lengths[i] < longest == lengths[batch[-1]] and 2 * filled >= budget
+            ends_even = bool(batch) and lengths[i] < longest == lengths[batch[-1]] and filled >= WORTHWHILE * budget
             if batch and (full or ends_even or lengths[i] < SHORTEST * longest):
                 batches.append(batch)
                 batch = []
