@@ -38,9 +38,9 @@ class LeaveOneOut:
 
     def __call__(self, x: Encoded) -> Asking[Attribution]:
         """One question: every coalition that lacks one word, and the full input."""
-        readout = yield from resolve(self.target, x)
         without_one = ~np.eye(x.n_units, dtype=bool)
         logits: FloatArray = yield Outputs(x, without_one, self.removal, and_full=True)
+        readout = yield from resolve(self.target, x)
         values = readout(logits)
         drops = values[-1] - values[:-1]
         return x.attribution(np.abs(drops) if self.absolute else drops)

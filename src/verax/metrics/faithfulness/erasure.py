@@ -45,13 +45,14 @@ class Erasure:
 
     def __call__(self, x: Encoded, highlight: Highlight) -> Asking[Measured]:
         """The area, and the drop at each bin."""
-        readout = yield from resolve(Target("prediction", "probability"), x)
         order = best_first(word_scores(x, highlight))
         in_top = np.zeros((len(self.bins), x.n_units), bool)
         for row, share in zip(in_top, self.bins, strict=True):
             row[order[: max(1, round(share * x.n_units))]] = True
         keep = in_top if self.top == "kept" else ~in_top
         logits: FloatArray = yield Outputs(x, keep, self.removal, and_full=True)
+        # asked last: the prediction is known from the full input above, so this costs no round of its own
+        readout = yield from resolve(Target("prediction", "probability"), x)
         values = readout(logits)
         drops = values[-1] - values[:-1]
         divisor = len(self.bins) + (self.average == "deyoung")
