@@ -16,12 +16,18 @@ Room = Literal["methods", "metrics", "datasets", "models"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a name stands for: `module:object`, its kind, and one line for a person who chooses."""
+    """What a name stands for: `module:object`, its kind, and what a person who chooses wants to know.
+
+    `cost` counts passes for an input of n words; `reference` is that of the object, here so that nobody has to import
+    it to read it.
+    """
 
     name: str
     target: str
     kind: str
     summary: str
+    cost: str = ""
+    reference: str = ""
 
 
 def _table(*entries: Entry) -> dict[str, Entry]:
@@ -30,30 +36,125 @@ def _table(*entries: Entry) -> dict[str, Entry]:
 
 BUILT_IN: dict[Room, dict[str, Entry]] = {
     "methods": _table(
-        Entry("random", "verax.methods.token.random:Random", "token", "Scores drawn at random: the baseline."),
+        Entry(
+            "random",
+            "verax.methods.token.random:Random",
+            "token",
+            "Scores drawn at random: the baseline.",
+            "none",
+            "baseline",
+        ),
         Entry(
             "leave_one_out",
             "verax.methods.token.leave_one_out:LeaveOneOut",
             "token",
-            "How much the target drops when a word is removed; n + 1 forward passes.",
+            "How much the target drops when a word is removed.",
+            "n + 1 forward",
+            "Li, Monroe and Jurafsky 2016, Understanding neural networks through representation erasure",
+        ),
+        Entry(
+            "occlusion",
+            "verax.methods.token.occlusion:Occlusion",
+            "token",
+            "How much the target drops when a window of words is removed.",
+            "n + 1 forward",
+            "Zeiler and Fergus 2014, Visualizing and understanding convolutional networks",
+        ),
+        Entry(
+            "lime",
+            "verax.methods.token.lime:Lime",
+            "token",
+            "Coefficients of a linear model that imitates the target around the input.",
+            "samples + 1 forward",
+            "Ribeiro, Singh and Guestrin 2016, Why should I trust you?",
+        ),
+        Entry(
+            "shapley_sampling",
+            "verax.methods.token.shapley_sampling:ShapleySampling",
+            "token",
+            "What a word adds, averaged over random orders.",
+            "permutations (n - 1) + 2 forward, at most 2^n",
+            "Castro, Gomez and Tejada 2009; Strumbelj and Kononenko 2010",
+        ),
+        Entry(
+            "kernel_shap",
+            "verax.methods.token.kernel_shap:KernelShap",
+            "token",
+            "Shapley values by regression on coalitions.",
+            "2 n + 2048 forward, at most 2^n",
+            "Lundberg and Lee 2017; paired as in Covert and Lee 2021",
+        ),
+        Entry(
+            "exact_shapley",
+            "verax.methods.token.exact_shapley:ExactShapley",
+            "token",
+            "Shapley values from every coalition; up to 14 words.",
+            "2^n forward",
+            "Shapley 1953, A value for n-person games; Strumbelj and Kononenko 2010",
+        ),
+        Entry(
+            "beam",
+            "verax.methods.token.beam:Beam",
+            "token",
+            "The order of removal that hurts the target most.",
+            "about width n^2 / 2 forward",
+            "Zhou and Shah 2023, The solvability of interpretability evaluation metrics",
         ),
         Entry(
             "saliency",
             "verax.methods.token.saliency:Saliency",
             "token",
-            "Absolute gradient at the word embedding; 1 backward pass.",
+            "Absolute gradient at the word embedding.",
+            "1 forward, 1 backward",
+            "Simonyan, Vedaldi and Zisserman 2014, Deep inside convolutional networks",
         ),
         Entry(
             "input_x_gradient",
             "verax.methods.token.input_x_gradient:InputXGradient",
             "token",
-            "Gradient times word embedding; 1 backward pass.",
+            "Gradient times word embedding.",
+            "1 forward, 1 backward",
+            "Shrikumar et al. 2016, Not just a black box",
+        ),
+        Entry(
+            "guided_backprop",
+            "verax.methods.token.guided_backprop:GuidedBackprop",
+            "token",
+            "Gradient that flows back through a ReLU only where it is positive.",
+            "1 forward, 1 backward",
+            "Springenberg et al. 2015, Striving for simplicity: the all convolutional net",
+        ),
+        Entry(
+            "gradient_vocabulary",
+            "verax.methods.token.gradient_vocabulary:GradientVocabulary",
+            "token",
+            "Norm over the vocabulary of the gradient at the one-hot input.",
+            "1 forward, 1 backward",
+            "Baehrens et al. 2010, How to explain individual classification decisions",
         ),
         Entry(
             "integrated_gradients",
             "verax.methods.token.integrated_gradients:IntegratedGradients",
             "token",
-            "Gradient averaged along the path from a baseline, times the way gone; one backward pass a step.",
+            "Gradient averaged along the path from a baseline, times the way gone.",
+            "2 forward, steps backward",
+            "Sundararajan, Taly and Yan 2017, Axiomatic attribution for deep networks",
+        ),
+        Entry(
+            "activation",
+            "verax.methods.token.activation:Activation",
+            "token",
+            "Size of the word embedding itself.",
+            "none",
+            "Karpathy, Johnson and Fei-Fei 2015, Visualizing and understanding recurrent networks",
+        ),
+        Entry(
+            "attention",
+            "verax.methods.token.attention:AttentionWeights",
+            "token",
+            "How much the position that the classifier reads attends to a word.",
+            "1 forward, 1 backward",
+            "Jain and Wallace 2019, Attention is not explanation; head as in Sun et al. 2024",
         ),
     ),
     "metrics": _table(
@@ -62,24 +163,32 @@ BUILT_IN: dict[Room, dict[str, Entry]] = {
             "verax.metrics.faithfulness.comprehensiveness:Comprehensiveness",
             "faithfulness",
             "Drop of the predicted class when the top words are deleted (AOPC); higher is better.",
+            "bins + 1 forward",
+            "DeYoung et al. 2020, ERASER, Section 4.2",
         ),
         Entry(
             "sufficiency",
             "verax.metrics.faithfulness.sufficiency:Sufficiency",
             "faithfulness",
             "Drop of the predicted class when only the top words are left (AOPC); lower is better.",
+            "bins + 1 forward",
+            "DeYoung et al. 2020, ERASER, Section 4.2",
         ),
         Entry(
             "agreement",
             "verax.metrics.agreement.agreement:Agreement",
             "agreement",
             "Average precision against the words that people marked; higher is better.",
+            "none",
+            "DeYoung et al. 2020, ERASER, Section 4.1",
         ),
         Entry(
             "complexity",
             "verax.metrics.complexity.complexity:Complexity",
             "complexity",
             "Entropy of the scores; lower is simpler.",
+            "none",
+            "Bhatt, Weller and Moura 2021, Evaluating and aggregating feature-based explanations",
         ),
     ),
     "datasets": _table(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -51,6 +51,7 @@ class PathGradient:
         alphas: where on the path: 0 is the baseline, 1 the input.
         weights: of the gradient at each point; they are summed up inside the engine, so that memory does not grow with
             the number of points.
+        guided: let only positive gradients flow back through a ReLU (guided backpropagation).
 
     The answer is a `SummedGradient`.
     """
@@ -60,6 +61,7 @@ class PathGradient:
     baseline: str = "zero"
     alphas: tuple[float, ...] = (1.0,)
     weights: tuple[float, ...] = (1.0,)
+    guided: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -77,7 +79,49 @@ class SummedGradient:
     path: Path
 
 
-Ask = Outputs | PathGradient
+@dataclass(frozen=True, eq=False, slots=True)
+class Embeddings:
+    """The word embeddings of x, before positions, types and the layer norm; no pass is needed.
+
+    The answer is a `Path` that ends in them.
+    """
+
+    x: Encoded
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class VocabularyNorm:
+    """The norm over the vocabulary of a gradient with respect to the one-hot input; no pass is needed.
+
+    Args:
+        gradient: at the word embeddings, shape [tokens, dimensions].
+        order: of the norm.
+
+    The answer is an array, shape [tokens].
+    """
+
+    gradient: FloatArray
+    order: Literal[1, 2]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Attention:
+    """How the position that the classifier reads attends to every token, in one layer.
+
+    Args:
+        x: the input.
+        layer: counted from 0, or from the last one by -1.
+        readout: weigh the heads by what they contribute to it; costs a backward pass instead of a forward pass.
+
+    The answer is an `AttentionRead`.
+    """
+
+    x: Encoded
+    layer: int = -1
+    readout: Readout | None = None
+
+
+Ask = Outputs | PathGradient | Embeddings | VocabularyNorm | Attention
 T = TypeVar("T")
 Asking = Generator[Ask, Any, T]
 

@@ -10,10 +10,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from verax.engine.asks import Ask, Asking, Outputs, PathGradient
-from verax.engine.memo import ASKED, Memo, gradient_key
-from verax.engine.passes import Backward, Forward, PathSum, answer_all
-from verax.models.classifier import Classifier, PathPoint, Row
+from verax.engine.asks import Ask, Asking, Attention, Embeddings, Outputs, PathGradient, VocabularyNorm
+from verax.engine.memo import ASKED, Memo, attention_key, gradient_key
+from verax.engine.passes import Attending, Backward, Forward, PathSum, answer_all
+from verax.models.classifier import AttentionPass, Classifier, PathPoint, Row
 from verax.models.encoding import Encoding
 from verax.models.removal import States
 from verax.types import Cost, Undefined, UserError
@@ -119,6 +119,12 @@ class Engine:
         elif isinstance(ask, PathGradient):
             asked, new = self._gather_gradient(task, ask, pool)
             cost = Cost(backward_asked=asked, backward=new)
+        elif isinstance(ask, Attention):
+            asked, new = self._gather_attention(task, ask, pool)
+            backward = ask.readout is not None
+            cost = Cost(backward_asked=asked, backward=new) if backward else Cost(forward_asked=asked, forward=new)
+        elif isinstance(ask, (Embeddings, VocabularyNorm)):
+            return
         else:
             raise TypeError(f"a method yielded {ask!r}, which is no question")
         task.cost = task.cost + cost
@@ -152,10 +158,25 @@ class Engine:
         if length == 0:
             return n, 0
         for number, alpha in enumerate(ask.alphas):
-            point = PathPoint(row, ask.baseline, alpha, ask.readout)
+            point = PathPoint(row, ask.baseline, alpha, ask.readout, ask.guided)
             pool.backward.append(Backward(point, number, length, path, task))
         pool.tokens += 2 * length * n  # a backward pass is about twice the work of a forward pass
         return n, n
+
+    def _gather_attention(self, task: Task[Any], ask: Attention, pool: _Pool) -> tuple[int, int]:
+        encoding = ask.x.encoding
+        memo, key = self._memo(encoding), attention_key(ask)
+        if key in memo.attention:
+            return 1, 0
+        length = int(self.model.lengths(encoding, ask.x.state[None])[0])
+        if length == 0:
+            memo.attention[key] = Undefined("empty", "no token is left")
+            return 1, 0
+        memo.attention[key] = ASKED
+        attention = AttentionPass(Row(encoding, ask.x.state), ask.layer, ask.readout)
+        pool.attention.append(Attending(attention, length, memo, key, task))
+        pool.tokens += 2 * length
+        return 1, 1
 
     def _evaluate(self, pool: _Pool) -> None:
         model = self.model
@@ -169,18 +190,40 @@ class Engine:
         self._backward_budget = answer_all(
             pool.backward,
             lambda batch: model.gradients([one.point for one in batch]),
-            lambda one: model.bucket(one.row, one.length),
+            lambda one: (model.bucket(one.row, one.length), one.point.guided),
             self._backward_budget,
             lambda n: self.on_batch(Cost(backward=n)),
         )
+        for weighed, done in ((False, _forward_passes), (True, _backward_passes)):
+            self._backward_budget = answer_all(
+                [one for one in pool.attention if weighed == (one.attention.readout is not None)],
+                lambda batch: model.attention([one.attention for one in batch]),
+                lambda one: (model.bucket(one.row, one.length), one.attention.layer),
+                self._backward_budget,
+                lambda n, done=done: self.on_batch(done(n)),  # type: ignore[misc]
+            )
         for path, memo in pool.paths:
             path.finish(model, memo)
 
     def _answer(self, ask: Ask | None) -> Any:
         """The answer to a question all of whose passes are done, or the exception that stands in its way."""
+        if isinstance(ask, Outputs):
+            return self._answer_outputs(ask)
         if isinstance(ask, PathGradient):
             return self._memo(ask.x.encoding).gradients[gradient_key(ask)]
-        assert isinstance(ask, Outputs)  # noqa: S101 - _gather has refused anything else
+        if isinstance(ask, Attention):
+            return self._memo(ask.x.encoding).attention[attention_key(ask)]
+        try:
+            if isinstance(ask, Embeddings):
+                return self.model.path(Row(ask.x.encoding, ask.x.state), "zero")
+            assert isinstance(ask, VocabularyNorm)  # noqa: S101 - _gather has refused anything else
+            return self.model.vocabulary_norm(ask.gradient, ask.order)
+        except UserError:
+            raise
+        except Exception as error:  # noqa: BLE001 - handed to the generator that asked, like that of a pass
+            return error
+
+    def _answer_outputs(self, ask: Outputs) -> Any:
         memo = self._memo(ask.x.encoding)
         rows = []
         for state in _states(ask):
@@ -198,6 +241,7 @@ class _Pool:
     tasks: list[Task[Any]] = field(default_factory=list)
     forward: list[Forward] = field(default_factory=list)
     backward: list[Backward] = field(default_factory=list)
+    attention: list[Attending] = field(default_factory=list)
     paths: list[tuple[PathSum, Memo]] = field(default_factory=list)
     tokens: int = 0
 
@@ -205,3 +249,11 @@ class _Pool:
 def _states(ask: Outputs) -> States:
     states = ask.x.states(ask.keep, ask.removal)
     return np.vstack([states, ask.x.state[None]]) if ask.and_full else states
+
+
+def _forward_passes(n: int) -> Cost:
+    return Cost(forward=n)
+
+
+def _backward_passes(n: int) -> Cost:
+    return Cost(backward=n)

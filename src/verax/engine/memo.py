@@ -4,26 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from verax.engine.asks import PathGradient, SummedGradient
+from verax.engine.asks import Attention, PathGradient, SummedGradient
+from verax.models.classifier import AttentionRead
 from verax.models.readout import Readout
 from verax.types import FloatArray
 
-GradientKey = tuple[bytes, Readout, str, tuple[float, ...], tuple[float, ...]]
+GradientKey = tuple[bytes, Readout, str, tuple[float, ...], tuple[float, ...], bool]
+AttentionKey = tuple[bytes, int, Readout | None]
 ASKED = RuntimeError("asked, but not answered yet")
 """Stands where an answer will be, so that nobody else asks the same question in the meantime."""
 
 
 @dataclass(slots=True)
 class Memo:
-    """Answers by their question: logits by the state of the units, gradients by everything that decides them.
+    """Answers by their question: logits by the state of the units, the others by everything that decides them.
 
     An answer that could not be had is kept as the exception that says why.
     """
 
     logits: dict[bytes, FloatArray | Exception] = field(default_factory=dict)
     gradients: dict[GradientKey, SummedGradient | Exception] = field(default_factory=dict)
+    attention: dict[AttentionKey, AttentionRead | Exception] = field(default_factory=dict)
 
 
 def gradient_key(ask: PathGradient) -> GradientKey:
     """Everything that decides the answer to a question for gradients."""
-    return ask.x.state.tobytes(), ask.readout, ask.baseline, ask.alphas, ask.weights
+    return ask.x.state.tobytes(), ask.readout, ask.baseline, ask.alphas, ask.weights, ask.guided
+
+
+def attention_key(ask: Attention) -> AttentionKey:
+    """Everything that decides the answer to a question for attention."""
+    return ask.x.state.tobytes(), ask.layer, ask.readout

@@ -11,8 +11,8 @@ import numpy as np
 
 from verax.engine.asks import PathGradient, SummedGradient
 from verax.engine.batches import cut_batches
-from verax.engine.memo import Memo, gradient_key
-from verax.models.classifier import Classifier, PathPoint, PointGradient, Row
+from verax.engine.memo import AttentionKey, Memo, gradient_key
+from verax.models.classifier import AttentionPass, AttentionRead, Classifier, PathPoint, PointGradient, Row
 from verax.types import FloatArray, Undefined, UserError
 
 
@@ -87,7 +87,29 @@ class Backward:
         path.values[self.number] = answer.value
 
 
-P = TypeVar("P", Forward, Backward)
+@dataclass(eq=False, slots=True)
+class Attending:
+    """One pass with attention in the open; what is read goes to the memo."""
+
+    attention: AttentionPass
+    length: int
+    memo: Memo
+    key: AttentionKey
+    owner: Waiting
+
+    @property
+    def row(self) -> Row:
+        """The input."""
+        return self.attention.row
+
+    def settle(self, answer: AttentionRead | Exception) -> None:
+        """Keep what was read, or why there is nothing."""
+        if isinstance(answer, AttentionRead) and not np.isfinite(answer.weights).all():
+            answer = Undefined("nonfinite", "the model's attention weights are not finite numbers")
+        self.memo.attention[self.key] = answer
+
+
+P = TypeVar("P", Forward, Backward, Attending)
 
 
 def answer_all(

@@ -7,9 +7,11 @@ from typing import Literal
 import numpy as np
 
 from verax.models.encoding import Encoded
-from verax.types import FloatArray, IntArray
+from verax.types import FloatArray, IntArray, Undefined
 
 Aggregation = Literal["sum", "mean", "l1", "l2"]
+NOISE = 1e-5
+"""A sum that is smaller than this share of its terms is taken for rounding, whatever the model computes in."""
 
 
 def over_dimensions(scores: FloatArray, how: Aggregation) -> FloatArray:
@@ -26,3 +28,26 @@ def over_subwords(scores: FloatArray, token_unit: IntArray, x: Encoded) -> Float
     own = token_unit >= 0
     totals = np.bincount(token_unit[own], weights=scores[own], minlength=len(x.encoding.units))
     return np.asarray(totals[x.alive])
+
+
+def to_words(
+    scores: FloatArray, token_unit: IntArray, x: Encoded, *, aggregate: Aggregation, absolute: bool
+) -> FloatArray:
+    """From a score for each dimension of each token to one for each word: [tokens, dimensions] -> [n_units].
+
+    `absolute` takes |.| of each sub-word before they are summed.
+    """
+    tokens = over_dimensions(scores, aggregate)
+    return over_subwords(np.abs(tokens) if absolute else tokens, token_unit, x)
+
+
+def check_signal(gradient: FloatArray, aggregate: Aggregation) -> None:
+    """Refuse to rank what is left when the dimensions of a gradient cancel out.
+
+    The gradient at an embedding that goes straight into a layer norm sums to zero over its dimensions: the signed sum
+    or mean is rounding noise, and so is any order of words that is made from it.
+    """
+    if aggregate not in {"sum", "mean"}:
+        return
+    if np.abs(gradient.sum(1)).max() <= NOISE * np.abs(gradient).sum(1).max():
+        raise Undefined("no_signal", f"the gradient sums to zero over dimensions; aggregate: l2 or l1, not {aggregate}")

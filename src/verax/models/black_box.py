@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from typing import Literal
 
 import numpy as np
 
-from verax.models.classifier import Path, PathPoint, PointGradient, Row
+from verax.models.classifier import AttentionPass, AttentionRead, Path, PathPoint, PointGradient, Row
 from verax.models.encoding import Encoding
 from verax.models.labels import class_of
 from verax.models.removal import CODES, KEPT, States, is_deleted
@@ -81,14 +82,22 @@ class BlackBox:
 
     def path(self, row: Row, baseline: str) -> Path:
         """A callable has no embeddings."""
-        raise self._no_gradients()
+        raise self._no_inside()
 
     def gradients(self, points: Sequence[PathPoint]) -> list[PointGradient]:
         """A callable has no gradients."""
-        raise self._no_gradients()
+        raise self._no_inside()
 
-    def _no_gradients(self) -> UserError:
-        return UserError(f"the model {self.name!r} is a callable: it gives outputs, no gradients")
+    def attention(self, passes: Sequence[AttentionPass]) -> list[AttentionRead]:
+        """A callable shows no attention."""
+        raise self._no_inside()
+
+    def vocabulary_norm(self, gradient: FloatArray, order: Literal[1, 2]) -> FloatArray:
+        """A callable has no vocabulary."""
+        raise self._no_inside()
+
+    def _no_inside(self) -> UserError:
+        return UserError(f"the model {self.name!r} is a callable: it gives outputs and no gradients")
 
     def _text(self, row: Row) -> tuple[str, ...]:
         texts, unit = [], 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from verax.models.encoding import Encoding
 from verax.models.readout import Readout
@@ -20,12 +20,16 @@ class Row(NamedTuple):
 
 
 class PathPoint(NamedTuple):
-    """One backward pass: the gradient of `readout` at `baseline + alpha * (input - baseline)`."""
+    """One backward pass: the gradient of `readout` at `baseline + alpha * (input - baseline)`.
+
+    `guided` gates what flows back through a ReLU.
+    """
 
     row: Row
     baseline: str
     alpha: float
     readout: Readout
+    guided: bool = False
 
 
 class PointGradient(NamedTuple):
@@ -46,6 +50,30 @@ class Path:
 
     inputs: FloatArray
     baseline: FloatArray
+    token_unit: IntArray
+
+
+class AttentionPass(NamedTuple):
+    """One pass with the attention of a layer in the open; with a `readout` backward too, to weigh the heads."""
+
+    row: Row
+    layer: int
+    readout: Readout | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class AttentionRead:
+    """The answer to an AttentionPass: how the position that the classifier reads attends to every token.
+
+    Args:
+        weights: shape [heads, tokens].
+        contributions: gradient times activation of each head's output at the reading position, shape [heads]; None if
+            no readout was given.
+        token_unit: unit of each token, -1 for special tokens; shape [tokens].
+    """
+
+    weights: FloatArray
+    contributions: FloatArray | None
     token_unit: IntArray
 
 
@@ -85,6 +113,12 @@ class Classifier(Protocol):
 
     def gradients(self, points: Sequence[PathPoint]) -> list[PointGradient]:
         """Backward passes in one batch."""
+
+    def attention(self, passes: Sequence[AttentionPass]) -> list[AttentionRead]:
+        """Attention from the reading position, in one batch; all passes see the same layer."""
+
+    def vocabulary_norm(self, gradient: FloatArray, order: Literal[1, 2]) -> FloatArray:
+        """Norm of the gradient with respect to the one-hot input: [tokens, dimensions] -> [tokens]."""
 
     def by_token(self, instance: Instance) -> Instance:
         """The instance with every sub-word as a word of its own (`granularity="token"`)."""

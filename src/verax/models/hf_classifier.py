@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from verax.models.classifier import Path, PathPoint, PointGradient, Row
+from verax.models.classifier import AttentionPass, AttentionRead, Path, PathPoint, PointGradient, Row
 from verax.models.encoding import Encoding
+from verax.models.first_position import behind_last_attention, only_first_position
 from verax.models.labels import class_of
+from verax.models.readout import Readout
 from verax.models.removal import CODES, States, is_deleted
 from verax.models.sequences import PaddedBatch, TokenSequence
-from verax.models.untouched import untouched, word_embeddings
+from verax.models.untouched import eager_attention, embedded, guided, untouched, word_embeddings
 from verax.models.words import split_by_tokens, words_of_tokens
 from verax.types import FloatArray, Instance, IntArray, Note, Undefined, UserError
 
 OnLong = Literal["error", "truncate"]
+_AT_ONCE = 2**22
+"""Numbers in the slice of a [tokens, vocabulary] product that is in memory at a time."""
 
 
 class HFClassifier:
@@ -59,6 +64,7 @@ class HFClassifier:
         self._max_length = _max_length(model.config, tokenizer)
         # decoders find their reading position, BART its end marks, from the ids of rows that must not be padded
         self._equal_lengths = bool(model.config.is_encoder_decoder) or hasattr(model, "score")
+        self._behind_last_attention = behind_last_attention(model)
         self._special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
         by_token = {"mask": tokenizer.mask_token_id, "pad": tokenizer.pad_token_id}
         self._stand_in: dict[str, int] = {rule: i for rule, i in by_token.items() if i is not None}
@@ -138,7 +144,7 @@ class HFClassifier:
         with torch.inference_mode():
             embedded = np.isin(batch.state, (CODES["pad"], CODES["zero"])).any()
             embeds = self._embeddings(batch) if embedded else None
-            return _numpy(self._run(batch, embeds))
+            return _numpy(self._run(batch, embeds).logits)
 
     def path(self, row: Row, baseline: str) -> Path:
         """Word embeddings of the input and of the baseline, before positions, types and the layer norm."""
@@ -158,7 +164,9 @@ class HFClassifier:
             embeds = start + alpha[:, None, None] * (end - start)
         embeds.requires_grad_()
         with torch.enable_grad():
-            values = _read(points, self._run(batch, embeds))
+            with guided(self._model) if points[0].guided else nullcontext():
+                logits = self._run(batch, embeds).logits
+            values = _read([point.readout for point in points], logits)
             # rows do not meet in the model, so the gradient of the sum is every row's own
             (gradient,) = torch.autograd.grad(values.sum(), embeds)
         array, lengths = _numpy(gradient), batch.present.sum(1).tolist()
@@ -166,6 +174,50 @@ class HFClassifier:
             PointGradient(array[i, :length], float(value))
             for i, (length, value) in enumerate(zip(lengths, values.tolist(), strict=True))
         ]
+
+    def attention(self, passes: Sequence[AttentionPass]) -> list[AttentionRead]:
+        """Attention of the reading position in one layer, and what each head adds to the readout."""
+        batch = self._batch([one.row for one in passes])
+        weighed = [one.readout for one in passes if one.readout is not None]
+        with torch.set_grad_enabled(bool(weighed)), eager_attention(self._model):
+            with torch.no_grad():
+                embeds = self._embeddings(batch)
+            answer = self._run(batch, embeds, output_attentions=True)
+            crossing = self._model.config.is_encoder_decoder
+            map_ = _layer(answer.cross_attentions if crossing else answer.attentions, passes[0].layer)
+            read = torch.arange(len(passes)), self._tensor(self._reading_position(batch))
+            weights = map_.transpose(1, 2)[read]  # [rows, heads, tokens]
+            if weighed:
+                (slope,) = torch.autograd.grad(_read(weighed, answer.logits).sum(), map_)
+                # a head's output is its map times the values, so this is gradient times activation of that output
+                contributions = _numpy((slope.transpose(1, 2)[read] * weights).sum(-1).detach())
+        arrays, lengths = _numpy(weights.detach()), batch.present.sum(1).tolist()
+        return [
+            AttentionRead(arrays[i, :, :n], contributions[i] if weighed else None, self._sequence(one.row).unit)
+            for i, (one, n) in enumerate(zip(passes, lengths, strict=True))
+        ]
+
+    def _reading_position(self, batch: PaddedBatch) -> IntArray:
+        """Where the classifier reads: first token, an encoder-decoder's last end mark, a decoder's last token."""
+        config = self._model.config
+        if config.is_encoder_decoder:
+            marks = batch.ids == config.eos_token_id
+        elif self._equal_lengths:
+            marks = batch.ids != config.get_text_config().pad_token_id
+        else:
+            return np.zeros(len(batch.ids), np.int64)
+        return np.asarray(marks.shape[1] - 1 - marks[:, ::-1].argmax(1))
+
+    def vocabulary_norm(self, gradient: FloatArray, order: Literal[1, 2]) -> FloatArray:
+        """L1 or L2 norm over the vocabulary of embedding matrix times gradient, a slice of the vocabulary at a time."""
+        scale = float(getattr(self._embed, "embed_scale", 1.0))
+        with torch.inference_mode():
+            slope = torch.from_numpy(gradient).to(self._device, self._dtype) * scale
+            total = torch.zeros(len(slope), dtype=self._dtype, device=self._device)
+            for embeddings in torch.split(self._embed.weight, max(1, _AT_ONCE // len(slope))):
+                product = slope @ embeddings.T
+                total += product.abs().sum(1) if order == 1 else product.square().sum(1)
+            return _numpy(total if order == 1 else total.sqrt())
 
     def _sequence(self, row: Row) -> TokenSequence:
         return TokenSequence.of(row, self._stand_in.get("mask"))
@@ -197,9 +249,9 @@ class HFClassifier:
         embedding: Tensor = self._embed(torch.tensor([self._stand_in[rule]], device=self._device))
         return embedding[0]
 
-    def _run(self, batch: PaddedBatch, embeds: Tensor | None) -> Tensor:
+    def _run(self, batch: PaddedBatch, embeds: Tensor | None, **options: Any) -> Any:
         ids = self._tensor(batch.ids)
-        inputs: dict[str, Any] = {"input_ids": ids, "return_dict": True, **self._no_cache}
+        inputs: dict[str, Any] = {"input_ids": ids, "return_dict": True, **self._no_cache, **options}
         if self._uses_types:
             inputs["token_type_ids"] = self._tensor(batch.types)
         attended = batch.attended
@@ -208,9 +260,9 @@ class HFClassifier:
             if self._model.config.is_encoder_decoder:  # the decoder reads the same tokens, one place to the right
                 shifted = np.concatenate([np.ones_like(attended[:, :1]), attended[:, :-1]], axis=1)
                 inputs["decoder_attention_mask"] = self._tensor(shifted.astype(np.int64))
-        with untouched(self._model, ids, embeds):
-            logits: Tensor = self._model(**inputs).logits
-        return logits
+        placed = nullcontext() if embeds is None else embedded(self._model, ids, embeds)
+        with untouched(self._model), placed, only_first_position(self._behind_last_attention):
+            return self._model(**inputs)
 
 
 def check_text(instance: Instance) -> None:
@@ -239,10 +291,16 @@ def _max_length(config: Any, tokenizer: Any) -> int:
     return int(min(positions, tokenizer.model_max_length))
 
 
-def _read(points: Sequence[PathPoint], logits: Tensor) -> Tensor:
-    """Each point's readout of its own row: shape [points]."""
+def _read(readouts: Sequence[Readout], logits: Tensor) -> Tensor:
+    """Each readout of its own row of logits: shape [rows]."""
     spaces = {"logit": logits, "probability": logits.softmax(-1), "loss": logits.log_softmax(-1)}
-    return torch.stack([spaces[point.readout.of][i, point.readout.label] for i, point in enumerate(points)])
+    return torch.stack([spaces[readout.of][i, readout.label] for i, readout in enumerate(readouts)])
+
+
+def _layer(maps: Sequence[Tensor], layer: int) -> Tensor:
+    if not -len(maps) <= layer < len(maps):
+        raise UserError(f"layer: got {layer}; the model has {len(maps)}, counted from 0, or from the last one by -1")
+    return maps[layer]
 
 
 def _numpy(tensor: Tensor) -> FloatArray:

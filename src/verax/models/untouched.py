@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import FunctionCtx
 
 
 def word_embeddings(model: Any) -> nn.Embedding:
@@ -18,25 +19,8 @@ def word_embeddings(model: Any) -> nn.Embedding:
 
 
 @contextmanager
-def untouched(model: Any, ids: Tensor, embeds: Tensor | None) -> Iterator[None]:
-    """Evaluation mode, and `embeds` in place of the word embeddings of `ids`, for the time of one call.
-
-    The embeddings are put in place by a hook and not handed over as `inputs_embeds`, so that every architecture works
-    (BART takes none) and positions, end marks and the reading position are still found from the true ids. In an
-    encoder-decoder the decoder reads the same words one place to the right, and so does the hook.
-
-    Args:
-        model: a transformers model.
-        ids: token ids of the batch, shape [rows, tokens].
-        embeds: shape [rows, tokens, dimensions], or None to leave the word embeddings as they are.
-    """
-
-    def replace(_: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> Tensor:
-        assert embeds is not None  # noqa: S101 - the hook is only registered with embeddings to put in place
-        if torch.equal(args[0], ids):
-            return embeds
-        return torch.cat([output[:, :1], embeds[:, :-1]], dim=1)
-
+def untouched(model: Any) -> Iterator[None]:
+    """Evaluation mode, and a padding token for those who insist on one, for the time of one call."""
     with ExitStack() as undo:
         switched = [module for module in model.modules() if module.training]
         for module in switched:
@@ -47,9 +31,77 @@ def untouched(model: Any, ids: Tensor, embeds: Tensor | None) -> Iterator[None]:
             # decoders refuse a batch without a padding token, though rows of equal length need none; no id is -1
             config.pad_token_id = -1
             undo.callback(setattr, config, "pad_token_id", None)
-        if embeds is not None:
-            table = word_embeddings(model).weight
-            for module in model.modules():
-                if isinstance(module, nn.Embedding) and module.weight.data_ptr() == table.data_ptr():
-                    undo.callback(module.register_forward_hook(replace).remove)
         yield
+
+
+@contextmanager
+def embedded(model: Any, ids: Tensor, embeds: Tensor) -> Iterator[None]:
+    """`embeds` in place of the word embeddings of `ids`, for the time of one call.
+
+    They are put in place by a hook and not handed over as `inputs_embeds`, so that every architecture works (BART takes
+    none) and positions, end marks and the reading position are still found from the true ids. In an encoder-decoder the
+    decoder reads the same words one place to the right, and so does the hook.
+
+    Args:
+        model: a transformers model.
+        ids: token ids of the batch, shape [rows, tokens].
+        embeds: shape [rows, tokens, dimensions].
+    """
+
+    def replace(_: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> Tensor:
+        if torch.equal(args[0], ids):
+            return embeds
+        return torch.cat([output[:, :1], embeds[:, :-1]], dim=1)
+
+    table = word_embeddings(model).weight
+    with ExitStack() as undo:
+        for module in model.modules():
+            if isinstance(module, nn.Embedding) and module.weight.data_ptr() == table.data_ptr():
+                undo.callback(module.register_forward_hook(replace).remove)
+        yield
+
+
+class _GuidedReLU(torch.autograd.Function):
+    """ReLU whose backward pass lets through only what is positive on both ways."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, entering: Tensor) -> Tensor:
+        """Plain ReLU."""
+        ctx.save_for_backward(entering)
+        return entering.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        """The gradient where it and the input are positive, 0 elsewhere."""
+        (entering,) = ctx.saved_tensors
+        passed: Tensor = gradients[0].clamp(min=0) * (entering > 0)
+        return passed
+
+
+def _gate(_: nn.Module, args: tuple[Tensor, ...], __: Tensor) -> Tensor:
+    gated: Tensor = _GuidedReLU.apply(args[0])  # type: ignore[no-untyped-call]
+    return gated
+
+
+@contextmanager
+def guided(model: Any) -> Iterator[None]:
+    """Guided backpropagation through every ReLU layer, for the time of one call; other activations are as they are."""
+    with ExitStack() as undo:
+        for module in model.modules():
+            if isinstance(module, nn.ReLU):
+                undo.callback(module.register_forward_hook(_gate).remove)
+        yield
+
+
+@contextmanager
+def eager_attention(model: Any) -> Iterator[None]:
+    """Attention computed in the open, so that its maps can be seen, for the time of one call."""
+    before = model.config._attn_implementation
+    if before == "eager":
+        yield
+        return
+    model.set_attn_implementation("eager")
+    try:
+        yield
+    finally:
+        model.set_attn_implementation(before)

@@ -139,8 +139,13 @@ def check_fit(named: Named[Any], model: Classifier) -> None:
     if hasattr(what, "baseline") and what.baseline not in model.baselines:
         can = ", ".join(sorted(model.baselines)) or "none, it has no gradients"
         raise UserError(f"{named.name}: baseline: got {what.baseline!r}; those of {model.name!r}: {can}")
-    if not model.baselines and isinstance(what, Method) and what.passes(1).backward:
-        raise UserError(f"{named.name} needs gradients; the model {model.name!r} is a callable and has none")
+    if not model.baselines and isinstance(what, Method) and looks_inside(what):
+        raise UserError(f"{named.name} needs gradients; the model {model.name!r} is a callable, nobody can look inside")
+
+
+def looks_inside(method: Method) -> bool:
+    """Whether a method needs more of a model than its outputs."""
+    return bool(method.passes(1).backward) or bool(getattr(method, "looks_inside", False))
 
 
 def input_key(instance: Instance) -> str:

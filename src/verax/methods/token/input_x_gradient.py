@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from verax.engine.asks import Asking, PathGradient, SummedGradient, resolve
-from verax.methods.aggregation import Aggregation, over_dimensions, over_subwords
+from verax.methods.aggregation import Aggregation, to_words
 from verax.models.encoding import Encoded
 from verax.types import Attribution, Kind, Passes, Target
 
@@ -19,7 +17,8 @@ class InputXGradient:
 
     Args:
         target: what of the model is explained.
-        aggregate: how the dimensions of an embedding are brought together; `sum` is the dot product.
+        aggregate: how the dimensions of an embedding are brought together; `sum` is the dot product, which also is
+            what is left of one-hot input times its gradient.
         absolute: take |.| of each sub-word before they are summed.
     """
 
@@ -39,6 +38,5 @@ class InputXGradient:
         """One question: the gradient at the input."""
         readout = yield from resolve(self.target, x)
         at_input: SummedGradient = yield PathGradient(x, readout)
-        tokens = over_dimensions(at_input.path.inputs * at_input.gradient, self.aggregate)
-        tokens = np.abs(tokens) if self.absolute else tokens
-        return x.attribution(over_subwords(tokens, at_input.path.token_unit, x))
+        scores, token_unit = at_input.path.inputs * at_input.gradient, at_input.path.token_unit
+        return x.attribution(to_words(scores, token_unit, x, aggregate=self.aggregate, absolute=self.absolute))

@@ -8,11 +8,13 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from verax.engine.asks import Asking, Outputs, PathGradient, SummedGradient, resolve
-from verax.methods.aggregation import Aggregation, over_dimensions, over_subwords
+from verax.methods.aggregation import Aggregation, to_words
 from verax.models.encoding import Encoded
-from verax.types import Attribution, FloatArray, Kind, Passes, Target, UserError
+from verax.types import Attribution, FloatArray, Kind, Passes, Removal, Target, UserError
 
 Baseline = Literal["pad", "mask", "zero", "zero_words"]
+REMOVED: dict[Baseline, Removal] = {"pad": "pad", "mask": "mask", "zero_words": "zero"}
+"""Baselines that are the input with every word removed, by the rule that removes it."""
 
 
 @dataclass(frozen=True)
@@ -48,21 +50,25 @@ class IntegratedGradients:
             raise UserError(f"integrated_gradients: steps: got {self.steps}, it must be at least 1")
 
     def passes(self, n: int) -> Passes:
-        """A gradient for each step and one at the baseline, and one forward pass for the full input."""
-        return Passes(1, self.steps + 1)
+        """A gradient for each step, and the values at both ends."""
+        return Passes(1, self.steps + 1) if self.baseline == "zero" else Passes(2, self.steps)
 
     def __call__(self, x: Encoded) -> Asking[Attribution]:
-        """One question for the whole path; its first point has no weight and tells the value at the baseline."""
+        """One question for the whole path, and one for the values at its ends."""
         readout = yield from resolve(self.target, x)
         alphas, weights = self._points()
-        summed: SummedGradient = yield PathGradient(x, readout, self.baseline, (0.0, *alphas), (0.0, *weights))
-        full: FloatArray = yield Outputs(x, np.empty((0, x.n_units), bool), and_full=True)
-        per_dimension = (summed.path.inputs - summed.path.baseline) * summed.gradient
-        gap = float(readout(full)[0] - summed.values[0])
-        error = abs(float(per_dimension.sum()) - gap) / max(abs(gap), float(np.finfo(np.float32).eps))
-        tokens = over_dimensions(per_dimension, self.aggregate)
-        tokens = np.abs(tokens) if self.absolute else tokens
-        return x.attribution(over_subwords(tokens, summed.path.token_unit, x), completeness_error=error)
+        if self.baseline in REMOVED:  # the baseline is the input without its words: a forward pass tells its value
+            summed: SummedGradient = yield PathGradient(x, readout, self.baseline, alphas, weights)
+            ends: FloatArray = yield Outputs(x, np.zeros((1, x.n_units), bool), REMOVED[self.baseline], and_full=True)
+            start, end = readout(ends).tolist()
+        else:  # a point of no weight tells the value at the baseline
+            summed = yield PathGradient(x, readout, self.baseline, (0.0, *alphas), (0.0, *weights))
+            full: FloatArray = yield Outputs(x, np.empty((0, x.n_units), bool), and_full=True)
+            start, end = float(summed.values[0]), float(readout(full)[0])
+        scores, token_unit = (summed.path.inputs - summed.path.baseline) * summed.gradient, summed.path.token_unit
+        error = abs(float(scores.sum()) - (end - start)) / max(abs(end - start), float(np.finfo(np.float32).eps))
+        words = to_words(scores, token_unit, x, aggregate=self.aggregate, absolute=self.absolute)
+        return x.attribution(words, completeness_error=error)
 
     def _points(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         if self.rule == "riemann_right":

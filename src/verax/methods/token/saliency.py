@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from verax.engine.asks import Asking, PathGradient, SummedGradient, resolve
-from verax.methods.aggregation import Aggregation, over_dimensions, over_subwords
+from verax.methods.aggregation import Aggregation, check_signal, to_words
 from verax.models.encoding import Encoded
 from verax.types import Attribution, Kind, Passes, Target
 
@@ -20,10 +20,14 @@ class Saliency:
     Args:
         target: what of the model is explained.
         aggregate: how the dimensions of an embedding are brought together.
+        signed: leave the gradient as it is, without |.|.
+        absolute: take |.| of each sub-word before they are summed; only makes a difference to signed scores.
     """
 
     target: Target = Target()
     aggregate: Aggregation = "l2"
+    signed: bool = False
+    absolute: bool = False
 
     kind: ClassVar[Kind] = "token"
     version: ClassVar[int] = 1
@@ -37,5 +41,8 @@ class Saliency:
         """One question: the gradient at the input."""
         readout = yield from resolve(self.target, x)
         at_input: SummedGradient = yield PathGradient(x, readout)
-        tokens = over_dimensions(np.abs(at_input.gradient), self.aggregate)
-        return x.attribution(over_subwords(tokens, at_input.path.token_unit, x))
+        gradient, token_unit = at_input.gradient, at_input.path.token_unit
+        if self.signed:
+            check_signal(gradient[token_unit >= 0], self.aggregate)
+        scores = gradient if self.signed else np.abs(gradient)
+        return x.attribution(to_words(scores, token_unit, x, aggregate=self.aggregate, absolute=self.absolute))

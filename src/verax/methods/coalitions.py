@@ -1,0 +1,140 @@
+"""Games over the words of an input: which coalitions to ask for, and what Shapley values follow from the answers.
+
+A coalition is a row of a boolean matrix, True for each word that is kept. A game is its value f at each coalition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from verax.types import BoolArray, FloatArray, IntArray
+
+MOST_ENUMERATED = 14
+"""Games of more words than this are never enumerated: 2^14 coalitions are 16,384 forward passes."""
+
+
+def all_coalitions(n: int) -> BoolArray:
+    """Every coalition of n words, shape [2^n, n]; row k keeps word i where bit i of k is set."""
+    return ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(bool)
+
+
+def shapley_values(values: FloatArray) -> FloatArray:
+    """Shapley values from the value of every coalition, in the order of `all_coalitions`: [2^n] -> [n]."""
+    n = len(values).bit_length() - 1
+    numbers = np.arange(len(values))
+    sizes = all_coalitions(n).sum(1)
+    weights = np.array([1 / (n * comb(n - 1, size)) for size in range(n)])
+    scores = np.empty(n)
+    for i in range(n):
+        without = numbers[(numbers >> i) & 1 == 0]
+        scores[i] = weights[sizes[without]] @ (values[without | (1 << i)] - values[without])
+    return scores
+
+
+def permutations(n: int, count: int, rng: np.random.Generator) -> IntArray:
+    """Random orders of n words, each second one the reverse of that before it (antithetic); shape [count, n]."""
+    drawn = [rng.permutation(n) for _ in range((count + 1) // 2)]
+    return np.array([order for one in drawn for order in (one, one[::-1])][:count]).reshape(count, n)
+
+
+def growing(order: IntArray) -> BoolArray:
+    """The coalitions that grow word by word in an order, from no word to all: shape [n + 1, n]."""
+    n = len(order)
+    place = np.empty(n, int)
+    place[order] = np.arange(n)
+    return np.arange(n + 1)[:, None] > place[None, :]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Weighted:
+    """Coalitions with the weight that each one has in the regression of Kernel SHAP.
+
+    Args:
+        keep: neither all words nor none; shape [rows, n].
+        weights: shape [rows].
+    """
+
+    keep: BoolArray
+    weights: FloatArray
+
+
+def kernel_coalitions(n: int, budget: int, rng: np.random.Generator) -> Weighted:
+    """At most `budget` coalitions for Kernel SHAP, in pairs of a coalition and its complement.
+
+    Sizes whose coalitions the budget allows for are enumerated, outermost first: they carry most of the weight. The
+    rest is drawn without repetition, stratified by size: a size gets its share of what is left of the budget, and the
+    coalitions drawn of it share its weight.
+    """
+    sizes = range(1, n // 2 + 1)
+    # the kernel gives a coalition of size s the weight (n - 1) / (C(n, s) s (n - s)); summed over both sizes of a pair:
+    mass = {s: (n - 1) / (s * (n - s)) * (1 if 2 * s == n else 2) for s in sizes}
+    pairs = {s: comb(n, s) // (2 if 2 * s == n else 1) for s in sizes}
+    left = budget // 2
+    rows: list[IntArray] = []
+    weights: list[float] = []
+    sampled = list(sizes)
+    while sampled and pairs[sampled[0]] * sum(mass[s] for s in sampled) <= left * mass[sampled[0]]:
+        size = sampled.pop(0)
+        rows.extend(_halves(n, size))
+        weights += [mass[size] / pairs[size] / 2] * pairs[size]
+        left -= pairs[size]
+    total = sum(mass[s] for s in sampled)
+    shares = _shares([left * mass[s] / total for s in sampled], rng)
+    everywhere = all(share > 0 for share in shares)
+    for size, share in zip(sampled, shares, strict=True):
+        rows.extend(_draw(n, size, share, pairs[size], rng))
+        # a size that was not drawn at all would lose its weight: then all that was drawn shares all that is left
+        weights += [mass[size] / share / 2 if everywhere else total / left / 2] * share
+    keep = np.zeros((len(rows), n), bool)
+    for row, members in zip(keep, rows, strict=True):
+        row[members] = True
+    return Weighted(np.concatenate([keep, ~keep]), np.array(weights * 2))
+
+
+def _halves(n: int, size: int) -> Iterator[IntArray]:
+    """One coalition of each pair: all of that size, or those with word 0 if both of a pair are of that size."""
+    if 2 * size == n:
+        yield from (np.array((0, *others)) for others in combinations(range(1, n), size - 1))
+    else:
+        yield from (np.array(members) for members in combinations(range(n), size))
+
+
+def _draw(n: int, size: int, count: int, pairs: int, rng: np.random.Generator) -> Iterator[IntArray]:
+    """`count` different pairs of a size, as one coalition each."""
+    if 2 * count >= pairs:  # so many that most draws would repeat an earlier one
+        chosen = set(rng.choice(pairs, count, replace=False).tolist())
+        yield from (members for number, members in enumerate(_halves(n, size)) if number in chosen)
+        return
+    seen: set[bytes] = set()
+    while len(seen) < count:
+        members = np.sort(rng.choice(n, size, replace=False))
+        if 2 * size == n and members[0] != 0:
+            members = np.setdiff1d(np.arange(n), members)
+        if members.tobytes() not in seen:
+            seen.add(members.tobytes())
+            yield members
+
+
+def _shares(expected: list[float], rng: np.random.Generator) -> list[int]:
+    """Whole numbers that are right on average and at most one off each (systematic sampling)."""
+    marks = np.floor(np.concatenate([[0.0], np.cumsum(expected)]) + rng.random())
+    return np.diff(marks).astype(int).tolist()  # type: ignore[no-any-return]
+
+
+def kernel_values(game: Weighted, values: FloatArray, nothing: float, everything: float) -> FloatArray:
+    """Shapley values by weighted least squares, such that they sum to f(all) - f(none): [rows] -> [n].
+
+    Both sides are first cleared of the share that the sum alone explains, so that the constraint holds by itself.
+    """
+    n = game.keep.shape[1]
+    share = (everything - nothing) / n
+    root = np.sqrt(game.weights)[:, None]
+    centred = game.keep - game.keep.mean(1, keepdims=True)
+    rest = values - nothing - share * game.keep.sum(1)
+    solution, *_ = np.linalg.lstsq(root * centred, root[:, 0] * rest, rcond=None)
+    return np.asarray(share + solution)

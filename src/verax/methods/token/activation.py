@@ -1,0 +1,43 @@
+"""Activation: the word embedding itself, whatever the model makes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from verax.engine.asks import Asking, Embeddings
+from verax.methods.aggregation import Aggregation, to_words
+from verax.models.classifier import Path
+from verax.models.encoding import Encoded
+from verax.types import Attribution, Kind, Passes, Target
+
+
+@dataclass(frozen=True)
+class Activation:
+    """E, aggregated over dimensions, summed over the sub-words of a word.
+
+    Args:
+        target: recorded with the explanation, so that it stands in the same column as others; the scores are the same
+            for every target.
+        aggregate: how the dimensions of an embedding are brought together.
+        absolute: take |.| of each sub-word before they are summed.
+    """
+
+    target: Target = Target()
+    aggregate: Aggregation = "l2"
+    absolute: bool = False
+
+    kind: ClassVar[Kind] = "token"
+    version: ClassVar[int] = 1
+    reference: ClassVar[str] = "Karpathy, Johnson and Fei-Fei 2015, Visualizing and understanding recurrent networks"
+    looks_inside: ClassVar[bool] = True
+
+    def passes(self, n: int) -> Passes:
+        """None: embeddings are looked up."""
+        return Passes(0, 0)
+
+    def __call__(self, x: Encoded) -> Asking[Attribution]:
+        """One question: the embeddings."""
+        path: Path = yield Embeddings(x)
+        scores = to_words(path.inputs, path.token_unit, x, aggregate=self.aggregate, absolute=self.absolute)
+        return x.attribution(scores)

@@ -1,0 +1,45 @@
+"""Exact Shapley values: what a word adds, averaged over all orders in which words can come in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from verax.engine.asks import Asking, Outputs, resolve
+from verax.methods.coalitions import MOST_ENUMERATED, all_coalitions, shapley_values
+from verax.models.encoding import Encoded
+from verax.types import Attribution, FloatArray, Kind, Passes, Removal, Target, Undefined
+
+
+@dataclass(frozen=True)
+class ExactShapley:
+    """Shapley values of the game f(x with only the words of a coalition), by asking for every coalition.
+
+    Args:
+        target: what of the model is explained.
+        removal: how the words outside a coalition are removed.
+    """
+
+    target: Target = Target()
+    removal: Removal = "mask"
+
+    kind: ClassVar[Kind] = "token"
+    version: ClassVar[int] = 1
+    reference: ClassVar[str] = "Shapley 1953, A value for n-person games; Strumbelj and Kononenko 2010"
+
+    def passes(self, n: int) -> Passes:
+        """Every coalition; none for an input that is too long."""
+        return Passes(2**n if n <= MOST_ENUMERATED else 0, 0)
+
+    def __call__(self, x: Encoded) -> Asking[Attribution]:
+        """One question: all coalitions, unless they are too many."""
+        if x.n_units > MOST_ENUMERATED:
+            raise Undefined("too_many_words", f"{x.n_units} words; exact_shapley takes up to {MOST_ENUMERATED}")
+        return (yield from by_enumeration(x, self.target, self.removal))
+
+
+def by_enumeration(x: Encoded, target: Target, removal: Removal) -> Asking[Attribution]:
+    """Shapley values from every coalition, whatever their number: who calls this has counted them."""
+    logits: FloatArray = yield Outputs(x, all_coalitions(x.n_units), removal)
+    readout = yield from resolve(target, x)
+    return x.attribution(shapley_values(readout(logits)))

@@ -1,0 +1,42 @@
+"""Gradient with respect to the one-hot input, brought down to one number a word by a norm over the vocabulary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from verax.engine.asks import Asking, PathGradient, SummedGradient, VocabularyNorm, resolve
+from verax.methods.aggregation import over_subwords
+from verax.models.encoding import Encoded
+from verax.types import Attribution, FloatArray, Kind, Passes, Target
+
+
+@dataclass(frozen=True)
+class GradientVocabulary:
+    """||W df/dE||, summed over the sub-words of a word; W is the embedding matrix, [vocabulary, dimensions].
+
+    W df/dE is the gradient with respect to the one-hot vector of the token. Its norm is taken a slice of the vocabulary
+    at a time: no array of tokens times vocabulary is ever made.
+
+    Args:
+        target: what of the model is explained.
+        norm: over the vocabulary.
+    """
+
+    target: Target = Target()
+    norm: Literal["l1", "l2"] = "l2"
+
+    kind: ClassVar[Kind] = "token"
+    version: ClassVar[int] = 1
+    reference: ClassVar[str] = "Baehrens et al. 2010, How to explain individual classification decisions"
+
+    def passes(self, n: int) -> Passes:
+        """One gradient, and one forward pass to know the prediction."""
+        return Passes(1, 1)
+
+    def __call__(self, x: Encoded) -> Asking[Attribution]:
+        """The gradient at the input, and its norm."""
+        readout = yield from resolve(self.target, x)
+        at_input: SummedGradient = yield PathGradient(x, readout)
+        tokens: FloatArray = yield VocabularyNorm(at_input.gradient, 1 if self.norm == "l1" else 2)
+        return x.attribution(over_subwords(tokens, at_input.path.token_unit, x))

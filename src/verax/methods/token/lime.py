@@ -1,0 +1,79 @@
+"""LIME: a linear model that imitates the target around the input."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from sklearn.linear_model import Lasso, Ridge
+
+from verax.engine.asks import Asking, Outputs, resolve
+from verax.methods.coalitions import all_coalitions
+from verax.models.encoding import Encoded
+from verax.types import Attribution, BoolArray, FloatArray, Kind, Passes, Removal, Target, UserError
+
+STRENGTH = {"ridge": 1.0, "lasso": 0.01}
+"""How strongly the linear model is held back by default: as the authors' own code does, and as Captum's does."""
+
+
+@dataclass(frozen=True)
+class Lime:
+    """Coefficients of a linear model fitted to f on random coalitions, each weighted by its likeness to the input.
+
+    Every word is kept or not with equal chance; coalitions come in pairs, one the complement of the other. The weight
+    is exp(-d^2 / (2 width^2)), d being the cosine distance of the coalition's vector of zeros and ones to all ones.
+    An input with at most as many coalitions as samples is answered by all of them, each once.
+
+    Args:
+        target: what of the model is explained.
+        samples: coalitions that are asked for.
+        regression: `ridge` or `lasso`.
+        strength: of the regression's penalty, as scikit-learn counts it; 1 for ridge and 0.01 for lasso by default.
+        width: of the kernel.
+        removal: how the words outside a coalition are removed.
+        seed: of the coalitions.
+    """
+
+    target: Target = Target()
+    samples: int = 50
+    regression: Literal["ridge", "lasso"] = "ridge"
+    strength: float | None = None
+    width: float = 0.25
+    removal: Removal = "pad"
+    seed: int = 0
+
+    kind: ClassVar[Kind] = "token"
+    version: ClassVar[int] = 1
+    reference: ClassVar[str] = "Ribeiro, Singh and Guestrin 2016, Why should I trust you?"
+
+    def __post_init__(self) -> None:
+        for name, least in {"samples": self.samples < 1, "width": self.width <= 0}.items():
+            if least:
+                raise UserError(f"lime: {name}: got {getattr(self, name)}, it must be above 0")
+        if self.strength is not None and self.strength < 0:
+            raise UserError(f"lime: strength: got {self.strength}, it must be at least 0")
+
+    def passes(self, n: int) -> Passes:
+        """The samples, or every coalition if there are fewer; and the full input, to know the prediction."""
+        return Passes(min(2**n, self.samples) + 1, 0)
+
+    def __call__(self, x: Encoded) -> Asking[Attribution]:
+        """One question: the coalitions; the rest is a regression."""
+        keep = self._coalitions(x)
+        logits: FloatArray = yield Outputs(x, keep, self.removal)
+        readout = yield from resolve(self.target, x)
+        distance = 1 - np.sqrt(keep.mean(1))  # the cosine of a row with all ones is sqrt(kept / n)
+        weights = np.exp(-(distance**2) / (2 * self.width**2))
+        strength = STRENGTH[self.regression] if self.strength is None else self.strength
+        model = Ridge(strength) if self.regression == "ridge" else Lasso(strength, max_iter=100_000)
+        model.fit(keep.astype(np.float64), readout(logits), sample_weight=weights)
+        return x.attribution(model.coef_)
+
+    def _coalitions(self, x: Encoded) -> BoolArray:
+        """Shape [samples, n_units]."""
+        n = x.n_units
+        if 2**n <= self.samples:
+            return all_coalitions(n)
+        drawn = x.rng(self.seed).random(((self.samples + 1) // 2, n)) < 0.5
+        return np.stack([drawn, ~drawn], axis=1).reshape(-1, n)[: self.samples]
