@@ -117,12 +117,15 @@ def _encoder_sizes() -> dict[str, int]:
     }
 
 
-def build(architecture: str, *, seed: int = 0) -> tuple[torch.nn.Module, PreTrainedTokenizerFast]:
-    """A model and its tokenizer; weights are wide enough for different inputs to give clearly different logits."""
+def build(architecture: str, *, seed: int = 0, **options: object) -> tuple[torch.nn.Module, PreTrainedTokenizerFast]:
+    """A model and its tokenizer; weights are wide enough for different inputs to give clearly different logits.
+
+    `options` are fields of the model's config.
+    """
     torch.manual_seed(seed)
     kinds = {"bert": "wordpiece", "distilbert": "wordpiece", "roberta": "bytes", "bart": "bytes", "gpt2": "bare bytes"}
     tokenizer = tokenizer_of(kinds.get(architecture, "bos" if architecture == "llama" else "unigram"))
-    common = {**_config(tokenizer), "initializer_range": 0.15}
+    common = {**_config(tokenizer), "initializer_range": 0.15, **options}
     if architecture == "bert":
         model = BertForSequenceClassification(BertConfig(**common, **_encoder_sizes()))
     elif architecture == "distilbert":

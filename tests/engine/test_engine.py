@@ -8,14 +8,25 @@ from typing import Any
 import numpy as np
 import pytest
 
+from verax.data.text import split_words
 from verax.engine.asks import Asking, Outputs, PathGradient, SummedGradient, resolve
 from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.protocols import asking
+from verax.methods.token.activation import Activation
+from verax.methods.token.attention import AttentionWeights
+from verax.methods.token.beam import Beam
+from verax.methods.token.exact_shapley import ExactShapley
+from verax.methods.token.gradient_vocabulary import GradientVocabulary
+from verax.methods.token.guided_backprop import GuidedBackprop
 from verax.methods.token.input_x_gradient import InputXGradient
 from verax.methods.token.integrated_gradients import IntegratedGradients
+from verax.methods.token.kernel_shap import KernelShap
 from verax.methods.token.leave_one_out import LeaveOneOut
+from verax.methods.token.lime import Lime
+from verax.methods.token.occlusion import Occlusion
 from verax.methods.token.random import Random
 from verax.methods.token.saliency import Saliency
+from verax.methods.token.shapley_sampling import ShapleySampling
 from verax.metrics.faithfulness.comprehensiveness import Comprehensiveness
 from verax.metrics.faithfulness.sufficiency import Sufficiency
 from verax.models.black_box import BlackBox
@@ -33,6 +44,17 @@ METHODS = (
     InputXGradient(target=Target("loss")),
     IntegratedGradients(steps=5),
     IntegratedGradients(steps=5, baseline="zero", rule="riemann_right", target=Target("no")),
+    IntegratedGradients(steps=5, baseline="mask", aggregate="l2", target=Target("loss")),
+    GuidedBackprop(),
+    GradientVocabulary(norm="l1"),
+    Activation(),
+    AttentionWeights(),
+    AttentionWeights(head=1, layer=0),
+    Occlusion(window=2),
+    Lime(samples=20),
+    ShapleySampling(permutations=3),
+    KernelShap(budget=40),
+    Beam(width=2),
 )
 METRICS = (Comprehensiveness(), Sufficiency())
 
@@ -122,6 +144,36 @@ def test_nothing_is_evaluated_twice(classifier: Callable[..., Classifier], insta
     charged = sum((outcome.cost for outcome in ended.values()), Cost())
     assert (charged.forward, charged.backward) == (engine.cost.forward, engine.cost.backward)
     assert charged.seconds > 0
+
+
+def test_methods_and_metrics_share_their_passes(
+    classifier: Callable[..., Classifier], instances: list[Instance]
+) -> None:
+    """The number of passes of a small run, counted by hand: a word removed is a word removed, whoever asks."""
+    model = classifier("bert")
+    x = Encoded.of(model.encode(Instance("x", (instances[3].parts[0], split_words("a quiet lake")))))
+    n = x.n_units
+    assert n == 4
+    highlight = Highlight("x", "given", "token", Target(), x.units, (3.0, 1.0, 4.0, 2.0))
+    erasure = {"bins": (0.25, 0.5), "removal": "mask"}
+    engine = Engine(model)
+    outcomes(
+        engine,
+        {
+            "loo": asking(LeaveOneOut(), x),
+            "occlusion": asking(Occlusion(removal="mask"), x),
+            "beam": asking(Beam(), x),
+            "exact": asking(ExactShapley(), x),
+            "kernel": asking(KernelShap(), x),
+            "sampling": asking(ShapleySampling(removal="mask"), x),
+            "comprehensiveness": asking(Comprehensiveness(**erasure), x, highlight),
+            "sufficiency": asking(Sufficiency(**erasure), x, highlight),
+        },
+    )
+    assert engine.cost.forward == 2**n, "every coalition of four words is evaluated once"
+    alone, beam, every, bins = n + 1, 1 + 4 + 6 + 4, 2**n, 2 + 1
+    # each method asks for the prediction besides, and so does each metric
+    assert engine.cost.forward_asked == 2 * alone + beam + 3 * every + 2 * bins + 8
 
 
 def test_a_view_is_asked_about_as_if_it_were_the_input(

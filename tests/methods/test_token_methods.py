@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from captum.attr import FeatureAblation, LayerActivation
+from captum.attr import GuidedBackprop as CaptumGuidedBackprop
 from captum.attr import InputXGradient as CaptumInputXGradient
 from captum.attr import IntegratedGradients as CaptumIntegratedGradients
+from captum.attr import Occlusion as CaptumOcclusion
 from captum.attr import Saliency as CaptumSaliency
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,13 +21,19 @@ import tiny
 from verax.api import explain
 from verax.data.text import split_words
 from verax.methods.aggregation import over_dimensions
+from verax.methods.token.activation import Activation
+from verax.methods.token.gradient_vocabulary import GradientVocabulary
+from verax.methods.token.guided_backprop import GuidedBackprop
 from verax.methods.token.input_x_gradient import InputXGradient
 from verax.methods.token.integrated_gradients import IntegratedGradients
 from verax.methods.token.leave_one_out import LeaveOneOut
+from verax.methods.token.occlusion import Occlusion
 from verax.methods.token.random import Random
 from verax.methods.token.saliency import Saliency
-from verax.models.classifier import Classifier
+from verax.models.classifier import Classifier, Row
 from verax.models.load import load_model
+from verax.models.removal import CODES
+from verax.models.untouched import embedded, word_embeddings
 from verax.types import Instance, Target, Undefined, UserError
 
 PAIR = ("The small red boat sails across the quiet lake.", "nobody is watching the boat")
@@ -83,6 +92,167 @@ def test_input_x_gradient_is_captums(captum_subject: tuple[Classifier, dict[str,
     )
     absolute = ours(classifier, InputXGradient(Target("no"), absolute=True))
     assert np.abs(absolute - words_of(classifier, np.abs(theirs.sum(1)))).max() <= tolerance
+
+
+@pytest.mark.parametrize("how", ["sum", "l1", "l2"])
+def test_signed_saliency_is_the_gradient(captum_subject: tuple[Classifier, dict[str, Any], float], how: Any) -> None:
+    classifier, captum, tolerance = captum_subject
+    theirs = CaptumSaliency(captum["logits"]).attribute(captum["embeds"], target=GOLD, abs=False)[0]
+    tokens = over_dimensions(theirs.detach().double().numpy(), how)
+    if how == "sum":  # straight into a layer norm: what is left of the sum is rounding
+        assert np.abs(tokens).max() <= tolerance
+        with pytest.raises(Undefined, match="no_signal"):
+            ours(classifier, Saliency(Target("gold"), how, signed=True))
+    else:
+        mine = ours(classifier, Saliency(Target("gold"), how, signed=True))
+        assert np.abs(mine - words_of(classifier, tokens)).max() <= tolerance * len(theirs[0])
+
+
+@pytest.mark.parametrize("how", ["sum", "mean", "l1", "l2"])
+def test_guided_backprop_is_captums_on_relu(how: Any) -> None:
+    """On a model with ReLU and in float64 (Captum hands back hooks that only fit modules called once): 1e-10."""
+    model, tokenizer = tiny.build("bert", hidden_act="relu")
+    model = model.double()
+    encoded = tokenizer(*PAIR, return_tensors="pt")
+    embeds = model.get_input_embeddings()(encoded["input_ids"]).detach().requires_grad_()
+
+    class Logits(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, embeds: torch.Tensor) -> torch.Tensor:
+            return self.model(inputs_embeds=embeds, token_type_ids=encoded["token_type_ids"]).logits
+
+    with pytest.warns(UserWarning, match="Setting backward hooks on ReLU"):
+        theirs = CaptumGuidedBackprop(Logits()).attribute(embeds, target=GOLD)[0].detach().numpy()
+    classifier = load_model(model, tokenizer=tokenizer)
+    plain = ours(classifier, Saliency(Target("gold"), "l1", signed=True))
+    if how in {"sum", "mean"}:
+        with pytest.raises(Undefined, match="no_signal"):
+            ours(classifier, GuidedBackprop(Target("gold"), how))
+        assert np.abs(theirs.sum(1)).max() <= 1e-10
+        return
+    mine = ours(classifier, GuidedBackprop(Target("gold"), how))
+    assert np.abs(mine - words_of(classifier, over_dimensions(theirs, how))).max() <= 1e-10
+    assert np.abs(ours(classifier, GuidedBackprop(Target("gold"), "l1")) - plain).max() > 1e-3, "something was gated"
+
+
+def test_guided_backprop_is_the_gradient_on_gelu(classifier: Callable[..., Classifier]) -> None:
+    """There is nothing to gate: the very same numbers."""
+    model = classifier("bert")
+    assert (ours(model, GuidedBackprop()) == ours(model, Saliency(signed=True))).all()
+    signed = ours(classifier("llama"), GuidedBackprop(aggregate="sum"))  # its first norm does not centre
+    assert np.ptp(signed) > 1e-3
+    assert (ours(classifier("llama"), GuidedBackprop(aggregate="sum", absolute=True)) >= np.abs(signed)).all()
+
+
+@pytest.mark.parametrize("how", ["sum", "mean", "l1", "l2"])
+def test_activation_is_captums(how: Any) -> None:
+    """The output of the word embedding layer itself: 1e-12 in float64."""
+    model, tokenizer = tiny.build("bert")
+    model = model.double()
+    ids = tokenizer(*PAIR, return_tensors="pt")["input_ids"]
+    theirs = LayerActivation(lambda ids: model(ids).logits, model.get_input_embeddings()).attribute(ids)[0]
+    classifier = load_model(model, tokenizer=tokenizer)
+    tokens = over_dimensions(theirs.detach().numpy(), how)
+    assert np.abs(ours(classifier, Activation(aggregate=how)) - words_of(classifier, tokens)).max() <= 1e-12
+    absolute = ours(classifier, Activation(Target("loss"), how, absolute=True))
+    assert np.abs(absolute - words_of(classifier, np.abs(tokens))).max() <= 1e-12
+
+
+def test_occlusion_is_captums(captum_subject: tuple[Classifier, dict[str, Any], float]) -> None:
+    """Words as features of an ablation, and windows of one token over the embeddings; Captum adds 2e-7 of its own."""
+    classifier, captum, tolerance = captum_subject
+    encoding = classifier.encode(Instance("x", tuple(map(split_words, PAIR))))
+    units = torch.tensor(np.where(encoding.token_unit >= 0, encoding.token_unit + 1, 0))
+    mask = units[None, :, None].expand_as(captum["embeds"])
+    ablated = FeatureAblation(captum["logits"]).attribute(
+        captum["embeds"], captum["baseline"], target=GOLD, feature_mask=mask
+    )
+    theirs = np.array(
+        [float(ablated[0, int(np.flatnonzero(units == u + 1)[0]), 0]) for u in range(len(encoding.units))]
+    )
+    mine = ours(classifier, Occlusion(Target("gold")))
+    assert np.abs(mine - theirs).max() <= max(tolerance, 4e-7)
+    assert np.abs(ours(classifier, Occlusion(Target("gold"), absolute=True)) - np.abs(theirs)).max() <= 4e-7
+    windows = CaptumOcclusion(captum["logits"]).attribute(
+        captum["embeds"], (1, captum["embeds"].shape[-1]), baselines=captum["baseline"], target=GOLD
+    )[0, :, 0]
+    alone = [u for u in range(len(encoding.units)) if (encoding.token_unit == u).sum() == 1]
+    slid = np.array([float(windows[int(np.flatnonzero(encoding.token_unit == u)[0])]) for u in alone])
+    assert np.abs(mine[alone] - slid).max() <= max(tolerance, 4e-7)
+
+
+def test_occlusion_with_wider_windows_by_hand(classifier: Callable[..., Classifier]) -> None:
+    """Windows of two words inside each part: a word's score is the mean over the windows that hold it (1e-12)."""
+    model = classifier("bert")
+    encoding = model.encode(Instance("x", (split_words("the red boat"), split_words("a lake"))))
+    windows = [(0, 1), (1, 2), (3, 4)]
+
+    def value(removed: tuple[int, ...]) -> float:
+        state = np.zeros(5, np.int8)
+        state[list(removed)] = CODES["mask"]
+        return float(model.logits([Row(encoding, state)])[0, GOLD])
+
+    drops = [value(()) - value(window) for window in windows]
+    expected = [drops[0], (drops[0] + drops[1]) / 2, drops[1], drops[2], drops[2]]
+    method = Occlusion(Target("no"), window=2, removal="mask")
+    assert explain(model, "the red boat", "a lake", method=method).highlight.scores == pytest.approx(
+        expected, abs=1e-12
+    )
+    whole = explain(model, "the red boat", "a lake", method=Occlusion(Target("no"), 9, "mask")).highlight.scores
+    assert whole[:3] == pytest.approx([value(()) - value((0, 1, 2))] * 3, abs=1e-12)
+    one = explain(model, "the red boat", "a lake", method=Occlusion(Target("no"), removal="mask")).highlight.scores
+    assert one == explain(model, "the red boat", "a lake", method=LeaveOneOut(Target("no"))).highlight.scores
+
+
+@pytest.mark.parametrize("architecture", ["bert", "bart"])
+def test_one_hot_readings(architecture: str) -> None:
+    """Gradients with respect to real one-hot vectors: 1e-10 for the norms, the product and the path from zero."""
+    model, tokenizer = tiny.build(architecture, **({"scale_embedding": True} if architecture == "bart" else {}))
+    model = model.double()
+    classifier = load_model(model, tokenizer=tokenizer)
+    encoding = classifier.encode(Instance("x", tuple(map(split_words, PAIR)), "no"))
+    ids = torch.tensor(encoding.token_ids[None])
+    table = word_embeddings(model)
+    scale = float(getattr(table, "embed_scale", 1.0))
+    inputs = {"input_ids": ids, "use_cache": False} if architecture == "bart" else {"input_ids": ids}
+    if architecture == "bert":
+        inputs["token_type_ids"] = torch.tensor(encoding.type_ids[None])
+
+    def gradient(alpha: float) -> np.ndarray:
+        one_hot = (torch.nn.functional.one_hot(ids, len(table.weight)).double() * alpha).requires_grad_()
+        with embedded(model, ids, one_hot @ table.weight * scale):
+            (slope,) = torch.autograd.grad(model(**inputs).logits[0, GOLD], one_hot)
+        return slope[0].numpy()
+
+    at_input, own = gradient(1.0), ids[0].numpy()
+    rows = np.arange(len(own))
+    for norm, order in (("l1", 1), ("l2", 2)):
+        expected = words_of(classifier, np.linalg.norm(at_input, ord=order, axis=1))
+        assert np.abs(ours(classifier, GradientVocabulary(Target("gold"), norm)) - expected).max() <= 1e-10  # type: ignore[arg-type]
+    product = at_input[rows, own]
+    integrated = sum(gradient((k + 1) / 5)[rows, own] for k in range(5)) / 5
+    for absolute in (False, True):
+        size = np.abs if absolute else np.asarray
+        assert (
+            np.abs(
+                ours(classifier, InputXGradient(Target("gold"), absolute=absolute))
+                - words_of(classifier, size(product))
+            ).max()
+            <= 1e-10
+        )
+        path = IntegratedGradients(Target("gold"), 5, "zero", "riemann_right", absolute=absolute)
+        assert np.abs(ours(classifier, path) - words_of(classifier, size(integrated))).max() <= 1e-10
+
+
+def test_the_vocabulary_is_never_whole_in_memory(monkeypatch: pytest.MonkeyPatch, classifier: Any) -> None:
+    """Slices of a few numbers give the same norm as one slice (1e-12)."""
+    model = classifier("bert")
+    whole = ours(model, GradientVocabulary())
+    monkeypatch.setattr("verax.models.hf_classifier._AT_ONCE", 100)
+    assert np.abs(ours(model, GradientVocabulary()) - whole).max() <= 1e-12
 
 
 @pytest.mark.parametrize(("rule", "captums"), [("gauss_legendre", "gausslegendre"), ("riemann_right", "riemann_right")])
@@ -182,3 +352,5 @@ def test_random_is_uniform() -> None:
 def test_bad_parameters() -> None:
     with pytest.raises(UserError, match="steps: got 0"):
         IntegratedGradients(steps=0)
+    with pytest.raises(UserError, match="window: got 0"):
+        Occlusion(window=0)

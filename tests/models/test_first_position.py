@@ -1,0 +1,75 @@
+"""The last layer at one position only: who may, and that the answer is the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import BertForSequenceClassification
+
+import tiny
+from verax.models.first_position import behind_last_attention, only_first_position
+
+SHORTENED = ("bert", "roberta", "distilbert", "xlm-roberta", "deberta-v2")
+
+
+@pytest.mark.parametrize("architecture", SHORTENED)
+def test_logits_and_gradients_are_the_same(architecture: str) -> None:
+    """1e-6 in float32 (measured: below 1e-7 for logits); padding and attention masks included."""
+    model, tokenizer = tiny.build(architecture)
+    batch = tokenizer(["the small red boat sails", "a lake"], padding=True, return_tensors="pt")
+    module = behind_last_attention(model)
+    assert module is not None
+    seen = []
+    hook = module.register_forward_hook(lambda _, __, output: seen.append(output.shape[1]))
+
+    def answers() -> tuple[np.ndarray, np.ndarray]:
+        model.zero_grad()
+        logits = model(**batch).logits
+        logits[:, 1].sum().backward()
+        return logits.detach().numpy(), model.get_input_embeddings().weight.grad.numpy().copy()
+
+    whole, slope = answers()
+    with only_first_position(module):
+        short, short_slope = answers()
+    again, _ = answers()
+    hook.remove()
+    assert np.abs(short - whole).max() <= 1e-6
+    assert np.abs(short_slope - slope).max() <= 1e-6
+    assert (again == whole).all(), "the hook is gone"
+    assert seen == [batch["input_ids"].shape[1], 1, batch["input_ids"].shape[1]]
+
+
+@pytest.mark.parametrize("architecture", ["bart", "gpt2", "llama"])
+def test_others_run_whole(architecture: str) -> None:
+    model, _ = tiny.build(architecture)
+    assert behind_last_attention(model) is None
+
+
+class ReadsAll(BertForSequenceClassification):
+    """Somebody's own classifier, which may read any position."""
+
+
+def test_a_class_of_ones_own_runs_whole() -> None:
+    model, _ = tiny.build("bert")
+    assert behind_last_attention(ReadsAll(model.config)) is None
+
+
+@pytest.mark.parametrize("option", [{"num_hidden_layers": 1}, {"chunk_size_feed_forward": 2}])
+def test_layers_that_count_on_all_positions_run_whole(option: dict[str, Any]) -> None:
+    model, _ = tiny.build("bert")
+    config = model.config
+    for name, value in option.items():
+        setattr(config, name, value)
+    assert behind_last_attention(BertForSequenceClassification(config)) is None
+
+
+def test_an_error_leaves_no_hook_behind() -> None:
+    model, _ = tiny.build("bert")
+    module = behind_last_attention(model)
+    with pytest.raises(IndexError), only_first_position(module):
+        model(input_ids=torch.tensor([[10**6]]))
+    assert module is not None
+    assert not module._forward_pre_hooks
