@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from verax.api import Explanation, Run, evaluate, explain, open_run
+    from verax.data.imports.load import import_explanations
     from verax.data.load import load_dataset
     from verax.models.load import load_model
     from verax.types import (
@@ -51,6 +52,7 @@ __all__ = [
     "UserError",
     "evaluate",
     "explain",
+    "import_explanations",
     "load_dataset",
     "load_model",
     "open_run",
@@ -58,6 +60,7 @@ __all__ = [
 
 _HOMES = {
     "verax.api": ("Explanation", "Run", "evaluate", "explain", "open_run"),
+    "verax.data.imports.load": ("import_explanations",),
     "verax.data.load": ("load_dataset",),
     "verax.models.load": ("load_model",),
 }

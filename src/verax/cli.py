@@ -202,6 +202,47 @@ def report(
     out.print(Text(f"Wrote {write_report(folder, file, instances=instances)}"))
 
 
+@app.command("import")
+def import_file(
+    kind: Annotated[str, typer.Argument(help="captum, shap, inseq or eraser.", metavar="FORMAT")],
+    file: Annotated[Path, typer.Argument(help="What the other tool wrote.", metavar="FILE")],
+    data: Annotated[str, typer.Option(help="The inputs that were explained: a spec (YAML), a file, or a name.")],
+    to: Annotated[Path, typer.Option("--out", help="The JSONL to write, for `explanations` of a spec.")],
+    method: Annotated[str | None, typer.Option(help="Their name in the leaderboard; the format by default.")] = None,
+    target: Annotated[str | None, typer.Option(help="prediction (the default), gold, loss, or a class.")] = None,
+    tokenizer: Annotated[str | None, typer.Option(help="Of the explained model: a folder or a hub id.")] = None,
+    aggregate: Annotated[str | None, typer.Option(help="Over dimensions: sum (the default), mean, l1, l2.")] = None,
+    ids: Annotated[Path | None, typer.Option(help="A file with the id of each explanation, one a line.")] = None,
+) -> None:
+    """Turn explanations that another tool computed into a file that a spec can name.
+
+    Example: `verax import captum ig.pt --data spec.yaml --tokenizer my-model --out ig.jsonl`
+    """
+    from verax.data.imports.load import import_explanations
+    from verax.data.load import load_dataset
+
+    if data.endswith((".yaml", ".yml")):
+        from verax.run.carry_out import open_data
+        from verax.run.spec import parse_spec, read_spec
+
+        spec = parse_spec(read_spec(Path(data)))
+        inputs = open_data(spec.data, spec.seed)
+    else:
+        inputs = load_dataset(data)
+    chosen: Any = aggregate
+    names = None if ids is None else _lines_of(ids)
+    options: dict[str, Any] = {"method": method, "target": target, "tokenizer": tokenizer, "ids": names}
+    found = import_explanations(kind, file, inputs, out=to, aggregate=chosen, **options)
+    out.print(Text(f"Wrote {to}: {sum(map(len, found.values()))} explanations by {', '.join(found)}"), soft_wrap=True)
+
+
+def _lines_of(path: Path) -> list[str]:
+    try:
+        return [line for line in path.read_text("utf-8").splitlines() if line]
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"--ids: {path} can't be read: {error}") from None
+
+
 @app.command()
 def demo(
     folder: Annotated[Path, typer.Option("--out", help="Where to keep it.")] = Path("runs/demo"),

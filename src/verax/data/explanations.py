@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +33,15 @@ def load_explanations(path: Path, dataset: Dataset) -> dict[str, list[Highlight]
     """
     if not path.is_file():
         raise UserError(f"no such file: {path}")
+    return collect(read_jsonl(path), dataset, str(path))
+
+
+def collect(rows: Iterable[Row], dataset: Dataset, name: str) -> dict[str, list[Highlight]]:
+    """The same from rows with the fields of such a file, wherever they come from; `name` is what messages call it."""
     instances = {instance.id: instance for instance in dataset.instances}
     found: dict[str, list[Highlight]] = {}
     places: dict[tuple[str, str], str] = {}
-    for row in read_jsonl(path):
+    for row in rows:
         if "limit" in dataset.provenance and row.name("id") not in instances:
             continue
         highlight = _highlight(row, instances, dataset.labels)
@@ -46,7 +51,7 @@ def load_explanations(path: Path, dataset: Dataset) -> dict[str, list[Highlight]
         places[key] = row.position
         found.setdefault(highlight.method, []).append(highlight)
     if not found:
-        raise UserError(f"{path}: there is no explanation of these {len(dataset)} instances in it")
+        raise UserError(f"{name}: there is no explanation of these {len(dataset)} instances in it")
     return found
 
 
@@ -55,7 +60,7 @@ def _highlight(row: Row, instances: Mapping[str, Instance], labels: Sequence[str
     identity = _required(row, "id")
     method = _required(row, "method")
     if identity not in instances:
-        raise row.error("id", _unknown_id(identity, instances))
+        raise row.error("id", unknown_id(identity, instances))
     instance = instances[identity]
     of = row.name("target") or "prediction"
     targets = ("prediction", "gold", "loss", *labels)
@@ -79,7 +84,8 @@ def _required(row: Row, field: str) -> str:
     return name
 
 
-def _unknown_id(identity: str, instances: Mapping[str, Instance]) -> str:
+def unknown_id(identity: str, instances: Mapping[str, Instance]) -> str:
+    """The message for an id that the data does not have, with the nearest one that it does."""
     # Similarity is slow to compute; the first thousand ids are enough to show what ids look like.
     near = difflib.get_close_matches(identity, list(itertools.islice(instances, 1000)), n=1, cutoff=0.5)
     first = next(iter(instances), "")

@@ -1,0 +1,111 @@
+"""Arrays in files that can't run code: tensors of `torch.save`, safetensors, .npz; objects are never unpickled."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+
+from verax.data.imports.request import Aggregation
+from verax.data.rows import Row, describe
+from verax.types import FloatArray, UserError
+
+
+def read_arrays(path: Path) -> dict[str, Any]:
+    """What a file holds by name; one nameless tensor is called `attributions`."""
+    if not path.is_file():
+        raise UserError(f"no such file: {path}")
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise UserError(f"{path}: can't read a file that ends in {path.suffix!r}; valid: {', '.join(_READERS)}")
+    content = reader(path)
+    if not isinstance(content, Mapping):
+        content = {"attributions": content}
+    return {str(key): value for key, value in content.items()}
+
+
+def numbers(row: Row, value: Any) -> FloatArray:
+    """A tensor, an array, or a tuple of one (as Captum gives for inputs in a tuple), in float64; any shape, finite."""
+    if isinstance(value, tuple) and len(value) == 1:
+        value = value[0]
+    if hasattr(value, "detach"):
+        value = value.detach().cpu().double()  # numpy knows no bfloat16
+    if not isinstance(value, (list, tuple, np.ndarray)) and not hasattr(value, "__array__"):
+        raise row.error("scores", f"expected a tensor, got {describe(value)}")
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise row.error("scores", "expected a tensor, got lists of different lengths") from None
+    if array.dtype.kind not in "fiu":
+        raise row.error("scores", f"expected numbers, got an array of {array.dtype}")
+    array = array.astype(np.float64)
+    if bad := np.argwhere(~np.isfinite(array)).tolist():
+        raise row.error("scores", f"not a finite number at {bad[0]}: {array[tuple(bad[0])]}")
+    return array
+
+
+def over_dimensions(scores: FloatArray, how: Aggregation) -> FloatArray:
+    """One score for each token: [tokens, ...] -> [tokens]; whatever comes after the tokens is aggregated at once."""
+    if scores.ndim == 1:
+        return scores
+    flat = scores.reshape(len(scores), math.prod(scores.shape[1:]))
+    if how == "sum":
+        return np.asarray(flat.sum(1))
+    if how == "mean":
+        return np.asarray(flat.mean(1))
+    return np.asarray(np.linalg.norm(flat, ord=1 if how == "l1" else 2, axis=1))
+
+
+def _read_torch(path: Path) -> Any:
+    # torch takes seconds to import, and the other formats do without it
+    import torch  # noqa: PLC0415
+
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError:
+        raise UserError(
+            f"{path}: not a file of tensors alone, and objects are never unpickled; save a dict from id to tensor"
+        ) from None
+    except (RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
+        raise UserError(f"{path}: not a file of torch.save that can be read: {first_line(error)}") from None
+
+
+def _read_safetensors(path: Path) -> Any:
+    from safetensors.torch import load_file  # noqa: PLC0415
+
+    try:
+        return load_file(path)
+    except (SafetensorError, OSError, ValueError) as error:
+        raise UserError(f"{path}: not a safetensors file that can be read: {first_line(error)}") from None
+
+
+def _read_npz(path: Path) -> Any:
+    try:
+        # opened here, since numpy leaves a damaged file open
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            return {key: file[key] for key in file.files}
+    except (ValueError, OSError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        if "allow_pickle" in str(error):
+            raise UserError(
+                f"{path}: holds a pickled object, and objects are never unpickled; save arrays of numbers and texts"
+            ) from None
+        raise UserError(f"{path}: not an .npz file that can be read: {first_line(error)}") from None
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of another library says, on one line."""
+    return str(error).strip().partition("\n")[0]
+
+
+_READERS: dict[str, Callable[[Path], Any]] = {
+    ".pt": _read_torch,
+    ".pth": _read_torch,
+    ".safetensors": _read_safetensors,
+    ".npz": _read_npz,
+}

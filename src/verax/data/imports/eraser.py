@@ -1,0 +1,97 @@
+"""Rationales as the ERASER benchmark writes predictions: JSONL, documents counted in tokens between white space."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from verax.data.imports.request import Request
+from verax.data.imports.tokens import Piece, Pieces, lay
+from verax.data.rows import Row, describe
+from verax.data.table import read_jsonl
+from verax.data.text import split_at_spaces
+from verax.types import Instance, UserError
+
+SOFT, HARD = "soft_rationale_predictions", "hard_rationale_predictions"
+_ORDER = ("premise", "hypothesis")
+
+
+def read(request: Request) -> Iterator[Row]:
+    """A row for each annotation: its soft scores, or else 1 for each token of its hard rationales and 0 elsewhere."""
+    path = Path(request.source)
+    if not path.is_file():
+        raise UserError(f"no such file: {path}")
+    for line in read_jsonl(path):
+        identity = line.name("annotation_id")
+        if identity is None:
+            raise line.error("annotation_id", "expected text, got nothing")
+        told = {"id": identity, "method": request.method, "target": request.target}
+        row = Row(line.where, line.position, told)
+        instance = request.find(row, "annotation_id")
+        if instance is None:
+            continue
+        pieces: Pieces = []
+        scores: list[float] = []
+        for part, rationale in _by_part(line, instance):
+            tokens = split_at_spaces(instance.parts[part].raw).offsets
+            pieces += [Piece(part, start, end) for start, end in tokens]
+            scores += _scores(line, rationale, len(tokens))
+        yield lay(row, pieces, np.array(scores, np.float64), instance)
+
+
+def _by_part(line: Row, instance: Instance) -> list[tuple[int, dict[str, Any]]]:
+    """Each rationale with the number of the part that it is about."""
+    found = line.items("rationales", line.cells.get("rationales"), "a list of rationales, one for each document")
+    for rationale in found:
+        if not isinstance(rationale, dict):
+            raise line.error("rationales", f"expected an object, got {describe(rationale)}")
+    parts = len(instance.parts)
+    if len(found) == parts:
+        return list(enumerate(sorted(found, key=_place) if parts == len(_ORDER) else found))
+    # a question is often a part without a rationale; the length tells which document a rationale is about
+    lengths = [len(split_at_spaces(part.raw).words) for part in instance.parts]
+    fitting = [_fitting(rationale, lengths) for rationale in found]
+    chosen = [numbers[0] for numbers in fitting if len(numbers) == 1]
+    if len(set(chosen)) != len(found) or not found:
+        raise line.error("rationales", f"{len(found)} rationales for the {parts} parts of {instance.id!r}")
+    return list(zip(chosen, found, strict=True))
+
+
+def _place(rationale: dict[str, Any]) -> int:
+    """Premise before hypothesis, by the name of the document; other documents stay in the order they have."""
+    name = str(rationale.get("docid"))
+    return next((number for number, ending in enumerate(_ORDER) if name.endswith(ending)), 0)
+
+
+def _fitting(rationale: dict[str, Any], lengths: Sequence[int]) -> list[int]:
+    soft = rationale.get(SOFT)
+    return [part for part, length in enumerate(lengths) if isinstance(soft, list) and len(soft) == length]
+
+
+def _scores(line: Row, rationale: dict[str, Any], tokens: int) -> list[float]:
+    """A score for each token of a document; shape [tokens]."""
+    if rationale.get(SOFT) is not None:
+        soft = line.items(SOFT, rationale[SOFT], "a list of numbers")
+        if len(soft) != tokens:
+            raise line.error(SOFT, f"{len(soft)} scores for a document of {tokens} tokens")
+        return [_number(line, number, value) for number, value in enumerate(soft)]
+    if rationale.get(HARD) is None:
+        raise line.error("rationales", f"expected {SOFT} or {HARD}")
+    scores = [0.0] * tokens
+    for span in line.items(HARD, rationale[HARD], "a list of spans"):
+        if not isinstance(span, dict):
+            raise line.error(HARD, f"expected an object, got {describe(span)}")
+        start, end = (line.whole_number(HARD, span.get(name), name) for name in ("start_token", "end_token"))
+        if not 0 <= start < end <= tokens:
+            raise line.error(HARD, f"[{start}, {end}] does not lie in the {tokens} tokens of the document")
+        scores[start:end] = [1.0] * (end - start)
+    return scores
+
+
+def _number(line: Row, number: int, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise line.error(SOFT, f"score {number}: expected a number, got {describe(value)}")
+    return float(value)
