@@ -7,7 +7,8 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
 ARGS ?=
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e
-BENCHES = $(basename $(notdir $(shell grep -l __main__ bench/*.py)))
+# peer_*.py are parts of bench.peers
+BENCHES = $(filter-out peer_%,$(basename $(notdir $(shell grep -l __main__ bench/*.py))))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check bench clean
@@ -29,7 +30,7 @@ check: .venv/installed-test  ## lint, format, types and import layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/installed-test  ## run every benchmark
+bench: .venv/installed-test .bench/interpreto/installed  ## run every benchmark
 	@set -e; for name in $(BENCHES); do echo "== bench.$$name"; $(BIN)/python -m bench.$$name; done
 
 clean:  ## remove the environment and every cache; runs stay
@@ -57,3 +58,9 @@ test: export HF_HUB_OFFLINE = 1
 .venv/installed-test: pyproject.toml constraints.txt | .venv/python
 	$(INSTALL) '.[test]'
 	@touch .venv/installed $@
+
+# interpreto has pins of its own, and so an environment of its own; an unpinned torch would pull gigabytes.
+.bench/interpreto/installed: bench/constraints-interpreto.txt | .venv/python
+	$(BIN)/python -m venv --clear .bench/interpreto
+	.bench/interpreto/bin/python -m pip install --disable-pip-version-check -c bench/constraints-interpreto.txt 'interpreto==0.5.*'
+	@touch $@

@@ -1,0 +1,255 @@
+"""verax beside Captum and interpreto: the same model, texts and budgets, timed in turns in one run.
+
+    python -m bench.peers --json
+
+A randomly initialised BERT (6 layers, hidden size 384) and texts of about 26 tokens. Everybody is handed the text and
+the class to explain, and ends with one score a word; words are removed as the peer does it. Captum is called with one
+text at a time, interpreto with all texts at once, verax with all texts through one engine. A peer is called with its
+defaults, and once more with a batch size. Printed is the peer's time over that of verax, by medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import torch
+
+from bench.models import PairMaker, random_bert
+from bench.peer_captum import Captum
+from bench.peer_process import Missing, interpreto
+from bench.peer_work import (
+    KERNEL_SHAP_SAMPLES,
+    LIME_SAMPLES,
+    PERMUTATIONS,
+    STEPS,
+    TUNED_BATCH,
+    Answer,
+    Scores,
+    Stopwatch,
+)
+from verax.data.text import from_words
+from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.protocols import Method, asking
+from verax.methods.token.integrated_gradients import IntegratedGradients
+from verax.methods.token.kernel_shap import KernelShap
+from verax.methods.token.lime import Lime
+from verax.methods.token.occlusion import Occlusion
+from verax.methods.token.shapley_sampling import ShapleySampling
+from verax.models.classifier import Classifier, Row
+from verax.models.encoding import Encoded
+from verax.types import Attribution, Instance, Target
+
+SETTINGS = ("defaults", "tuned")
+GIVEN = Target("gold")  # the class that everybody is handed
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """What a peer is compared in.
+
+    Args:
+        peer, method: who, and what.
+        ours: the same in verax: the same budget, words removed in the same way.
+        required: the least ratio, with the peer's defaults and tuned; None where nothing is asked.
+        same_scores: `equal`, up to rounding; `similar`, where each draws its own samples; `other`, where the peer
+            computes something else by design.
+    """
+
+    peer: str
+    method: str
+    ours: Method
+    required: tuple[float | None, float | None]
+    same_scores: str
+
+
+PAIRINGS = (
+    Pairing("captum", "occlusion", Occlusion(GIVEN, removal="pad"), (3.0, 1.3), "equal"),
+    Pairing("captum", "lime", Lime(GIVEN, LIME_SAMPLES, "lasso", removal="pad"), (3.0, None), "similar"),
+    Pairing("captum", "shapley_sampling", ShapleySampling(GIVEN, PERMUTATIONS, removal="pad"), (3.0, 1.4), "similar"),
+    Pairing("captum", "integrated_gradients", IntegratedGradients(GIVEN, STEPS, "pad"), (1.0, 1.0), "equal"),
+    Pairing("interpreto", "occlusion", Occlusion(GIVEN, removal="mask"), (1.4, 1.05), "equal"),
+    Pairing("interpreto", "lime", Lime(GIVEN, LIME_SAMPLES, "ridge", removal="mask"), (1.25, 1.0), "similar"),
+    Pairing("interpreto", "kernel_shap", KernelShap(GIVEN, KERNEL_SHAP_SAMPLES, "mask"), (1.25, 1.0), "similar"),
+    # interpreto averages |gradient x point of the path| over dimensions: as many gradients, other numbers
+    Pairing("interpreto", "integrated_gradients", IntegratedGradients(GIVEN, STEPS, "zero"), (1.3, 1.3), "other"),
+)
+
+
+def make_instances(classifier: Classifier, n: int) -> list[Instance]:
+    """The words of random pairs as one text each (interpreto's words are those of one text), labelled as predicted."""
+    joined = [
+        replace(pair, parts=(from_words([word for part in pair.parts for word in part.words]),))
+        for pair in PairMaker(seed=1).instances(n)
+    ]
+    rows = [Encoded.of(classifier.encode(instance)) for instance in joined]
+    best = [int(classifier.logits([Row(x.encoding, x.state)])[0].argmax()) for x in rows]
+    return [replace(instance, label=classifier.labels[i]) for instance, i in zip(joined, best, strict=True)]
+
+
+def explain(classifier: Classifier, instances: Sequence[Instance], method: Method) -> Scores:
+    """All instances through one engine of verax."""
+    scores: dict[int, list[float]] = {}
+
+    def keep(number: int, outcome: Outcome[Attribution]) -> tuple[()]:
+        if outcome.error is not None or outcome.value is None:
+            raise outcome.error or RuntimeError("an explanation is missing")
+        scores[number] = outcome.value.scores.tolist()
+        return ()
+
+    Engine(classifier).run(
+        Task(asking(method, Encoded.of(classifier.encode(instance))), partial(keep, number))
+        for number, instance in enumerate(instances)
+    )
+    return [scores[number] for number in range(len(instances))]
+
+
+Runner = Callable[[], Answer]
+
+
+def measure(runners: dict[str, dict[str, Runner]], repeats: int) -> dict[str, dict[str, list[Answer]]]:
+    """Everything once without looking at the clock, then in turns; who comes first in one round is last in the next."""
+    for group in runners.values():
+        for run in group.values():
+            run()
+    answers: dict[str, dict[str, list[Answer]]] = {name: {who: [] for who in group} for name, group in runners.items()}
+    for i in range(repeats):
+        for name, group in runners.items():
+            for who, run in list(group.items())[:: 1 if i % 2 == 0 else -1]:
+                answers[name][who].append(run())
+    return answers
+
+
+def compare(pairing: Pairing, answers: dict[str, list[Answer]]) -> Iterator[dict[str, Any]]:
+    """A row for each way to call the peer."""
+    ours = statistics.median(answer.seconds for answer in answers["verax"])
+    for setting, required in zip(SETTINGS, pairing.required, strict=True):
+        theirs = statistics.median(answer.seconds for answer in answers[setting])
+        ratio = theirs / ours
+        yield {
+            "peer": pairing.peer,
+            "method": pairing.method,
+            "setting": setting,
+            "peer_seconds": round(theirs, 3),
+            "verax_seconds": round(ours, 3),
+            "ratio": round(ratio, 2),
+            "required": required,
+            "met": None if required is None else ratio >= required,
+            "peer_rows": answers[setting][0].rows,
+            "verax_rows": answers["verax"][0].rows,
+            **_agreement(answers[setting][0].scores, answers["verax"][0].scores, pairing.same_scores),
+        }
+
+
+def _agreement(theirs: Scores, ours: Scores, same_scores: str) -> dict[str, Any]:
+    """The largest difference where scores should be equal, and how they correlate over all words; why, where not."""
+    a, b = (np.concatenate(scores) for scores in (theirs, ours))
+    constant = " and ".join(who for who, scores in (("the peer", a), ("verax", b)) if not np.ptp(scores))
+    reason = (
+        "the peer scores something else" if same_scores == "other" else f"constant: {constant}" if constant else None
+    )
+    return {
+        "max_difference": float(np.abs(a - b).max()) if same_scores == "equal" else None,
+        "correlation": None if reason else round(float(np.corrcoef(a, b)[0, 1]), 4),
+        "why_no_correlation": reason,
+    }
+
+
+def run(*, instances: int, repeats: int, with_interpreto: bool) -> dict[str, Any]:
+    """Measure everything."""
+    model, tokenizer, classifier = random_bert()
+    data = make_instances(classifier, instances)
+    texts = [instance.parts[0].raw for instance in data]
+    targets = [classifier.labels.index(str(instance.label)) for instance in data]
+    stopwatch = Stopwatch(model)
+    captum = Captum(model, tokenizer, texts, targets)
+    versions = {name: version(name) for name in ("captum", "torch", "transformers")}
+    pairings = [pairing for pairing in PAIRINGS if with_interpreto or pairing.peer != "interpreto"]
+    with ExitStack() as stack:
+        peers: dict[str, Callable[[str, bool], Answer]] = {
+            "captum": lambda method, tuned: stopwatch(partial(captum.explain, method, tuned=tuned))
+        }
+        if with_interpreto:
+            child, theirs = stack.enter_context(interpreto(model, tokenizer, texts, targets))
+            peers["interpreto"] = lambda method, tuned: child.explain(method, tuned=tuned)
+            versions.update({name if name == "interpreto" else f"interpreto's {name}": v for name, v in theirs.items()})
+        runners: dict[str, dict[str, Runner]] = {
+            f"{pairing.peer} {pairing.method}": {
+                "verax": partial(stopwatch, partial(explain, classifier, data, pairing.ours)),
+                **{who: partial(peers[pairing.peer], pairing.method, who == "tuned") for who in SETTINGS},
+            }
+            for pairing in pairings
+        }
+        answers = measure(runners, repeats)
+    rows = [row for p in pairings for row in compare(p, answers[f"{p.peer} {p.method}"])]
+    return {
+        "results": rows,
+        "missed": sum(row["met"] is False for row in rows),
+        "instances": instances,
+        "repeats": repeats,
+        "mean_tokens": round(float(np.mean([len(ids) for ids in tokenizer(texts)["input_ids"]])), 1),
+        "budgets": {
+            "lime": LIME_SAMPLES,
+            "shapley_sampling": PERMUTATIONS,
+            "kernel_shap": KERNEL_SHAP_SAMPLES,
+            "integrated_gradients": STEPS,
+        },
+        "tuned_batch": TUNED_BATCH,
+        "threads": torch.get_num_threads(),
+        "versions": versions,
+    }
+
+
+def show(result: dict[str, Any]) -> None:
+    """A line for each row, and what they were measured with."""
+    print(
+        f"{'':42}{'ratio':>7}{'needed':>8}{'':8}{'peer s':>9}{'verax s':>9}{'peer rows':>11}{'verax rows':>11}  scores"
+    )
+    for row in result["results"]:
+        needed = "" if row["required"] is None else f"{row['required']}"
+        met = {True: "met", False: "MISSED", None: ""}[row["met"]]
+        scores = row["why_no_correlation"] or f"correlation {row['correlation']}"
+        if row["max_difference"] is not None:
+            scores = f"differ by at most {row['max_difference']:.0e}"
+        print(
+            f"{row['peer'] + ' ' + row['method'] + ', ' + row['setting']:42}{row['ratio']:>7}{needed:>8}  {met:6}"
+            f"{row['peer_seconds']:>9}{row['verax_seconds']:>9}{row['peer_rows']:>11}{row['verax_rows']:>11}"
+            f"  {scores}"
+        )
+    versions = ", ".join(f"{name} {number}" for name, number in result["versions"].items())
+    print(f"{result['instances']} texts of {result['mean_tokens']} tokens, {result['threads']} threads, {versions}")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--instances", type=int, default=16)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--without-interpreto", action="store_true", help="compare with Captum alone")
+    options = parser.parse_args()
+    try:
+        result = run(
+            instances=options.instances, repeats=options.repeats, with_interpreto=not options.without_interpreto
+        )
+    except Missing as missing:
+        print(missing, file=sys.stderr)
+        sys.exit(2)
+    if options.json:
+        json.dump(result, sys.stdout, indent=1)
+        print()
+    else:
+        show(result)
+
+
+if __name__ == "__main__":
+    main()
