@@ -71,6 +71,11 @@ class Pairing:
     required: tuple[float | None, float | None]
     same_scores: str
 
+    @property
+    def name(self) -> str:
+        """Peer and method."""
+        return f"{self.peer} {self.method}"
+
 
 PAIRINGS = (
     Pairing("captum", "occlusion", Occlusion(GIVEN, removal="pad"), (3.0, 1.3), "equal"),
@@ -164,8 +169,8 @@ def _agreement(theirs: Scores, ours: Scores, same_scores: str) -> dict[str, Any]
     }
 
 
-def run(*, instances: int, repeats: int, with_interpreto: bool) -> dict[str, Any]:
-    """Measure everything."""
+def run(pairings: Sequence[Pairing], *, instances: int, repeats: int) -> dict[str, Any]:
+    """Measure these."""
     model, tokenizer, classifier = random_bert()
     data = make_instances(classifier, instances)
     texts = [instance.parts[0].raw for instance in data]
@@ -173,24 +178,23 @@ def run(*, instances: int, repeats: int, with_interpreto: bool) -> dict[str, Any
     stopwatch = Stopwatch(model)
     captum = Captum(model, tokenizer, texts, targets)
     versions = {name: version(name) for name in ("captum", "torch", "transformers")}
-    pairings = [pairing for pairing in PAIRINGS if with_interpreto or pairing.peer != "interpreto"]
     with ExitStack() as stack:
         peers: dict[str, Callable[[str, bool], Answer]] = {
             "captum": lambda method, tuned: stopwatch(partial(captum.explain, method, tuned=tuned))
         }
-        if with_interpreto:
+        if any(pairing.peer == "interpreto" for pairing in pairings):
             child, theirs = stack.enter_context(interpreto(model, tokenizer, texts, targets))
             peers["interpreto"] = lambda method, tuned: child.explain(method, tuned=tuned)
             versions.update({name if name == "interpreto" else f"interpreto's {name}": v for name, v in theirs.items()})
         runners: dict[str, dict[str, Runner]] = {
-            f"{pairing.peer} {pairing.method}": {
+            pairing.name: {
                 "verax": partial(stopwatch, partial(explain, classifier, data, pairing.ours)),
                 **{who: partial(peers[pairing.peer], pairing.method, who == "tuned") for who in SETTINGS},
             }
             for pairing in pairings
         }
         answers = measure(runners, repeats)
-    rows = [row for p in pairings for row in compare(p, answers[f"{p.peer} {p.method}"])]
+    rows = [row for p in pairings for row in compare(p, answers[p.name])]
     return {
         "results": rows,
         "missed": sum(row["met"] is False for row in rows),
@@ -236,11 +240,14 @@ def main() -> None:
     parser.add_argument("--instances", type=int, default=16)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--without-interpreto", action="store_true", help="compare with Captum alone")
+    parser.add_argument("--only", default="", metavar="WORDS", help='one line: "captum lime"; or a part of its name')
     options = parser.parse_args()
+    named = [pairing for pairing in PAIRINGS if options.only in pairing.name]
+    pairings = [pairing for pairing in named if not (options.without_interpreto and pairing.peer == "interpreto")]
+    if not pairings:
+        parser.error(f"--only {options.only!r} is in none of: {', '.join(pairing.name for pairing in PAIRINGS)}")
     try:
-        result = run(
-            instances=options.instances, repeats=options.repeats, with_interpreto=not options.without_interpreto
-        )
+        result = run(pairings, instances=options.instances, repeats=options.repeats)
     except Missing as missing:
         print(missing, file=sys.stderr)
         sys.exit(2)
