@@ -43,7 +43,7 @@ def test_every_file_is_registered_once(room: Room) -> None:
 @pytest.mark.parametrize(("room", "name"), NAMES)
 def test_every_entry_resolves_and_says_in_one_line_what_it_is(room: Room, name: str) -> None:
     entry = BUILT_IN[room][name]
-    assert callable(resolve(room, name))
+    assert isinstance(resolve(room, name), dict) if room == "presets" else callable(resolve(room, name))
     assert entry.name == name
     assert entry.kind
     assert len(entry.summary.splitlines()) == 1
@@ -60,7 +60,8 @@ def test_methods_and_metrics_are_frozen_dataclasses_that_work_as_they_are(room: 
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(made, field.name, None)
     assert isinstance(made, Method if room == "methods" else Metric)
-    assert made.reference
+    assert made.reference == BUILT_IN[room][name].reference
+    assert BUILT_IN[room][name].cost
     assert made.version >= 1
     folder = BUILT_IN[room][name].target.split(".")[2]
     assert BUILT_IN[room][name].kind == (made.kind if room == "methods" else folder)

@@ -16,16 +16,16 @@ from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.protocols import Method, Metric, asking
 from verax.models.classifier import Classifier
 from verax.models.encoding import Encoded
-from verax.registry import Room
+from verax.registry import Room, entries
 from verax.report.notebook import highlight_html
 from verax.report.page import write_report
 from verax.run.carry_out import carry_out, prepare_with
 from verax.run.execute import as_highlight, predict
-from verax.run.parameters import build
+from verax.run.parameters import Named, build
 from verax.run.plan import check_fit
 from verax.run.run import Run as _Run
 from verax.run.spec import parse_spec
-from verax.types import Dataset, Highlight, Instance, Prediction, Span, UserError
+from verax.types import Dataset, Highlight, Instance, Prediction, Skip, Span, Undefined, UserError
 
 T = TypeVar("T")
 
@@ -65,6 +65,29 @@ class Explanation:
         return highlight_html(self.highlight, self.instance, self.prediction)
 
 
+@dataclass(frozen=True)
+class SideBySide:
+    """Several explanations of one input, and why there are no others; shows itself in a notebook."""
+
+    instance: Instance
+    prediction: Prediction
+    explanations: tuple[Explanation, ...]
+    skipped: tuple[Skip, ...]
+
+    @property
+    def highlights(self) -> tuple[Highlight, ...]:
+        """The scores of each method."""
+        return tuple(made.highlight for made in self.explanations)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Each explanation as `Explanation.to_dict` gives it, and each method without one with its reason."""
+        skipped = [{"method": skip.method, "reason": skip.reason, "detail": skip.detail} for skip in self.skipped]
+        return {"explanations": [made.to_dict() for made in self.explanations], "skipped": skipped}
+
+    def _repr_html_(self) -> str:
+        return "".join(made._repr_html_() for made in self.explanations)
+
+
 class Run(_Run):
     """A run that can also write its report."""
 
@@ -94,11 +117,58 @@ def explain(
     instance = _as_instance(texts, label, lang)
     named = build("methods", method, seed)
     check_fit(named, model)
-    x = Encoded.of(model.encode(instance))
-    engine = Engine(model)
+    x, engine = Encoded.of(model.encode(instance)), Engine(model)
+    return _explanation(engine, x, _result(engine, predict(x)), named)
+
+
+def explain_all(
+    model: Classifier,
+    *texts: str | Instance,
+    methods: Sequence[str | Mapping[str, Any] | Method] | None = None,
+    target: str | None = None,
+    label: str | None = None,
+    lang: str = "en",
+    seed: int = 0,
+) -> SideBySide:
+    """Explain one input by several methods; what one has asked the model, another is not charged for.
+
+    Args:
+        model, texts, label, lang, seed: as for `explain`.
+        methods: as for `explain`, each; by default all that there are. Of those, what does not fit the model is
+            skipped with its reason, while a method that was named is refused with an error.
+        target: what all methods explain, for those that are given by name alone.
+    """
+    instance = _as_instance(texts, label, lang)
+    x, engine = Encoded.of(model.encode(instance)), Engine(model)
     prediction = _result(engine, predict(x))
-    attribution = _result(engine, asking(named.what, x))
-    highlight = as_highlight(instance, named, attribution)
+    made, skipped = [], []
+    for given in entries("methods") if methods is None else methods:
+        named = _aimed(given, target, seed)
+        try:
+            check_fit(named, model)
+        except UserError as error:
+            if methods is not None:
+                raise
+            skipped.append(Skip(instance.id, named.label, "unfit", str(error)))
+            continue
+        try:
+            made.append(_explanation(engine, x, prediction, named))
+        except Undefined as undefined:
+            skipped.append(Skip(instance.id, named.label, undefined.reason, undefined.detail))
+    return SideBySide(instance, prediction, tuple(made), tuple(skipped))
+
+
+def _aimed(given: str | Mapping[str, Any] | Method, target: str | None, seed: int) -> Named[Method]:
+    """A method, explaining `target` if it was given by its name alone and has a target."""
+    named: Named[Method] = build("methods", given, seed)
+    if target is None or not isinstance(given, str) or not hasattr(named.what, "target"):
+        return named
+    return build("methods", {given: {"target": target}}, seed)
+
+
+def _explanation(engine: Engine, x: Encoded, prediction: Prediction, named: Named[Any]) -> Explanation:
+    instance = x.encoding.instance
+    highlight = as_highlight(instance, named, _result(engine, asking(named.what, x)))
     return Explanation(instance, prediction, highlight, named.parameters)
 
 

@@ -49,7 +49,7 @@ def _options(
 
 @app.command("list")
 def list_names(
-    what: Annotated[str, typer.Argument(help="methods, metrics, datasets or models.")], as_json: Json = False
+    what: Annotated[str, typer.Argument(help="methods, metrics, datasets, models or presets.")], as_json: Json = False
 ) -> None:
     """Show what there is.
 
@@ -59,15 +59,20 @@ def list_names(
         raise UserError(unknown("list", what, get_args(Room)))
     found = entries(what)  # type: ignore[arg-type]
     if as_json:
-        rows = [{"name": e.name, "kind": e.kind, "summary": e.summary} for e in found.values()]
-        _print_json(rows)
+        fields = ("name", "kind", "summary", "cost", "reference")
+        _print_json([{field: getattr(entry, field) for field in fields} for entry in found.values()])
         return
     table = Table(box=None, pad_edge=False)
     table.add_column("name", style="bold", no_wrap=True)
     table.add_column("kind", no_wrap=True)
     table.add_column("")
     for entry in found.values():
-        table.add_row(Text(entry.name), Text(entry.kind), Text(entry.summary))
+        facts = Text(entry.summary)
+        if entry.cost:
+            facts.append(f"\npasses for n words: {entry.cost}", "dim")
+        if entry.reference:
+            facts.append(f"\n{entry.reference}", "dim italic")
+        table.add_row(Text(entry.name), Text(entry.kind), facts)
     out.print(table)
 
 
@@ -75,9 +80,16 @@ def list_names(
 def explain(
     texts: Annotated[list[str], typer.Argument(help="The parts of the input: one text, or premise and hypothesis.")],
     model: Annotated[str, typer.Option(help="A shipped model, a folder or a hub id.")] = "world/nli",
-    method: Annotated[str, typer.Option(help="A name that `verax list methods` shows.")] = "integrated_gradients",
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A name that `verax list methods` shows, integrated_gradients by default; repeat it, or say all, to "
+            "see several side by side."
+        ),
+    ] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the method; repeat it.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the method (one method only); repeat it."),
     ] = None,
     target: Annotated[
         str | None, typer.Option(help="prediction (the default), gold, loss, or the name of a class.")
@@ -88,45 +100,73 @@ def explain(
 ) -> None:
     """Explain one input.
 
-    Example: `verax explain "A red kettle is in the kitchen." "The kettle is blue." --method leave_one_out`
+    Examples: `verax explain "A red kettle is in the kitchen." "The kettle is blue." --method leave_one_out`
+
+    `verax explain "A red kettle is in the kitchen." "The kettle is blue." --method all`
     """
     from verax.api import explain as explain_one
+    from verax.api import explain_all
     from verax.models.load import load_model
     from verax.report import terminal
 
+    methods = method or ["integrated_gradients"]
     parameters = _parameters(settings or [])
+    several = len(methods) > 1 or methods == ["all"]
+    if several and parameters:
+        raise UserError("--set: several methods are shown, and a parameter belongs to one; name one --method")
     if target is not None:
         parameters["target"] = target
     try:
-        made = explain_one(load_model(model), *texts, method={method: parameters}, label=label, seed=seed)
+        with notes.status("explaining"):
+            opened = load_model(model)
+            if several:
+                chosen = None if "all" in methods else methods
+                found = explain_all(opened, *texts, methods=chosen, target=target, label=label, seed=seed)
+            else:
+                made = explain_one(opened, *texts, method={methods[0]: parameters}, label=label, seed=seed)
     except Undefined as undefined:
         raise UserError(f"this input can't be explained: {undefined}") from undefined
     if as_json:
-        _print_json(made.to_dict())
+        _print_json(found.to_dict() if several else made.to_dict())
+    elif several:
+        out.print(terminal.side_by_side(found.highlights, found.instance, found.prediction, found.skipped))
     else:
         out.print(terminal.explanation(made.highlight, made.instance, made.prediction))
 
 
 @app.command()
 def run(
-    spec: Annotated[Path, typer.Argument(help="The YAML file that says what to run.", metavar="SPEC.yaml")],
+    spec: Annotated[
+        Path | None, typer.Argument(help="The YAML file that says what to run.", metavar="[SPEC.yaml]")
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="Methods and metrics under one name: `verax list presets` shows them.")
+    ] = None,
     folder: Annotated[Path | None, typer.Option("--out", help="Where to keep it; runs/NAME by default.")] = None,
     limit: Annotated[int | None, typer.Option(help="Only the first N instances.", min=1)] = None,
     model: Annotated[str | None, typer.Option(help="Another model than the spec's.")] = None,
+    data: Annotated[str | None, typer.Option(help="Other data than the spec's.")] = None,
     seed: Annotated[int | None, typer.Option(help="Another seed than the spec's.", min=0)] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
 ) -> None:
     """Explain and measure, as a spec says; go on by itself where an earlier run of it stopped.
 
-    Example: `verax run spec.yaml --out runs/mine --limit 50`
+    Examples: `verax run spec.yaml --out runs/mine --limit 50`
+
+    `verax run --preset attribution-table --model my-model --data reviews.csv`
     """
     from verax.run.carry_out import prepare
-    from verax.run.spec import override, parse_spec, read_spec
+    from verax.run.spec import override, parse_spec, preset_spec, read_spec
 
-    content = override(read_spec(spec), limit=limit, model=model, seed=seed)
-    folder = folder or Path("runs") / spec.stem
-    command = ["verax", "run", str(spec), "--out", str(folder)]
-    for flag, value in {"--limit": limit, "--model": model, "--seed": seed}.items():
+    if spec is None and preset is None:
+        raise UserError("say what to run: a spec (verax run spec.yaml), a preset (--preset attribution-table), or both")
+    content = {} if spec is None else read_spec(spec)
+    if preset is not None:
+        content = preset_spec(preset, content)
+    content = override(content, limit=limit, model=model, data=data, seed=seed)
+    folder = folder or Path("runs") / (preset if spec is None else spec.stem)  # type: ignore[operator]
+    command = ["verax", "run", *([] if spec is None else [str(spec)]), "--out", str(folder)]
+    for flag, value in {"--preset": preset, "--limit": limit, "--model": model, "--data": data, "--seed": seed}.items():
         command += [] if value is None else [flag, str(value)]
     with notes.status("loading model and data"):
         prepared = prepare(parse_spec(content))

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from verax.types import UserError
 
-Room = Literal["methods", "metrics", "datasets", "models"]
+Room = Literal["methods", "metrics", "datasets", "models", "presets"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +208,22 @@ BUILT_IN: dict[Room, dict[str, Entry]] = {
     "models": _table(
         Entry("world/nli", "verax.models.shipped:world_nli", "built-in", "Small BERT for world/nli."),
         Entry("world/opinion", "verax.models.shipped:world_opinion", "built-in", "Small BERT for world/opinion."),
+    ),
+    "presets": _table(
+        Entry(
+            "attribution-table",
+            "verax.run.presets:ATTRIBUTION_TABLE",
+            "built-in",
+            "13 attributions of the prediction and of the loss, judged by erasure and by people.",
+            reference="Zaman and Belinkov 2022, Table 1",
+        ),
+        Entry(
+            "importance-measures",
+            "verax.run.presets:IMPORTANCE_MEASURES",
+            "built-in",
+            "9 importance measures of the gold logit, judged by masking and by people.",
+            reference="Madsen, Reddy and Chandar 2024, Table 4",
+        ),
     ),
 }
 

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import pytest
 
 from conftest import PAIRS
 from verax.cli import main
+from verax.registry import entries
 
 VERAX = [sys.executable, "-m", "verax"]
 
@@ -87,13 +89,13 @@ def test_listing_imports_no_torch() -> None:
     assert names[:2] == ["random", "leave_one_out"]
 
 
-@pytest.mark.parametrize("what", ["methods", "metrics", "datasets", "models"])
+@pytest.mark.parametrize("what", ["methods", "metrics", "datasets", "models", "presets"])
 def test_list(verax: Callable[..., Said], what: str) -> None:
     said = verax("list", what)
     rows = json.loads(verax("list", what, "--json").out)
     assert said.code == 0
     assert all(row["name"] in said.out for row in rows)
-    assert all(set(row) == {"name", "kind", "summary"} for row in rows)
+    assert all(set(row) == {"name", "kind", "summary", "cost", "reference"} for row in rows)
 
 
 def test_run_from_plan_to_report(verax: Callable[..., Said], spec: Path, tmp_path: Path) -> None:
@@ -190,10 +192,56 @@ def test_explain(verax: Callable[..., Said], checkpoint: Callable[[str], Path]) 
     assert "predicted" in shown.out
 
 
+def test_explain_side_by_side(verax: Callable[..., Said], checkpoint: Callable[[str], Path]) -> None:
+    """All methods that there are, or those that were named; what has nothing to say gives its reason."""
+    args = ("explain", "The small boat", "a lake", "--model", checkpoint("bert"))
+    said = verax(*args, "--method", "all", "--target", "no", "--json")
+    made = json.loads(said.out)
+    assert made["skipped"] == []
+    assert [one["method"].split("(")[0] for one in made["explanations"]] == list(entries("methods"))
+    assert {one["target"]["of"] for one in made["explanations"]} == {"no", "prediction"}, "random explains nothing"
+    shown = verax(*args, "--method", "lime", "--method", "exact_shapley")
+    assert shown.code == 0
+    assert all(word in shown.out for word in ("lime", "exact_shapley", "small", "lake", "predicted"))
+    assert "saliency" not in shown.out
+    long = ("explain", " ".join("abcdefghijklmno"), "--model", checkpoint("bert"))
+    assert "exact_shapley: too_many_words: 15 words" in verax(*long, "--method", "all").out
+    assert "removal" in verax(*args[:3], "--model", checkpoint("gpt2"), "--method", "all").out.replace(
+        "remove", "removal"
+    )
+    refused = verax(*args, "--method", "lime", "--method", "saliency", "--set", "samples=3")
+    assert (refused.code, "--set" in refused.err) == (2, True)
+    nothing = verax(*args, "--method", "beam", "--method", "lime", "--target", "gold")
+    assert "no_label" in nothing.out
+
+
+def test_a_preset(verax: Callable[..., Said], spec: Path, checkpoint: Callable[[str], Path]) -> None:
+    """On a spec's model and data, and echoed so that the run can be done again."""
+    said = verax("run", spec, "--preset", "importance-measures", "--limit", "2", "--out", "out")
+    assert said.code == 0, said.err
+    card = json.loads(Path("out/run.json").read_text())
+    assert len(card["methods"]) == 10, "nine measures and random"
+    assert card["command"] == f"verax run {spec} --out out --preset importance-measures --limit 2"
+    assert verax("run", "--preset", "attribution-table", "--limit", "2", "--dry-run").code == 0
+    assert "runs/attribution-table" in verax("run", "--preset", "attribution-table", "--limit", "2", "--dry-run").err
+
+
+def test_list_shows_cost_and_reference(verax: Callable[..., Said]) -> None:
+    shown = verax("list", "methods").out
+    assert "n + 1 forward" in shown
+    assert "Sundararajan" in shown
+    listed = {row["name"]: row for row in json.loads(verax("list", "methods", "--json").out)}
+    assert listed["leave_one_out"]["cost"] == "n + 1 forward"
+    assert listed["beam"]["reference"].startswith("Zhou and Shah 2023")
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
         (("explain", "a", "--model", "{bert}", "--method", "salience"), "did you mean 'saliency'"),
+        (("explain", " ", "--model", "{bert}", "--method", "all"), "empty: part 1 has no words"),
+        (("explain", "a", "--model", "{bert}", "--method", "lime", "--method", "beem"), "did you mean 'beam'"),
+        (("run", "--preset", "importance"), "did you mean 'importance-measures'"),
         (("explain", "a", "--model", "{bert}", "--set", "steps"), "write it as key=value"),
         (("explain", "a", "--model", "{bert}", "--set", "step=3"), "did you mean 'steps'"),
         (("explain", "a", "--model", "{bert}", "--target", "nein"), "unknown target 'nein'"),
@@ -207,7 +255,7 @@ def test_explain(verax: Callable[..., Said], checkpoint: Callable[[str], Path]) 
         (("run", "nothing.yaml"), "nothing.yaml"),
         (("rum", "x"), "Did you mean 'run'"),
         (("run", "--limt", "3", "x"), "--limit"),
-        (("run",), "SPEC.yaml"),
+        (("run",), "spec.yaml"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(
@@ -229,11 +277,12 @@ def test_debug_shows_where(verax: Callable[..., Said]) -> None:
 
 def test_help_has_examples_and_few_options(verax: Callable[..., Said]) -> None:
     assert verax().code == 0
-    for command in ("list", "explain", "run", "summary", "compare", "report", "demo"):
+    for command in ("list", "explain", "run", "summary", "compare", "report", "import", "demo"):
         said = verax(command, "--help")
         assert f"verax {command}" in said.out.replace("\n", " ")
         assert "Example" in said.out
-        assert said.out.count(" --") <= 12
+        options = [line for line in said.out.splitlines() if re.match(r"│[ *]+(-\w,? +)?--", line)]
+        assert 1 <= len(options) <= 11, "ten, and --help"
 
 
 def test_data_that_looks_like_markup_is_shown_as_it_is(

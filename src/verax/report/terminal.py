@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.style import Style
@@ -21,9 +22,11 @@ from verax.report.ranking import best_group, by_metric
 from verax.report.tables import difference
 from verax.report.words import LEVELS, gold_words, level, word_scores
 from verax.stats.leaderboard import ALPHA
-from verax.types import Comparison, Highlight, Instance, Prediction, Summary
+from verax.types import Comparison, Highlight, Instance, Prediction, Skip, Summary
 
 _NARROW = 76
+_SCORE_WIDTH = 9
+_GAP = 2
 _FOR = ("#fdd0a2", "#fdae6b", "#f28e2b")
 _AGAINST = ("#c6dbef", "#9ecae1", "#6baed6")
 
@@ -70,6 +73,11 @@ class Board:
             yield Padding(plain(facts), (0, 0, 0, 4))
 
 
+def _breakable(label: str) -> str:
+    """A method's label, which may go on in the next line where its parameters begin."""
+    return label.replace("(", " (", 1)
+
+
 def leaderboard(summaries: Sequence[Summary]) -> RenderableType:
     """A table for each metric, best first; the best and those that can't be told apart from it are marked."""
     if not summaries:
@@ -79,7 +87,7 @@ def leaderboard(summaries: Sequence[Summary]) -> RenderableType:
         best = set(best_group(rows))
         cells = tuple(
             (
-                f"{'◆' if row.method in best else ' '}\N{NO-BREAK SPACE}{row.method}",
+                f"{'◆' if row.method in best else ' '}\N{NO-BREAK SPACE}{_breakable(row.method)}",
                 number(row.mean),
                 interval(row.low, row.high),
                 p_value(row.p_holm),
@@ -110,7 +118,7 @@ def comparison(comparisons: Sequence[Comparison], name_a: str = "A", name_b: str
         direction = "higher" if rows[0].higher_is_better else "lower"
         cells = tuple(
             (
-                row.method,
+                _breakable(row.method),
                 number(row.mean_a),
                 number(row.mean_b),
                 number(difference(row)),
@@ -145,6 +153,66 @@ def explanation(highlight: Highlight, instance: Instance, prediction: Prediction
         head.append_text(Text.assemble("; predicted ", plain(prediction.label, "bold"), f" ({number(chance)})"))
     scores = word_scores(highlight)
     return Group(head, Text(), *_lines(instance, scores), Text(), _scores(instance, scores))
+
+
+@dataclass(frozen=True)
+class SideBySideTable:
+    """Words in rows, methods in columns; as many tables one below the other as the terminal is narrow.
+
+    A score is coloured by its share of the strongest one of its own method: methods speak in units of their own.
+    """
+
+    highlights: tuple[Highlight, ...]
+    instance: Instance
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Tables that fit the width."""
+        words = [word for part in self.instance.parts for word in part.words]
+        left = options.max_width - max([len("word"), *(cell_len(word) + 1 for word in words)])
+        widths = [max(_SCORE_WIDTH, cell_len(highlight.method)) + _GAP for highlight in self.highlights]
+        start = 0
+        while start < len(self.highlights):
+            end, room = start + 1, left - widths[start]
+            while end < len(self.highlights) and room >= widths[end]:
+                room -= widths[end]
+                end += 1
+            yield self._table(self.highlights[start:end])
+            yield Text()
+            start = end
+
+    def _table(self, highlights: Sequence[Highlight]) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+        table.add_column("word", overflow="fold")
+        for highlight in highlights:
+            table.add_column(plain(highlight.method), justify="right", no_wrap=True, overflow="fold")
+        scores = [word_scores(highlight) for highlight in highlights]
+        strongest = [max((abs(score) for score in one.values()), default=0.0) for one in scores]
+        gold = gold_words(self.instance)
+        for index, part in enumerate(self.instance.parts):
+            for word, shown in enumerate(part.words):
+                mark = "*" if (index, word) in gold else ""
+                cells = [_score(one.get((index, word)), most) for one, most in zip(scores, strongest, strict=True)]
+                table.add_row(plain(shown + mark), *cells)
+            if index < len(self.instance.parts) - 1:
+                table.add_section()
+        return table
+
+
+def _score(score: float | None, strongest: float) -> Text:
+    return Text("-") if score is None else Text(f"{score:+.3g}", _style(score, strongest) or "")
+
+
+def side_by_side(
+    highlights: Sequence[Highlight], instance: Instance, prediction: Prediction, skips: Sequence[Skip]
+) -> RenderableType:
+    """One input explained by many methods, and why some have nothing to say."""
+    chance = dict(zip(prediction.labels, prediction.probabilities, strict=True)).get(prediction.label)
+    head = Text.assemble("predicted ", plain(prediction.label, "bold"), f" ({number(chance)})")
+    reasons = [plain(f"{skip.method}: {skip.reason}: {skip.detail}", "dim") for skip in skips]
+    legend = Text("Orange, underlined: for. Blue, slanted: against. Each column has a scale of its own.", "dim")
+    if not highlights:
+        return Group(head, Text("No method has anything to say:"), *reasons)
+    return Group(head, Text(), SideBySideTable(tuple(highlights), instance), legend, *reasons)
 
 
 def _lines(instance: Instance, scores: dict[tuple[int, int], float]) -> Iterable[Text]:

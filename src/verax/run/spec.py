@@ -10,7 +10,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from verax.data.columns import Columns
-from verax.registry import unknown
+from verax.registry import resolve, unknown
 from verax.types import UserError
 
 
@@ -134,9 +134,28 @@ def _paths(section: type[BaseModel], above: tuple[int | str, ...]) -> list[str]:
     return [".".join([*map(str, above), name]) for name in section.model_fields]
 
 
-def override(content: Mapping[str, Any], *, limit: int | None, model: str | None, seed: int | None) -> dict[str, Any]:
+def preset_spec(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    """A spec's content with the methods of a preset, and its metrics unless the spec has its own.
+
+    What is missing altogether, model and data, is the built-in inference task.
+    """
+    preset: Mapping[str, Any] = resolve("presets", name)
+    filled = {"model": "world/nli", "data": "world/nli", "metrics": preset["metrics"], **content}
+    return {**filled, "methods": preset["methods"]}
+
+
+def override(
+    content: Mapping[str, Any],
+    *,
+    limit: int | None = None,
+    model: str | None = None,
+    data: str | None = None,
+    seed: int | None = None,
+) -> dict[str, Any]:
     """A spec's content with what flags say in its place."""
     changed = dict(content)
+    if data is not None:
+        changed["data"] = _merge(changed.get("data", {}), {"name": data})
     if limit is not None and "data" in changed:
         changed["data"] = _merge(changed["data"], {"limit": limit})
     if model is not None:

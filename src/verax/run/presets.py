@@ -1,0 +1,43 @@
+"""Sets of methods and metrics under one name: the tables of the papers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Given = str | dict[str, Any]
+
+_PER_DIMENSION = ("input_x_gradient", "saliency", "guided_backprop", "integrated_gradients", "activation")
+_PER_WORD = ("lime", "occlusion", "shapley_sampling")
+
+
+def _attribution_rows(target: str) -> list[Given]:
+    """The rows of one column: five methods in two aggregations each, and three that score words as they are."""
+    rows: list[Given] = [
+        {name: {"target": target, "aggregate": how}} for name in _PER_DIMENSION for how in ("mean", "l2")
+    ]
+    return [*rows, *({name: {"target": target}} for name in _PER_WORD)]
+
+
+ATTRIBUTION_TABLE: Mapping[str, list[Given]] = {
+    "methods": [*_attribution_rows("prediction"), *_attribution_rows("loss")],
+    "metrics": ["comprehensiveness", "sufficiency", "agreement"],
+}
+"""The 13 rows times 2 columns of Table 1 of the cross-lingual paper: explained are the prediction and the loss."""
+
+_GOLD = {"target": "gold"}
+_FROM_ZERO = {**_GOLD, "baseline": "zero", "steps": 20, "rule": "riemann_right"}
+_MASKED = {"removal": "mask", "bins": [i / 10 for i in range(1, 11)], "average": "mean"}
+
+IMPORTANCE_MEASURES: Mapping[str, list[Given]] = {
+    "methods": [
+        {"gradient_vocabulary": {**_GOLD, "norm": "l1"}},
+        {"gradient_vocabulary": {**_GOLD, "norm": "l2"}},
+        *({"input_x_gradient": {**_GOLD, "absolute": size}} for size in (False, True)),
+        *({"integrated_gradients": {**_FROM_ZERO, "absolute": size}} for size in (False, True)),
+        *({"leave_one_out": {**_GOLD, "absolute": size}} for size in (False, True)),
+        {"beam": _GOLD},
+    ],
+    "metrics": [{"comprehensiveness": _MASKED}, {"sufficiency": _MASKED}, "agreement"],
+}
+"""The 9 measures of Table 4 of the faithfulness measurable paper: the gold logit is explained, words are masked."""

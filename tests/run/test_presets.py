@@ -1,0 +1,58 @@
+"""The presets are the tables of the papers: so many rows, each one buildable, none twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from verax.registry import entries
+from verax.run.parameters import Named, build
+from verax.run.presets import ATTRIBUTION_TABLE, IMPORTANCE_MEASURES
+from verax.run.spec import override, parse_spec, preset_spec
+from verax.types import Target, UserError
+
+
+def built(preset: Any) -> list[Named[Any]]:
+    methods = [build("methods", given, 0) for given in preset["methods"]]
+    assert len({method.label for method in methods}) == len(methods)
+    assert all(build("metrics", given, 0) for given in preset["metrics"])
+    return methods
+
+
+def test_the_attribution_table_has_13_rows_and_2_columns() -> None:
+    methods = built(ATTRIBUTION_TABLE)
+    rows = {(method.name, getattr(method.what, "aggregate", None)) for method in methods}
+    columns = {method.what.target for method in methods}
+    assert columns == {Target("prediction"), Target("loss")}
+    assert len(rows) == 13
+    assert len(methods) == len(rows) * len(columns)
+
+
+def test_the_importance_measures_are_9_of_the_gold_logit() -> None:
+    methods = built(IMPORTANCE_MEASURES)
+    assert len(methods) == 9
+    assert {method.what.target for method in methods} == {Target("gold")}
+    assert {getattr(method.what, "removal", "mask") for method in methods} == {"mask"}
+    path = next(method.what for method in methods if method.name == "integrated_gradients")
+    assert (path.baseline, path.steps, path.rule, path.aggregate) == ("zero", 20, "riemann_right", "sum")
+
+
+@pytest.mark.parametrize("name", entries("presets"))
+def test_a_preset_alone_is_a_spec(name: str) -> None:
+    spec = parse_spec(preset_spec(name, {}))
+    assert (spec.model.name, spec.data.name) == ("world/nli", "world/nli")
+    assert parse_spec(spec.model_dump(mode="json")) == spec
+
+
+def test_a_spec_keeps_its_own_metrics_model_and_data() -> None:
+    own = {"model": "m", "data": {"name": "d", "split": "dev"}, "metrics": ["complexity"], "methods": ["random"]}
+    spec = parse_spec(override(preset_spec("importance-measures", own), data="e", limit=3))
+    assert (spec.model.name, spec.metrics) == ("m", ("complexity",))
+    assert (spec.data.name, spec.data.split, spec.data.limit) == ("e", "dev", 3)
+    assert len(spec.methods) == 9
+
+
+def test_a_preset_that_nobody_knows() -> None:
+    with pytest.raises(UserError, match="unknown preset 'atribution-table'; did you mean 'attribution-table'"):
+        preset_spec("atribution-table", {})
