@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from verax.api import Explanation, Run, evaluate, explain, open_run
+    from verax.checks.checked import Checked
+    from verax.checks.explainer import check_explainer
+    from verax.checks.metric import check_metric
     from verax.data.imports.load import import_explanations
     from verax.data.load import load_dataset
     from verax.models.load import load_model
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Attribution",
+    "Checked",
     "Cost",
     "Dataset",
     "Explanation",
@@ -50,6 +54,8 @@ __all__ = [
     "Undefined",
     "Unit",
     "UserError",
+    "check_explainer",
+    "check_metric",
     "evaluate",
     "explain",
     "import_explanations",
@@ -60,6 +66,9 @@ __all__ = [
 
 _HOMES = {
     "verax.api": ("Explanation", "Run", "evaluate", "explain", "open_run"),
+    "verax.checks.checked": ("Checked",),
+    "verax.checks.explainer": ("check_explainer",),
+    "verax.checks.metric": ("check_metric",),
     "verax.data.imports.load": ("import_explanations",),
     "verax.data.load": ("load_dataset",),
     "verax.models.load": ("load_model",),

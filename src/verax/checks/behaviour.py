@@ -1,0 +1,159 @@
+"""What a method and a metric must both keep when they are run: the same result, whenever and beside whatever."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from verax.checks.checked import Check
+from verax.checks.surroundings import GlobalRandom, changed, model_facts
+from verax.checks.trials import Alone, Case, Outcomes, apart, first_of, improper, numbers, together
+from verax.models.classifier import Classifier
+from verax.types import Passes
+
+ROUNDING = {"float64": 1e-9}
+COARSE_ROUNDING = 1e-4
+"""In float32 and below, rows that meet other rows in a batch are rounded in other places."""
+
+
+@dataclass
+class Behaviour:
+    """Runs one method or metric on its cases under different circumstances.
+
+    Every run starts from the same global random state, so that each check sees its own fault and not that of another;
+    `leave` puts it back.
+
+    Args:
+        what: the method or metric.
+        model: what it asks.
+        cases: what it is run on, each with a name of its own.
+    """
+
+    what: Any
+    model: Classifier
+    cases: Sequence[Case]
+    first: Outcomes = field(init=False)
+    _alone: Alone = field(init=False)
+    _random: GlobalRandom = field(init=False)
+    _model_before: dict[str, str] = field(init=False)
+    _disturbed: list[str] = field(init=False)
+    _touched: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._alone = Alone(self.model, {})
+        self._model_before, self._random = model_facts(self.model), GlobalRandom.now()
+        cases = self._afresh()
+        before = [_content(case) for case in cases]
+        self.first = self._alone.run(self.what, cases)
+        self._disturbed = changed(self._random.facts(), GlobalRandom.now().facts())
+        after = [changed(was, _content(case)) for case, was in zip(cases, before, strict=True)]
+        self._touched = [f"{case.name!r}: {', '.join(what)}" for case, what in zip(cases, after, strict=True) if what]
+
+    def leave(self) -> None:
+        """Put the global random state back."""
+        self._random.put_back()
+
+    def once(self, cases: Sequence[Case]) -> Outcomes:
+        """What becomes of cases, each alone."""
+        self._random.put_back()
+        return self._alone.run(self.what, [case.afresh() for case in cases])
+
+    def value(self, name: str, verb: str) -> Check:
+        """Something must come out, or no other check has anything to look at."""
+        some = any(outcome.error is None for outcome in self.first.values())
+        reasons = first_of({case: str(outcome.error) for case, outcome in self.first.items()})
+        return Check(name, some, "" if some else f"{verb} none of the {len(self.first)}: {reasons}")
+
+    def refusals(self) -> Check:
+        """What it can't do it says by Undefined, with a reason."""
+        problem = first_of({name: improper(outcome) for name, outcome in self.first.items()})
+        return Check("refusals", not problem, problem)
+
+    def passes(self) -> Check:
+        """No more different passes than `passes(n)` says."""
+        problem = first_of({case.name: self._too_many(case) for case in self.cases})
+        return Check("passes", not problem, problem)
+
+    def _too_many(self, case: Case) -> str | None:
+        n, cost = case.x.n_units, self.first[case.name].cost
+        try:
+            said = Passes(*self.what.passes(n))
+            over = cost.forward > said.forward or cost.backward > said.backward
+        except Exception as error:  # noqa: BLE001 - code of others: whatever goes wrong is the finding
+            return f"passes({n}) gives no Passes(forward, backward): {type(error).__name__}: {error}"
+        if not over:
+            return None
+        asked = f"{cost.forward} forward and {cost.backward} backward"
+        return f"asks for {asked}, but passes({n}) says {said.forward} and {said.backward}"
+
+    def same_twice(self) -> Check:
+        """The same input twice gives the same bits."""
+        problem = apart(self.first, self.once(self.cases), 0)
+        return Check("same twice", problem is None, problem or "")
+
+    def batch_and_order(self) -> list[Check]:
+        """Alone or beside others, in other batches and with other padding, first or last: the same numbers."""
+        self._random.put_back()
+        pooled = together(self.model, self.what, self._afresh())
+        self._random.put_back()
+        backwards = together(self.model, self.what, self._afresh()[::-1])
+        found = {
+            "batch": apart(self.first, pooled, self._rounding),
+            "order": apart(pooled, backwards, self._rounding),
+        }
+        return [Check(name, problem is None, problem or "") for name, problem in found.items()]
+
+    def seed(self) -> Check:
+        """If it has a seed, another one must give other numbers somewhere."""
+        if not dataclasses.is_dataclass(self.what) or not hasattr(self.what, "seed"):
+            return Check("seed", True, "it has none")
+        try:
+            other = dataclasses.replace(self.what, seed=self.what.seed + 1)  # type: ignore[type-var]
+        except Exception as error:  # noqa: BLE001 - code of others: whatever goes wrong is the finding
+            return Check("seed", False, f"can't be raised by 1: {type(error).__name__}: {error}")
+        for case in sorted(self._afresh(), key=lambda case: -case.x.n_units):  # short inputs may leave no choice
+            first = {case.name: self.first[case.name]}
+            if numbers(first[case.name]) is not None and apart(first, self._reseeded(other, case), 0):
+                return Check("seed", True)
+        return Check("seed", False, "another seed gives the same numbers on every input; draw with x.rng(self.seed)")
+
+    def _reseeded(self, other: Any, case: Case) -> Outcomes:
+        self._random.put_back()
+        return self._alone.run(other, [case])
+
+    def global_random(self) -> list[Check]:
+        """It neither changes nor reads the random numbers that the whole process shares."""
+        whose = " and ".join(sorted(self._disturbed))
+        problem = f"{whose} global random state is changed; draw with x.rng(seed)" if whose else ""
+        GlobalRandom.seeded(20_001).put_back()
+        differs = apart(self.first, self._alone.run(self.what, self._afresh()), self._rounding)
+        read = f"results follow the global seed, {differs}; draw with x.rng(seed)" if differs else ""
+        return [Check("global random state", not problem, problem), Check("global seeds", not read, read)]
+
+    def leaves_alone(self) -> list[Check]:
+        """Neither the model nor what it is handed is changed; to be looked at last."""
+        model = ", ".join(sorted(changed(self._model_before, model_facts(self.model))))
+        handed = self._touched[0] if self._touched else ""
+        return [
+            Check("model", not model, f"changed: {model}" if model else ""),
+            Check("arguments", not handed, f"changed: {handed}" if handed else ""),
+        ]
+
+    @property
+    def _rounding(self) -> float:
+        return ROUNDING.get(self.model.fingerprint.get("dtype", ""), COARSE_ROUNDING)
+
+    def _afresh(self) -> list[Case]:
+        return [case.afresh() for case in self.cases]
+
+
+def _content(case: Case) -> dict[str, str]:
+    """Everything that a method or metric is handed, in a form that can be compared."""
+    encoding = case.x.encoding
+    arrays = (case.x.state, case.x.alive, encoding.token_ids, encoding.type_ids, encoding.token_unit)
+    return {
+        "the input": " ".join(array.tobytes().hex() for array in arrays) + repr(encoding.notes),
+        "the explanation": repr(case.highlight),
+    }
