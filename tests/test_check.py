@@ -42,14 +42,6 @@ SMALL: dict[str, dict[str, Any]] = {
     "integrated_gradients": {"steps": 3},
 }
 VARIANTS = [*((name, SMALL.get(name, {})) for name in BUILT_IN["methods"]), ("lime", {"regression": "lasso"})]
-KNOWN = {
-    "attention": ("model", "transformers leaves its capturing hooks on a model whose attention was asked for"),
-    "lime(regression=lasso)": (
-        "global random state",
-        "scikit-learn's Lasso draws a number from numpy's, though unused",
-    ),
-}
-"""Faults of ours that are known: which check they fail, and why."""
 
 
 @pytest.fixture(scope="module")
@@ -70,12 +62,7 @@ def test_every_method_of_ours_keeps_everything(
     name: str, parameters: dict[str, Any], model: Classifier, inputs: list[Instance]
 ) -> None:
     found = verax.check_explainer({name: parameters}, model, inputs=inputs)
-    if found.subject not in KNOWN:
-        found.raise_if_failed()
-        return
-    check, why = KNOWN[found.subject]
-    assert [failure.name for failure in found.failures] == [check], str(found)
-    pytest.xfail(why)
+    found.raise_if_failed()
 
 
 @pytest.mark.parametrize("name", BUILT_IN["metrics"])

@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from verax.api import Explanation, Run, evaluate, explain, open_run
+    from verax.api import Explanation, Run, SideBySide, evaluate, explain, explain_all, open_run
     from verax.checks.checked import Checked
     from verax.checks.explainer import check_explainer
     from verax.checks.metric import check_metric
@@ -47,6 +47,7 @@ __all__ = [
     "Passes",
     "Run",
     "Score",
+    "SideBySide",
     "Span",
     "Summary",
     "Target",
@@ -58,6 +59,7 @@ __all__ = [
     "check_metric",
     "evaluate",
     "explain",
+    "explain_all",
     "import_explanations",
     "load_dataset",
     "load_model",
@@ -65,7 +67,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "verax.api": ("Explanation", "Run", "evaluate", "explain", "open_run"),
+    "verax.api": ("Explanation", "Run", "SideBySide", "evaluate", "explain", "explain_all", "open_run"),
     "verax.checks.checked": ("Checked",),
     "verax.checks.explainer": ("check_explainer",),
     "verax.checks.metric": ("check_metric",),

@@ -49,7 +49,7 @@ def test_weights_are_those_of_the_model(subject: tuple[str, Any, Any, Classifier
     opened = opened.double()
     encoding = classifier.encode(Instance("x", tuple(map(split_words, PAIR))))
     heads = map_by_hand(architecture, opened, encoding, layer)
-    before = model.config._attn_implementation
+    before = model.config._attn_implementation, [len(module._forward_hooks) for module in model.modules()]
 
     def words_of(tokens: np.ndarray) -> np.ndarray:
         return np.array([tokens[encoding.token_unit == unit].sum() for unit in range(len(encoding.units))])
@@ -58,7 +58,8 @@ def test_weights_are_those_of_the_model(subject: tuple[str, Any, Any, Classifier
         made = explain(classifier, *PAIR, method=AttentionWeights(head=head, layer=layer)).highlight  # type: ignore[arg-type]
         tokens = heads.mean(0) if head == "mean" else heads[head]  # type: ignore[call-overload]
         assert np.abs(np.array(made.scores) - words_of(tokens)).max() <= TOLERANCE
-    assert model.config._attn_implementation == before
+    assert before == (model.config._attn_implementation, [len(module._forward_hooks) for module in model.modules()])
+    assert not any(hasattr(module, "_output_capturing_hooks_installed") for module in model.modules())
 
 
 HEADS_END = {

@@ -74,5 +74,7 @@ def test_more_samples_come_nearer_to_the_limit() -> None:
 
 @pytest.mark.parametrize(("field", "value"), [("samples", 0), ("width", 0.0), ("strength", -1.0)])
 def test_bad_parameters(field: str, value: float) -> None:
+    with pytest.raises(UserError, match="strength: got 0, for lasso"):
+        Lime(regression="lasso", strength=0)
     with pytest.raises(UserError, match=f"lime: {field}: got {value}"):
         Lime(**{field: value})  # type: ignore[arg-type]

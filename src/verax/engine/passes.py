@@ -104,8 +104,10 @@ class Attending:
 
     def settle(self, answer: AttentionRead | Exception) -> None:
         """Keep what was read, or why there is nothing."""
-        if isinstance(answer, AttentionRead) and not np.isfinite(answer.weights).all():
-            answer = Undefined("nonfinite", "the model's attention weights are not finite numbers")
+        if isinstance(answer, AttentionRead):
+            seen = (answer.weights, *([] if answer.contributions is None else [answer.contributions]))
+            if not all(np.isfinite(array).all() for array in seen):
+                answer = Undefined("nonfinite", "the model's attention is not made of finite numbers")
         self.memo.attention[self.key] = answer
 
 

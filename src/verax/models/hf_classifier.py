@@ -18,7 +18,7 @@ from verax.models.labels import class_of
 from verax.models.readout import Readout
 from verax.models.removal import CODES, States, is_deleted
 from verax.models.sequences import PaddedBatch, TokenSequence
-from verax.models.untouched import eager_attention, embedded, guided, untouched, word_embeddings
+from verax.models.untouched import embedded, guided, open_attention, untouched, word_embeddings
 from verax.models.words import split_by_tokens, words_of_tokens
 from verax.types import FloatArray, Instance, IntArray, Note, Undefined, UserError
 
@@ -179,7 +179,7 @@ class HFClassifier:
         """Attention of the reading position in one layer, and what each head adds to the readout."""
         batch = self._batch([one.row for one in passes])
         weighed = [one.readout for one in passes if one.readout is not None]
-        with torch.set_grad_enabled(bool(weighed)), eager_attention(self._model):
+        with torch.set_grad_enabled(bool(weighed)), open_attention(self._model):
             with torch.no_grad():
                 embeds = self._embeddings(batch)
             answer = self._run(batch, embeds, output_attentions=True)
@@ -240,7 +240,7 @@ class HFClassifier:
         rows = []
         for i, name in enumerate(names):
             fill = self._one(name) if name in self._stand_in else torch.zeros_like(end[i])
-            kept = self._tensor(batch.special[i] & (name != "zero"))[:, None]
+            kept = self._tensor(batch.fixed[i] & (name != "zero"))[:, None]
             rows.append(torch.where(kept, end[i], fill))
         return torch.stack(rows)
 

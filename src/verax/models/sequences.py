@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from verax.models.classifier import Row
-from verax.models.removal import CODES, States, token_states
+from verax.models.removal import CODES, KEPT, States, token_states
 from verax.types import BoolArray, IntArray
 
 
@@ -19,12 +19,14 @@ class TokenSequence:
         ids: token ids, the mask token where a word is masked.
         types: segment of each token.
         unit: unit of each token, -1 for special tokens.
+        fixed: tokens that no path of gradients moves: special ones, and those of words that are removed already.
         state: how each token is removed in place (`pad`, `zero`, `attention`), 0 where it is not.
     """
 
     ids: IntArray
     types: IntArray
     unit: IntArray
+    fixed: BoolArray
     state: States
 
     @classmethod
@@ -32,7 +34,7 @@ class TokenSequence:
         """Masks and deletions are carried out on the ids; the other rules are left to the embeddings."""
         encoding = row.encoding
         state = token_states(row.state, encoding.token_unit)
-        ids = encoding.token_ids
+        ids, fixed = encoding.token_ids, (encoding.token_unit < 0) | (state != KEPT)
         masked = state == CODES["mask"]
         if masked.any():
             assert mask_id is not None  # noqa: S101 - check_removal has refused a model without a mask token
@@ -40,8 +42,8 @@ class TokenSequence:
             state = np.where(masked, np.int8(0), state)
         left = state != CODES["delete"]
         if left.all():
-            return cls(ids, encoding.type_ids, encoding.token_unit, state)
-        return cls(ids[left], encoding.type_ids[left], encoding.token_unit[left], state[left])
+            return cls(ids, encoding.type_ids, encoding.token_unit, fixed, state)
+        return cls(ids[left], encoding.type_ids[left], encoding.token_unit[left], fixed[left], state[left])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -51,7 +53,7 @@ class PaddedBatch:
     ids: IntArray
     types: IntArray
     state: States
-    special: BoolArray
+    fixed: BoolArray
     present: BoolArray
 
     @classmethod
@@ -59,12 +61,12 @@ class PaddedBatch:
         """Padding is marked as not present; its ids are the model's padding token."""
         shape = (len(sequences), max(len(sequence.ids) for sequence in sequences))
         ids, types = np.full(shape, pad_id, np.int64), np.zeros(shape, np.int64)
-        state, special, present = np.zeros(shape, np.int8), np.zeros(shape, bool), np.zeros(shape, bool)
+        state, fixed, present = np.zeros(shape, np.int8), np.zeros(shape, bool), np.zeros(shape, bool)
         for i, sequence in enumerate(sequences):
             n = len(sequence.ids)
             ids[i, :n], types[i, :n], state[i, :n] = sequence.ids, sequence.types, sequence.state
-            special[i, :n], present[i, :n] = sequence.unit < 0, True
-        return cls(ids, types, state, special, present)
+            fixed[i, :n], present[i, :n] = sequence.fixed, True
+        return cls(ids, types, state, fixed, present)
 
     @property
     def attended(self) -> BoolArray:

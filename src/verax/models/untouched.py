@@ -10,6 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import FunctionCtx
 
+_CAPTURING = "_output_capturing_hooks_installed"
+"""What transformers writes on a model whose outputs it can capture."""
+
 
 def word_embeddings(model: Any) -> nn.Embedding:
     """The layer that gives token ids their word embeddings (for an encoder-decoder, that of the encoder)."""
@@ -94,14 +97,24 @@ def guided(model: Any) -> Iterator[None]:
 
 
 @contextmanager
-def eager_attention(model: Any) -> Iterator[None]:
-    """Attention computed in the open, so that its maps can be seen, for the time of one call."""
+def open_attention(model: Any) -> Iterator[None]:
+    """Attention computed in the open, so that its maps can be seen, for the time of one call.
+
+    transformers puts hooks into a model when it is first asked for its maps and leaves them there; they go too.
+    """
+    hooks = {module: set(module._forward_hooks) for module in model.modules()}
+    unmarked = [module for module in hooks if not hasattr(module, _CAPTURING)]
     before = model.config._attn_implementation
-    if before == "eager":
-        yield
-        return
-    model.set_attn_implementation("eager")
+    if before != "eager":
+        model.set_attn_implementation("eager")
     try:
         yield
     finally:
-        model.set_attn_implementation(before)
+        if before != "eager":
+            model.set_attn_implementation(before)
+        for module, known in hooks.items():
+            for new in set(module._forward_hooks) - known:
+                del module._forward_hooks[new]
+        for module in unmarked:
+            if hasattr(module, _CAPTURING):
+                delattr(module, _CAPTURING)

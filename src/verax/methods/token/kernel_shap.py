@@ -51,7 +51,7 @@ class KernelShap:
         n, budget = x.n_units, self.passes(x.n_units).forward
         if 2**n <= budget:
             return (yield from by_enumeration(x, self.target, self.removal))
-        game = kernel_coalitions(n, budget - 2, x.rng(self.seed))
+        game = kernel_coalitions(n, budget - 2, x.rng(self.seed, "kernel_shap"))
         keep = np.concatenate([np.zeros((1, n), bool), game.keep])
         logits: FloatArray = yield Outputs(x, keep, self.removal, and_full=True)
         readout = yield from resolve(self.target, x)

@@ -48,11 +48,12 @@ class Lime:
     reference: ClassVar[str] = "Ribeiro, Singh and Guestrin 2016, Why should I trust you?"
 
     def __post_init__(self) -> None:
-        for name, least in {"samples": self.samples < 1, "width": self.width <= 0}.items():
-            if least:
+        for name, wrong in {"samples": self.samples < 1, "width": self.width <= 0}.items():
+            if wrong:
                 raise UserError(f"lime: {name}: got {getattr(self, name)}, it must be above 0")
-        if self.strength is not None and self.strength < 0:
-            raise UserError(f"lime: strength: got {self.strength}, it must be at least 0")
+        least = 0 if self.regression == "ridge" else 1e-12  # a lasso without a penalty is no lasso, and does not settle
+        if self.strength is not None and self.strength < least:
+            raise UserError(f"lime: strength: got {self.strength}, for {self.regression} it must be at least {least}")
 
     def passes(self, n: int) -> Passes:
         """The samples, or every coalition if there are fewer; and the full input, to know the prediction."""
@@ -66,7 +67,7 @@ class Lime:
         distance = 1 - np.sqrt(keep.mean(1))  # the cosine of a row with all ones is sqrt(kept / n)
         weights = np.exp(-(distance**2) / (2 * self.width**2))
         strength = STRENGTH[self.regression] if self.strength is None else self.strength
-        model = Ridge(strength) if self.regression == "ridge" else Lasso(strength, max_iter=100_000)
+        model = Ridge(strength) if self.regression == "ridge" else Lasso(strength, max_iter=100_000, random_state=0)
         model.fit(keep.astype(np.float64), readout(logits), sample_weight=weights)
         return x.attribution(model.coef_)
 
@@ -75,5 +76,5 @@ class Lime:
         n = x.n_units
         if 2**n <= self.samples:
             return all_coalitions(n)
-        drawn = x.rng(self.seed).random(((self.samples + 1) // 2, n)) < 0.5
+        drawn = x.rng(self.seed, "lime").random(((self.samples + 1) // 2, n)) < 0.5
         return np.stack([drawn, ~drawn], axis=1).reshape(-1, n)[: self.samples]

@@ -10,7 +10,7 @@ import numpy as np
 from verax.engine.asks import Asking, PathGradient, SummedGradient, resolve
 from verax.methods.aggregation import Aggregation, check_signal, to_words
 from verax.models.encoding import Encoded
-from verax.types import Attribution, Kind, Passes, Target
+from verax.types import Attribution, Kind, Passes, Target, UserError
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Saliency:
     Args:
         target: what of the model is explained.
         aggregate: how the dimensions of an embedding are brought together.
-        signed: leave the gradient as it is, without |.|.
+        signed: leave the gradient as it is, without |.|; with `sum` or `mean`, as norms have no sign.
         absolute: take |.| of each sub-word before they are summed; only makes a difference to signed scores.
     """
 
@@ -32,6 +32,10 @@ class Saliency:
     kind: ClassVar[Kind] = "token"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Simonyan, Vedaldi and Zisserman 2014, Deep inside convolutional networks"
+
+    def __post_init__(self) -> None:
+        if self.signed and self.aggregate not in {"sum", "mean"}:
+            raise UserError(f"saliency: signed: the norm {self.aggregate} has no sign; aggregate: sum or mean")
 
     def passes(self, n: int) -> Passes:
         """One gradient, and one forward pass to know the prediction."""

@@ -18,8 +18,9 @@ from verax.types import Attribution, FloatArray, Kind, Passes, Removal, Target, 
 class ShapleySampling:
     """The mean over random orders of f(words up to i) - f(words before i), for each word i.
 
-    Orders come in pairs, one the reverse of the other: unbiased, and exact where words interact in pairs only. An input
-    with so few words that the orders would ask for as many coalitions as there are is answered exactly.
+    Orders come in pairs, one the reverse of the other: unbiased, and with an even number of orders exact where words
+    interact in pairs only. An input with so few words that the orders would ask for as many coalitions as there are is
+    answered exactly.
 
     Args:
         target: what of the model is explained.
@@ -50,7 +51,7 @@ class ShapleySampling:
         n = x.n_units
         if 2**n <= self.passes(n).forward:
             return (yield from by_enumeration(x, self.target, self.removal))
-        orders = permutations(n, self.permutations, x.rng(self.seed))
+        orders = permutations(n, self.permutations, x.rng(self.seed, "shapley_sampling"))
         logits: FloatArray = yield Outputs(x, np.concatenate([growing(order) for order in orders]), self.removal)
         readout = yield from resolve(self.target, x)
         values = readout(logits).reshape(self.permutations, n + 1)
