@@ -26,6 +26,7 @@ from interpreto import (  # type: ignore[import-not-found] # it has an environme
     Occlusion,
 )
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
+from transformers.utils.logging import disable_progress_bar
 
 from bench.peer_work import KERNEL_SHAP_SAMPLES, LIME_SAMPLES, STEPS, Scores, Stopwatch
 
@@ -40,6 +41,7 @@ METHODS: dict[str, tuple[Any, dict[str, int]]] = {
 def answers(requests: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Load what the first request says; answer each of the others."""
     given = next(requests)
+    disable_progress_bar()
     torch.set_num_threads(given["threads"])
     model = AutoModelForSequenceClassification.from_pretrained(given["model"]).eval()
     tokenizer = AutoTokenizer.from_pretrained(given["model"])

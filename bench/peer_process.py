@@ -12,15 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from transformers.utils.logging import disable_progress_bar
 
 from bench.peer_work import TUNED_BATCH, Answer
 
 ROOT = Path(__file__).parents[1]
 HOME = ROOT / ".bench" / "interpreto"
-
-
-class Missing(Exception):
-    """The environment is not there."""
+INSTALLED = HOME / "installed"
+"""There once `make` has filled the environment."""
 
 
 class Interpreto:
@@ -57,14 +56,10 @@ def interpreto(
     model: Any, tokenizer: Any, texts: Sequence[str], targets: Sequence[int]
 ) -> Iterator[tuple[Interpreto, dict[str, str]]]:
     """A child process that holds the same model and texts, with the versions that it runs; it ends with the context."""
-    if not (HOME / "installed").exists():
-        raise Missing(
-            "interpreto has no environment yet: `make .bench/interpreto/installed` (or `make bench`) makes it; "
-            "--without-interpreto compares with Captum alone"
-        )
     threads = torch.get_num_threads()
     offline = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": str(threads)}
     command = [str(HOME / "bin" / "python"), "-m", "bench.peer_interpreto"]
+    disable_progress_bar()
     with tempfile.TemporaryDirectory() as folder:
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)

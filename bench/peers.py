@@ -26,7 +26,7 @@ import torch
 
 from bench.models import PairMaker, random_bert
 from bench.peer_captum import Captum
-from bench.peer_process import Missing, interpreto
+from bench.peer_process import INSTALLED, interpreto
 from bench.peer_work import (
     KERNEL_SHAP_SAMPLES,
     LIME_SAMPLES,
@@ -246,11 +246,14 @@ def main() -> None:
     pairings = [pairing for pairing in named if not (options.without_interpreto and pairing.peer == "interpreto")]
     if not pairings:
         parser.error(f"--only {options.only!r} is in none of: {', '.join(pairing.name for pairing in PAIRINGS)}")
-    try:
-        result = run(pairings, instances=options.instances, repeats=options.repeats)
-    except Missing as missing:
-        print(missing, file=sys.stderr)
+    if not INSTALLED.exists() and any(pairing.peer == "interpreto" for pairing in pairings):
+        print(
+            "interpreto has no environment yet: `make .bench/interpreto/installed` (or `make bench`) makes it; "
+            "--without-interpreto compares with Captum alone",
+            file=sys.stderr,
+        )
         sys.exit(2)
+    result = run(pairings, instances=options.instances, repeats=options.repeats)
     if options.json:
         json.dump(result, sys.stdout, indent=1)
         print()
