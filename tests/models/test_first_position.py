@@ -10,20 +10,24 @@ import torch
 from transformers import BertForSequenceClassification
 
 import tiny
-from verax.models.first_position import behind_last_attention, only_first_position
+from verax.models.first_position import last_layer, only_first_position
 
 SHORTENED = ("bert", "roberta", "distilbert", "xlm-roberta", "deberta-v2")
 
 
 @pytest.mark.parametrize("architecture", SHORTENED)
-def test_logits_and_gradients_are_the_same(architecture: str) -> None:
-    """1e-6 in float32 (measured: below 1e-7 for logits); padding and attention masks included."""
-    model, tokenizer = tiny.build(architecture)
+@pytest.mark.parametrize("whole_attention", [False, True])
+@pytest.mark.parametrize("implementation", ["sdpa", "eager"])
+def test_logits_and_gradients_are_the_same(architecture: str, whole_attention: bool, implementation: str) -> None:
+    """1e-6 in float32; padding and attention masks included, in both forms that transformers gives them."""
+    if architecture == "deberta-v2":  # has no other
+        implementation = "eager"
+    model, tokenizer = tiny.build(architecture, attn_implementation=implementation)
     batch = tokenizer(["the small red boat sails", "a lake"], padding=True, return_tensors="pt")
-    module = behind_last_attention(model)
-    assert module is not None
+    last = last_layer(model)
+    assert last is not None
     seen = []
-    hook = module.register_forward_hook(lambda _, __, output: seen.append(output.shape[1]))
+    hook = last.behind.register_forward_hook(lambda _, __, output: seen.append(output.shape[1]))
 
     def answers() -> tuple[np.ndarray, np.ndarray]:
         model.zero_grad()
@@ -32,7 +36,7 @@ def test_logits_and_gradients_are_the_same(architecture: str) -> None:
         return logits.detach().numpy(), model.get_input_embeddings().weight.grad.numpy().copy()
 
     whole, slope = answers()
-    with only_first_position(module):
+    with only_first_position(last, whole_attention=whole_attention):
         short, short_slope = answers()
     again, _ = answers()
     hook.remove()
@@ -45,7 +49,7 @@ def test_logits_and_gradients_are_the_same(architecture: str) -> None:
 @pytest.mark.parametrize("architecture", ["bart", "gpt2", "llama"])
 def test_others_run_whole(architecture: str) -> None:
     model, _ = tiny.build(architecture)
-    assert behind_last_attention(model) is None
+    assert last_layer(model) is None
 
 
 class ReadsAll(BertForSequenceClassification):
@@ -54,7 +58,7 @@ class ReadsAll(BertForSequenceClassification):
 
 def test_a_class_of_ones_own_runs_whole() -> None:
     model, _ = tiny.build("bert")
-    assert behind_last_attention(ReadsAll(model.config)) is None
+    assert last_layer(ReadsAll(model.config)) is None
 
 
 @pytest.mark.parametrize("option", [{"num_hidden_layers": 1}, {"chunk_size_feed_forward": 2}])
@@ -63,13 +67,15 @@ def test_layers_that_count_on_all_positions_run_whole(option: dict[str, Any]) ->
     config = model.config
     for name, value in option.items():
         setattr(config, name, value)
-    assert behind_last_attention(BertForSequenceClassification(config)) is None
+    assert last_layer(BertForSequenceClassification(config)) is None
 
 
 def test_an_error_leaves_no_hook_behind() -> None:
     model, _ = tiny.build("bert")
-    module = behind_last_attention(model)
-    with pytest.raises(IndexError), only_first_position(module):
+    last = last_layer(model)
+    with pytest.raises(IndexError), only_first_position(last):
         model(input_ids=torch.tensor([[10**6]]))
-    assert module is not None
-    assert not module._forward_pre_hooks
+    assert last is not None
+    assert last.attention is not None
+    assert not last.behind._forward_pre_hooks
+    assert "forward" not in vars(last.attention)

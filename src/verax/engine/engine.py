@@ -49,7 +49,7 @@ class Engine:
 
     Args:
         model: what is asked.
-        token_budget: tokens in one batch of forward passes; half of it for backward passes.
+        token_budget: tokens in one batch.
         pool: how many batches' worth of questions are gathered before they are asked.
         window: how many tasks are open at a time, at most.
         on_batch: called with the passes of each batch when it is done.
@@ -57,8 +57,8 @@ class Engine:
     """
 
     model: Classifier
-    token_budget: int = 2048
-    pool: int = 24
+    token_budget: int = 1024
+    pool: int = 48
     window: int = 512
     on_batch: Callable[[Cost], None] = lambda _: None
     cost: Cost = Cost()
@@ -66,7 +66,7 @@ class Engine:
     _backward_budget: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self._backward_budget = max(1, self.token_budget // 2)
+        self._backward_budget = self.token_budget
 
     def run(self, tasks: Iterable[Task[Any]]) -> None:
         """Run all tasks, and those they lead to, to their end."""

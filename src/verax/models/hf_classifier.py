@@ -13,8 +13,9 @@ from torch import Tensor
 
 from verax.models.classifier import AttentionPass, AttentionRead, Path, PathPoint, PointGradient, Row
 from verax.models.encoding import Encoding
-from verax.models.first_position import behind_last_attention, only_first_position
+from verax.models.first_position import last_layer, only_first_position
 from verax.models.labels import class_of
+from verax.models.packed import PackedLinears
 from verax.models.readout import Readout
 from verax.models.removal import CODES, States, is_deleted
 from verax.models.sequences import PaddedBatch, TokenSequence
@@ -64,7 +65,8 @@ class HFClassifier:
         self._max_length = _max_length(model.config, tokenizer)
         # decoders find their reading position, BART its end marks, from the ids of rows that must not be padded
         self._equal_lengths = bool(model.config.is_encoder_decoder) or hasattr(model, "score")
-        self._behind_last_attention = behind_last_attention(model)
+        self._last_layer = last_layer(model)
+        self._packed = PackedLinears(model)
         self._special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
         by_token = {"mask": tokenizer.mask_token_id, "pad": tokenizer.pad_token_id}
         self._stand_in: dict[str, int] = {rule: i for rule, i in by_token.items() if i is not None}
@@ -141,7 +143,7 @@ class HFClassifier:
     def logits(self, rows: Sequence[Row]) -> FloatArray:
         """Forward passes in one batch: shape [rows, classes], float64 whatever the model computes in."""
         batch = self._batch(rows)
-        with torch.inference_mode():
+        with torch.inference_mode(), self._packed.in_use():
             embedded = np.isin(batch.state, (CODES["pad"], CODES["zero"])).any()
             embeds = self._embeddings(batch) if embedded else None
             return _numpy(self._run(batch, embeds).logits)
@@ -261,7 +263,8 @@ class HFClassifier:
                 shifted = np.concatenate([np.ones_like(attended[:, :1]), attended[:, :-1]], axis=1)
                 inputs["decoder_attention_mask"] = self._tensor(shifted.astype(np.int64))
         placed = nullcontext() if embeds is None else embedded(self._model, ids, embeds)
-        with untouched(self._model), placed, only_first_position(self._behind_last_attention):
+        seen = "output_attentions" in options
+        with untouched(self._model), placed, only_first_position(self._last_layer, whole_attention=seen):
             return self._model(**inputs)
 
 

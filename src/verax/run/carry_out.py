@@ -25,7 +25,7 @@ from verax.store.read import read_card, read_run
 from verax.store.store import Store
 from verax.types import Dataset, Highlight, Undefined, UserError
 
-ON_PROCESSOR = 2048
+ON_PROCESSOR = 1024
 ON_ACCELERATOR = 16384
 
 

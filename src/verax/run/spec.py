@@ -81,7 +81,7 @@ class Spec(_Section):
     token_budget: int | None = Field(
         default=None,
         ge=1,
-        description="Tokens in one batch; memory and speed depend on it, results do not. Left out: 2048 on a CPU, "
+        description="Tokens in one batch; memory and speed depend on it, results do not. Left out: 1024 on a CPU, "
         "16384 on an accelerator; a batch that does not fit into memory is halved.",
     )
 

@@ -11,7 +11,7 @@ import torch
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import Tensor, nn
 
-from verax.models.first_position import behind_last_attention, only_first_position
+from verax.models.first_position import last_layer, only_first_position
 from verax.models.labels import class_of
 from verax.types import Dataset, Instance, UserError
 
@@ -67,7 +67,7 @@ def fit(model: Any, tokenizer: Any, train: Dataset, validation: Dataset, recipe:
     order = np.random.default_rng(recipe.seed)
     losses, accuracies, best = [], [], -1.0
     kept: dict[str, Tensor] = {}
-    cut = only_first_position(behind_last_attention(model))  # the same loss and gradients, for less work
+    cut = only_first_position(last_layer(model), whole_attention=True)  # the same loss and gradients, for less work
     with torch.random.fork_rng(), _progress() as progress, cut:
         torch.manual_seed(recipe.seed)
         bar = progress.add_task("training", total=steps, note="")

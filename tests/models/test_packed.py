@@ -1,0 +1,75 @@
+"""Packed weights: the same answers, the model as it was, and never older than the weights themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import tiny
+from verax.data.text import split_words
+from verax.models.classifier import Row
+from verax.models.load import load_model
+from verax.models.packed import PackedLinears, _can_pack
+from verax.types import Instance
+
+
+@pytest.mark.parametrize("architecture", tiny.ARCHITECTURES)
+def test_answers_are_the_same_and_the_model_is_as_it_was(architecture: str) -> None:
+    """1e-6 in float32; afterwards no layer has a forward of its own."""
+    model, tokenizer = tiny.build(architecture)
+    batch = {"input_ids": tokenizer("the small red boat sails", return_tensors="pt")["input_ids"]}
+    packed = PackedLinears(model)
+    with torch.inference_mode():
+        plain = model(**batch).logits
+        with packed.in_use():
+            quick = model(**batch).logits
+    assert (plain - quick).abs().max() <= 1e-6
+    assert not any("forward" in vars(module) for module in model.modules())
+
+
+def test_layers_are_really_packed_where_they_can_be() -> None:
+    model, _ = tiny.build("bert")
+    linear = [module for module in model.modules() if isinstance(module, nn.Linear)]
+    packed = PackedLinears(model)
+    assert len(packed._layers) == (len(linear) if _can_pack() else 0)
+    with torch.inference_mode(), packed.in_use():
+        assert sum("forward" in vars(module) for module in linear) == len(packed._layers)
+
+
+def test_weights_that_are_trained_on_are_packed_again() -> None:
+    """A step of an optimiser between two questions is seen by the second."""
+    model, tokenizer = tiny.build("bert")
+    classifier = load_model(model, tokenizer=tokenizer)
+    encoding = classifier.encode(Instance("x", (split_words("the small red boat"),)))
+    row = Row(encoding, np.zeros(len(encoding.units), np.int8))
+    before = classifier.logits([row])
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.5)
+    ids = torch.tensor(encoding.token_ids[None])
+    model(input_ids=ids).logits[0, 0].backward()
+    optimiser.step()
+    with torch.no_grad():
+        by_hand = model(input_ids=ids).logits.numpy()
+    assert np.abs(classifier.logits([row]) - by_hand).max() <= 1e-6
+    assert np.abs(before - by_hand).max() > 1e-3
+
+
+def test_other_precisions_and_large_models_compute_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, _ = tiny.build("bert")
+    assert PackedLinears(model.double())._layers == []
+    monkeypatch.setattr("verax.models.packed.MOST_BYTES", 1000)
+    assert PackedLinears(model.float())._layers == []
+
+
+def test_gradients_are_refused() -> None:
+    model, _ = tiny.build("bert")
+    with pytest.raises(RuntimeError, match="no gradients"), PackedLinears(model).in_use():
+        pass
+
+
+def test_an_error_leaves_no_forward_behind() -> None:
+    model, _ = tiny.build("bert")
+    with pytest.raises(IndexError), torch.inference_mode(), PackedLinears(model).in_use():
+        model(input_ids=torch.tensor([[10**6]]))
+    assert not any("forward" in vars(module) for module in model.modules())
