@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -181,7 +182,14 @@ def _passes(cost: Cost) -> dict[str, int]:
 
 
 def peak_memory() -> int:
-    """Of this process so far, in MiB."""
+    """Of this process so far, in MiB.
+
+    getrusage would tell that of whoever started this process, if it was larger: the kernel hands it down.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return round(int(line.split()[1]) / 1024)
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
@@ -201,6 +209,13 @@ def _integrate(steps: int) -> None:
     engine.run(Task(asking(method, x), _raise_or_end) for x in _encoded(engine, PairMaker(seed=1).instances(4)))
 
 
+def _line(row: dict[str, Any]) -> str:
+    return (
+        f"{row['work']}: {row['ratio']} times the bare model ({row['verax_seconds']} s / {row['bare_seconds']} s), "
+        f"passes asked {row['asked']}, evaluated {row['evaluated']}, saved {row['saved']}"
+    )
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -216,7 +231,10 @@ def main() -> None:
     chosen = [work for work in works() if options.only in {None, work.name}]
     if not chosen:
         parser.error(f"--only: {options.only!r} is none of {', '.join(work.name for work in works())}")
-    rows = [measure(work, repeats=options.repeats) for work in chosen]
+    rows = []
+    for work in chosen:
+        rows.append(measure(work, repeats=options.repeats))
+        print(_line(rows[-1]), file=sys.stderr if options.json else sys.stdout, flush=True)
     result = {
         "results": rows,
         "limit": LIMIT,
@@ -229,11 +247,6 @@ def main() -> None:
         json.dump(result, sys.stdout, indent=1)
         print()
         return
-    for row in rows:
-        print(
-            f"{row['work']}: {row['ratio']} times the bare model ({row['verax_seconds']} s / {row['bare_seconds']} s), "
-            f"passes asked {row['asked']}, evaluated {row['evaluated']}, saved {row['saved']}"
-        )
     print(f"limit {LIMIT}, met: {result['met']}; peak memory {result['peak_memory_mib']} MiB")
     if options.only is None:
         print(f"integrated gradients, peak MiB by steps: {result['integrated_gradients_memory_mib_by_steps']}")

@@ -237,7 +237,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--instances", type=int, default=16)
+    parser.add_argument("--instances", type=int, default=4)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--without-interpreto", action="store_true", help="compare with Captum alone")
     parser.add_argument("--only", default="", metavar="WORDS", help='one line: "captum lime"; or a part of its name')
