@@ -103,7 +103,7 @@ def test_strange_inputs_have_small_p_values() -> None:
 
 
 def test_the_data_set_keeps_its_level() -> None:
-    """Over 200 data sets of 50 in-distribution inputs, Simes' p-value is below 0.05 at most as often as chance allows."""
+    """Over 200 data sets of 50 inputs each, Simes' p-value is below 0.05 no more often than chance allows."""
     below = 0
     for repeat in range(200):
         rng = np.random.default_rng(1000 + repeat)
