@@ -64,3 +64,21 @@ def test_evaluate_without_a_folder_still_keeps_its_rows(
     assert len(run.score_table()) == 2 * len(instances)
     report = run.report()
     assert report.read_text().startswith("<!doctype html>")
+
+
+def test_explain_all_shares_passes_and_says_what_is_skipped(classifier: Callable[..., Classifier]) -> None:
+    model = classifier("bert")
+    found = verax.explain_all(model, "the small red boat", "a lake", methods=["leave_one_out", "exact_shapley"])
+    assert [made.highlight.method for made in found.explanations] == ["leave_one_out", "exact_shapley"]
+    assert found.highlights[0].cost.forward == 6, "each word; the full input was known from the prediction"
+    assert found.highlights[1].cost.forward == 2**6 - 7, "what leave-one-out has asked is known"
+    assert found._repr_html_().count("leave_one_out") == 1
+    blind = verax.load_model(lambda texts: [[0.5, 0.5]] * len(texts), labels=["a", "b"])
+    every = verax.explain_all(blind, "a b")
+    assert {skip.reason for skip in every.skipped} == {"unfit"}
+    assert [made.highlight.method for made in every.explanations] == ["random"], "the rest needs a mask or gradients"
+    for methods in ("lime", []):
+        with pytest.raises(UserError, match="explain_all: methods: expected a list"):
+            verax.explain_all(model, "a b", methods=methods)
+    with pytest.raises(UserError, match="can't remove words by 'mask'"):
+        verax.explain_all(blind, "a b", methods=["leave_one_out"])

@@ -138,6 +138,8 @@ def explain_all(
             skipped with its reason, while a method that was named is refused with an error.
         target: what all methods explain, for those that are given by name alone.
     """
+    if methods is not None and (isinstance(methods, str) or not methods):
+        raise UserError(f"explain_all: methods: expected a list of methods, got {methods!r}")
     instance = _as_instance(texts, label, lang)
     x, engine = Encoded.of(model.encode(instance)), Engine(model)
     prediction = _result(engine, predict(x))
@@ -168,12 +170,18 @@ def _aimed(given: str | Mapping[str, Any] | Method, target: str | None, seed: in
 
 def _explanation(engine: Engine, x: Encoded, prediction: Prediction, named: Named[Any]) -> Explanation:
     instance = x.encoding.instance
-    highlight = as_highlight(instance, named, _result(engine, asking(named.what, x)))
+    outcome = _outcome(engine, asking(named.what, x))
+    highlight = as_highlight(instance, named, outcome.value, outcome.cost)  # type: ignore[arg-type]
     return Explanation(instance, prediction, highlight, named.parameters)
 
 
 def _result(engine: Engine, generator: Asking[T]) -> T:
-    """Run one generator to its end; what it raises is raised here."""
+    """What one generator ends with; what it raises is raised here."""
+    return _outcome(engine, generator).value  # type: ignore[return-value]
+
+
+def _outcome(engine: Engine, generator: Asking[T]) -> Outcome[T]:
+    """Run one generator to its end, and what it cost; what it raises is raised here."""
     ended: list[Outcome[T]] = []
 
     def keep(outcome: Outcome[T]) -> tuple[()]:
@@ -184,7 +192,7 @@ def _result(engine: Engine, generator: Asking[T]) -> T:
     outcome = ended[0]
     if outcome.error is not None:
         raise outcome.error
-    return outcome.value  # type: ignore[return-value]
+    return outcome
 
 
 def _as_instance(texts: Sequence[str | Instance], label: str | None, lang: str) -> Instance:

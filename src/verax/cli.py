@@ -115,6 +115,8 @@ def explain(
     if several and parameters:
         raise UserError("--set: several methods are shown, and a parameter belongs to one; name one --method")
     if target is not None:
+        if "target" in parameters:
+            raise UserError("--target and --set target=... say the same thing: give one of them")
         parameters["target"] = target
     try:
         with notes.status("explaining"):
@@ -381,8 +383,10 @@ def _carry_out(prepared: Prepared, folder: Path, command: str) -> None:
     )
     rows: list[Skip | Score] = [*finished.stored.skips, *finished.stored.scores]
     reasons = Counter(row.reason for row in rows if row.reason is not None)
-    if reasons:
-        out.print(Text("without a value: " + ", ".join(f"{reason} {n}" for reason, n in reasons.most_common())))
+    for reason, n in reasons.most_common():
+        whose = sorted({row.method for row in rows if row.reason == reason})
+        named = ", ".join(whose[:3]) + (f" and {len(whose) - 3} more" if len(whose) > 3 else "")
+        out.print(Text(f"without a value: {reason} {n} ({named})"))
     for warning in finished.card["warnings"]:
         notes.print(Text(f"warning: {warning}", "yellow"))
     failed = next((row for row in rows if row.reason == "failed"), None)

@@ -242,6 +242,7 @@ def test_list_shows_cost_and_reference(verax: Callable[..., Said]) -> None:
         (("explain", " ", "--model", "{bert}", "--method", "all"), "empty: part 1 has no words"),
         (("explain", "a", "--model", "{bert}", "--method", "lime", "--method", "beem"), "did you mean 'beam'"),
         (("run", "--preset", "importance"), "did you mean 'importance-measures'"),
+        (("explain", "a", "--model", "{bert}", "--set", "target=yes", "--target", "no"), "give one of them"),
         (("explain", "a", "--model", "{bert}", "--set", "steps"), "write it as key=value"),
         (("explain", "a", "--model", "{bert}", "--set", "step=3"), "did you mean 'steps'"),
         (("explain", "a", "--model", "{bert}", "--target", "nein"), "unknown target 'nein'"),

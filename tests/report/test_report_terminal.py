@@ -103,3 +103,10 @@ def test_comparison_says_which_way_it_went():
 def test_nothing_to_show_is_said():
     assert "No scores" in printed(leaderboard([]))
     assert "share no method" in printed(comparison([]))
+
+
+def test_where_nothing_beats_chance_it_is_said():
+    rows = [Summary(name, "m", 0.5, 0.4, 0.6, 5, 0, 0.5, p, p, True, "a") for name, p in (("x", 0.4), ("random", None))]
+    said = "No method can be told apart from random here."
+    assert said in printed(leaderboard(rows))
+    assert said not in printed(leaderboard([*rows, Summary("y", "m", 0.9, 0.8, 1.0, 5, 0, 0.5, 0.01, 0.01, True, "b")]))

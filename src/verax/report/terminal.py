@@ -101,6 +101,9 @@ def leaderboard(summaries: Sequence[Summary]) -> RenderableType:
         direction = "higher" if rows[0].higher_is_better else "lower"
         strong = frozenset(index for index, row in enumerate(rows) if row.method in best)
         boards.append(Board(f"{metric} ({direction} is better)", heads, cells, strong))
+        tested = [row.p_holm for row in rows if row.p_holm is not None]
+        if tested and min(tested) >= ALPHA:
+            boards.append(Text("No method can be told apart from random here.\n", "yellow"))
     boards.append(
         Text("◆ best, or can't be told apart from the best. Methods that share a letter can't be told apart.", "dim")
     )

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from verax.data.imports.arrays import first_line
 from verax.data.rows import Row
 from verax.data.text import words_over
+from verax.registry import entries, resolve
 from verax.types import FloatArray, Instance, Text, UserError
 
 
@@ -26,7 +27,12 @@ Pieces = list[Piece | None]
 
 
 def open_tokenizer(given: Any) -> Any:
-    """A fast tokenizer from a folder or the hub; one in memory is taken as it is. No code of a checkpoint is run."""
+    """A fast tokenizer of a shipped model, a folder or the hub; one in memory is taken as it is.
+
+    No code of a checkpoint is run.
+    """
+    if isinstance(given, str) and given in entries("models"):
+        given = resolve("models", given)()
     if isinstance(given, (str, Path)):
         # transformers takes seconds to import, and whoever has offsets does without it
         from transformers import AutoTokenizer  # noqa: PLC0415
