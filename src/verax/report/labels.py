@@ -9,7 +9,10 @@ from verax.report.markup import Html, join, tag
 def method_label(content: Content, method: str) -> Html:
     """A method's label, with a tag on the random explanation."""
     flag = tag("span", "baseline", class_="flag") if method == content.baseline else None
-    return join(tag("span", method, dir="auto", class_="label"), flag)
+    name, bracket, parameters = method.partition("(")
+    # the one place where a long label may be broken
+    broken = [name, Html("<wbr>"), f"{bracket}{parameters}"] if bracket else [method]
+    return join(tag("span", broken, dir="auto", class_="label"), flag)
 
 
 def direction(content: Content, metric: str) -> str:

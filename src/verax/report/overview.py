@@ -56,10 +56,11 @@ def overview(content: Content, tables: Mapping[str, Sequence[Summary]]) -> Html:
 def _cell(content: Content, row: Summary | None, *, best: bool) -> Html:
     if row is None:
         return tag("td", tag("span", "no scores", class_="quiet"))
-    signs = [_sign(BEST, "in the best group")] if best else []
+    signs = {BEST: "in the best group"} if best else {}
     if like_random(row, content.baseline):  # where nothing beats chance the best is no better than it
-        signs.append(_sign(WEAK, f"not told apart from {content.baseline}"))
-    value = tag("span", signs, number(row.mean), class_="value")
+        signs[WEAK] = f"not told apart from {content.baseline}"
+    sign = _sign("".join(signs), ", ".join(signs.values())) if signs else None
+    value = tag("span", sign, number(row.mean), class_="value")
     return tag("td", value, tag("small", interval(row.low, row.high)), class_="best" if best else None)
 
 
