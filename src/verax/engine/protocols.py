@@ -20,6 +20,9 @@ class Method(Protocol):
         kind: what it scores.
         version: raised whenever the code comes to give other numbers: it is part of every key in the store.
         reference: whose method it is.
+
+    A method that asks for no backward pass but looks inside the model all the same (embeddings, attention) says so by
+    `looks_inside: ClassVar[bool] = True`, so that a model which is a mere function is refused before anything is run.
     """
 
     kind: ClassVar[Kind]
