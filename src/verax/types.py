@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -16,6 +17,8 @@ IntArray = NDArray[np.integer]
 
 Kind = Literal["token", "token_interaction", "span_interaction"]
 Removal = Literal["mask", "delete", "pad", "zero", "attention"]
+Performance = Literal["accuracy", "macro_f1", "micro_f1", "matthews"]
+"""How well a classifier does on a data set."""
 Parameter = str | int | float | bool | None
 Note = str | int | float | bool
 
@@ -106,13 +109,19 @@ class Instance:
 class Dataset:
     """Instances with the names of their classes, in the order of the classes' numbers.
 
-    `provenance` tells where the rows came from: path or name, split, licence, citation.
+    Args:
+        provenance: where the rows came from: path or name, split, licence, citation.
+        maskable: the parts whose words may be masked when a model is measured on it (the paragraph, not the question);
+            None: all.
+        metric: how performance is measured on it.
     """
 
     name: str
     instances: tuple[Instance, ...]
     labels: tuple[str, ...]
     provenance: Mapping[str, str] = field(default_factory=dict)
+    maskable: tuple[int, ...] | None = None
+    metric: Performance = "accuracy"
 
     def __len__(self) -> int:
         return len(self.instances)
@@ -236,7 +245,8 @@ class Skip:
 class Score:
     """The value of one metric for one explanation; None with its reason where there is none, never NaN.
 
-    `curve` holds the values that `value` was made from (one for each bin of an erasure curve).
+    `curve` holds the values that `value` was made from (one for each bin of an erasure curve), `series` what else must
+    be kept for each point of it, by name (the class that was predicted there).
     """
 
     instance_id: str
@@ -247,6 +257,7 @@ class Score:
     detail: str = ""
     curve: tuple[float, ...] | None = None
     cost: Cost = Cost()
+    series: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if (self.value is None) == (self.reason is None):
@@ -256,10 +267,11 @@ class Score:
 
 
 class Measured(NamedTuple):
-    """What a metric returns for one explanation: its value, and the values that it was made from, if any."""
+    """What a metric returns for one explanation: its value, and what it was made from (see `Score`), if any."""
 
     value: float
     curve: tuple[float, ...] | None = None
+    series: Mapping[str, tuple[float, ...]] = MappingProxyType({})
 
 
 class Passes(NamedTuple):

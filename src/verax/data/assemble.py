@@ -42,7 +42,8 @@ def assemble(
     if names is None:
         names = sorted_names(instance.label for instance in instances if instance.label is not None)
     told = {"columns": columns.model_dump_json(exclude_defaults=True)}
-    return Dataset(source.name, instances, names, dict(source.provenance) | told)
+    provenance = dict(source.provenance) | told
+    return Dataset(source.name, instances, names, provenance, columns.maskable, columns.metric)
 
 
 def _instances(

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from verax.registry import unknown
-from verax.types import UserError
+from verax.types import Performance, UserError
 
 KNOWN_PARTS: tuple[tuple[str, ...], ...] = (
     ("premise", "hypothesis"),
@@ -77,6 +77,15 @@ class Columns(BaseModel):
     explanations: Names = Field(
         default=(), description="Columns with sentences that say why: a text or a list of texts each."
     )
+    maskable_part: Names = Field(
+        default=(),
+        description="Those columns of `parts` whose words may be masked when faithfulness is measured by masking (the "
+        "paragraph, not the question). Left out: all.",
+    )
+    metric: Performance = Field(
+        default="accuracy",
+        description="How performance is measured on this data: accuracy, macro_f1, micro_f1 or matthews.",
+    )
 
     @model_validator(mode="after")
     def _fit_together(self) -> Columns:
@@ -86,9 +95,16 @@ class Columns(BaseModel):
         for name, value in gold.items():
             if self.parts and len(value) not in (1, len(self.parts)):
                 raise ValueError(f"{name} has {len(value)} columns for {len(self.parts)} parts")
-        if self.parts and (stray := [name for name in self.words if name not in self.parts]):
-            raise ValueError(f"words: {stray[0]!r} is not one of parts {list(self.parts)}")
+        for field in ("words", "maskable_part"):
+            if self.parts and (stray := [name for name in getattr(self, field) if name not in self.parts]):
+                raise ValueError(f"{field}: {stray[0]!r} is not one of parts {list(self.parts)}")
         return self
+
+    @property
+    def maskable(self) -> tuple[int, ...] | None:
+        """Numbers of the parts that may be masked; None: all."""
+        numbers = tuple(number for number, name in enumerate(self.parts) if name in self.maskable_part)
+        return numbers if self.maskable_part else None
 
     def optional(self) -> tuple[str, ...]:
         """The columns that a row may leave out, though the table may not."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from verax.models.removal import CODES, KEPT, States
-from verax.types import Attribution, BoolArray, FloatArray, Instance, IntArray, Note, Removal, Unit
+from verax.types import Attribution, BoolArray, FloatArray, Instance, IntArray, Note, Removal, Undefined, Unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +52,15 @@ class Encoded:
     alive: IntArray
 
     @classmethod
-    def of(cls, encoding: Encoding) -> Encoded:
-        """The whole input, nothing removed."""
+    def of(cls, encoding: Encoding, parts: Collection[int] | None = None) -> Encoded:
+        """The whole input, nothing removed; of some `parts` only, those words are units, and all others stay."""
         n = len(encoding.units)
-        return cls(encoding, np.zeros(n, np.int8), np.arange(n) if encoding.seen is None else encoding.seen)
+        alive = np.arange(n) if encoding.seen is None else encoding.seen
+        if parts is not None:
+            alive = np.array([i for i in alive if encoding.units[i][0].part in parts], np.int64)
+            if not len(alive):
+                raise Undefined("nothing_maskable", "the part that may be masked has no word that the model sees")
+        return cls(encoding, np.zeros(n, np.int8), alive)
 
     @property
     def n_units(self) -> int:

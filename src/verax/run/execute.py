@@ -185,10 +185,10 @@ def _as_score(highlight: Highlight, metric: str, outcome: Outcome[Measured]) -> 
     if outcome.value is None:
         reason, detail = _reason(outcome.error)
         return Score(*who, None, reason, detail, cost=outcome.cost)
-    value, curve = outcome.value
+    value, curve, series = outcome.value
     if not np.isfinite(value):
         return Score(*who, None, "nonfinite", "the metric's value is not a finite number", cost=outcome.cost)
-    return Score(*who, value, curve=curve, cost=outcome.cost)
+    return Score(*who, value, curve=curve, cost=outcome.cost, series=series)
 
 
 def _skip(instance_id: str, method: str, error: Exception | None) -> Skip:

@@ -184,6 +184,7 @@ def _score(value: Score) -> Plain:
         "detail": _text(value.detail),
         "curve": None if value.curve is None else _numbers("curve", value.curve),
         "cost": _cost(value.cost),
+        "series": _series(value.series),
     }
 
 
@@ -197,7 +198,17 @@ def _to_score(row: Plain) -> Score:
         unescape(row["detail"]),
         None if row["curve"] is None else tuple(row["curve"]),
         Cost(**row["cost"]),
+        _to_series(row.get("series")),  # rows of an earlier version have none
     )
+
+
+def _series(series: Mapping[str, Iterable[float]]) -> str | None:
+    plain = {_text(name): _numbers(name, values) for name, values in series.items()}
+    return json.dumps(plain, ensure_ascii=False, allow_nan=False) if plain else None
+
+
+def _to_series(text: str | None) -> dict[str, tuple[float, ...]]:
+    return {} if text is None else {unescape(name): tuple(values) for name, values in json.loads(text).items()}
 
 
 def _cost(cost: Cost) -> Plain:

@@ -88,6 +88,7 @@ SCHEMAS: dict[Table, pa.Schema] = {
             ("detail", pa.string()),
             ("curve", pa.list_(pa.float64())),
             ("cost", _COST),
+            ("series", pa.string()),
         ]
     ),
 }
