@@ -175,6 +175,22 @@ BUILT_IN: dict[Room, dict[str, Entry]] = {
             "DeYoung et al. 2020, ERASER, Section 4.2",
         ),
         Entry(
+            "recursive_masking",
+            "verax.metrics.faithfulness.recursive_masking:RecursiveMasking",
+            "faithfulness",
+            "Drop of the gold class while the top words are masked and the rest is explained anew; gives ACU and RACU.",
+            "steps + 1 forward, and steps - 1 explanations",
+            "Madsen, Reddy and Chandar 2024, Faithfulness measurable masked language models, Algorithm 3",
+        ),
+        Entry(
+            "in_distribution",
+            "verax.metrics.faithfulness.in_distribution:InDistribution",
+            "faithfulness",
+            "Whether inputs masked as the explanation says are still such as the model knows (MaSF); p-values.",
+            "steps + 1 forward, and steps - 1 explanations",
+            "Matan et al. 2022 (MaSF); Madsen, Reddy and Chandar 2024, Algorithm 2",
+        ),
+        Entry(
             "agreement",
             "verax.metrics.agreement.agreement:Agreement",
             "agreement",
@@ -223,6 +239,13 @@ BUILT_IN: dict[Room, dict[str, Entry]] = {
             "built-in",
             "9 importance measures of the gold logit, judged by masking and by people.",
             reference="Madsen, Reddy and Chandar 2024, Table 4",
+        ),
+        Entry(
+            "faithfulness-measurable",
+            "verax.run.presets:FAITHFULNESS_MEASURABLE",
+            "built-in",
+            "9 importance measures judged by recursive masking, with the test that it stays in-distribution.",
+            reference="Madsen, Reddy and Chandar 2024, Tables 1, 11 and 12",
         ),
     ),
 }

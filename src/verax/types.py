@@ -327,3 +327,66 @@ class Comparison:
     p: float | None
     p_holm: float | None
     higher_is_better: bool = True
+
+
+class Interval(NamedTuple):
+    """A value with the ends of its 95 % interval, None where there is no interval."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MaskingCurve:
+    """One measure under recursive masking: the model's performance while words are masked, and the area it loses.
+
+    Args:
+        method: its label in the run.
+        metric: how performance is measured.
+        curve: performance at each masking ratio, from 0 to 1 in equal steps.
+        acu: area between the random curve and this one (Equation 3): positive where masking by this measure hurts more.
+        racu: acu as a share of the area between the random curve and its end; None with `reason` if there is no such
+            area.
+        signed: whether the measure tells for from against; then racu has no upper bound of 1.
+        n: instances that both this measure and the random one have a curve for.
+        skipped: instances that they do not.
+        over: what the intervals are over: resampled instances of one run, or seeds, one run each.
+        p_values: in-distribution p-value of the data set at each masking ratio; None if it was not tested.
+    """
+
+    method: str
+    metric: Performance
+    curve: tuple[Interval, ...]
+    acu: Interval
+    racu: Interval | None
+    reason: str | None
+    signed: bool
+    n: int
+    skipped: int
+    over: Literal["instances", "seeds"]
+    p_values: tuple[float, ...] | None = None
+
+    @property
+    def ratios(self) -> tuple[float, ...]:
+        """The share of words masked at each point of the curve."""
+        return tuple(i / (len(self.curve) - 1) for i in range(len(self.curve)))
+
+    def outside(self, alpha: float = 0.05) -> tuple[float, ...]:
+        """The masking ratios at which the inputs are not in-distribution: what is measured there is not valid."""
+        p_values = self.p_values or ()
+        return tuple(ratio for ratio, p in zip(self.ratios, p_values, strict=False) if p < alpha)
+
+
+@dataclass(frozen=True, slots=True)
+class MaskingCurves:
+    """Every measure of a run, or of several that differ in their seed, under recursive masking.
+
+    Args:
+        baseline: the label of the random measure, whose curve is among `curves`.
+        majority: performance of always naming the most frequent class.
+    """
+
+    baseline: str
+    majority: float
+    curves: tuple[MaskingCurve, ...]

@@ -40,6 +40,22 @@ class Outputs:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Hidden:
+    """The largest value that each neuron of each layer takes over the positions, for coalitions of kept units.
+
+    Args:
+        x, keep, removal: as for `Outputs`.
+
+    Positions are those of all tokens, special ones too, but not of padding. The answer is an array of shape
+    [rows, layers + 1, neurons]; the embeddings, behind their norm, come first.
+    """
+
+    x: Encoded
+    keep: BoolArray
+    removal: Removal = "mask"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class PathGradient:
     """The weighted sum of gradients at the word embeddings along the straight path from a baseline to x.
 
@@ -121,7 +137,7 @@ class Attention:
     readout: Readout | None = None
 
 
-Ask = Outputs | PathGradient | Embeddings | VocabularyNorm | Attention
+Ask = Outputs | Hidden | PathGradient | Embeddings | VocabularyNorm | Attention
 T = TypeVar("T")
 Asking = Generator[Ask, Any, T]
 
@@ -134,18 +150,18 @@ def resolve(target: Target, x: Encoded) -> Asking[Readout]:
         logits: FloatArray = yield Outputs(full, np.empty((0, full.n_units), bool), and_full=True)
         return Readout(of, int(np.argmax(logits[-1])))
     if target.of in {"gold", "loss"}:
-        label, gold = x.encoding.instance.label, x.encoding.gold
-        if gold is None:
-            known = ", ".join(x.encoding.labels)
-            raise Undefined(
-                *(
-                    ("no_label", "the target needs the gold class of the input (label, --label)")
-                    if label is None
-                    else ("unknown_label", f"{label!r} is none of {known}")
-                )
-            )
-        return Readout(of, gold)
+        return Readout(of, gold_class(x))
     named = class_of(target.of, x.encoding.labels)
     if named is None:
         raise Undefined("unknown_label", f"{target.of!r} is none of {', '.join(x.encoding.labels)}")
     return Readout(of, named)
+
+
+def gold_class(x: Encoded) -> int:
+    """The number of the input's gold class among those of the model."""
+    label, gold = x.encoding.instance.label, x.encoding.gold
+    if gold is not None:
+        return gold
+    if label is None:
+        raise Undefined("no_label", "the gold class of the input is needed (label, --label)")
+    raise Undefined("unknown_label", f"{label!r} is none of {', '.join(x.encoding.labels)}")

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from verax.engine.asks import Ask, Asking, Attention, Embeddings, Outputs, PathGradient, VocabularyNorm
+from verax.engine.asks import Ask, Asking, Attention, Embeddings, Hidden, Outputs, PathGradient, VocabularyNorm
 from verax.engine.memo import ASKED, Memo, attention_key, gradient_key
 from verax.engine.passes import Attending, Backward, Forward, PathSum, answer_all
 from verax.models.classifier import AttentionPass, Classifier, PathPoint, Row
@@ -113,8 +113,8 @@ class Engine:
     def _gather(self, task: Task[Any], pool: _Pool) -> None:
         """Put the passes that a task's question needs, and nobody has asked for yet, into the pool."""
         ask = task.ask
-        if isinstance(ask, Outputs):
-            asked, new = self._gather_outputs(task, ask, pool)
+        if isinstance(ask, (Outputs, Hidden)):
+            asked, new = self._gather_forward(task, ask, pool)
             cost = Cost(forward_asked=asked, forward=new)
         elif isinstance(ask, PathGradient):
             asked, new = self._gather_gradient(task, ask, pool)
@@ -130,21 +130,22 @@ class Engine:
         task.cost = task.cost + cost
         self.cost = self.cost + cost
 
-    def _gather_outputs(self, task: Task[Any], ask: Outputs, pool: _Pool) -> tuple[int, int]:
-        encoding = ask.x.encoding
-        memo, states, before = self._memo(encoding), _states(ask), len(pool.forward)
+    def _gather_forward(self, task: Task[Any], ask: Outputs | Hidden, pool: _Pool) -> tuple[int, int]:
+        encoding, memo, states = ask.x.encoding, self._memo(ask.x.encoding), _states(ask)
+        answers, passes = (memo.logits, pool.forward) if isinstance(ask, Outputs) else (memo.hidden, pool.hidden)
+        before = len(passes)
         lengths = self.model.lengths(encoding, states)
         for state, length in zip(states, lengths.tolist(), strict=True):
             key = state.tobytes()
-            if key in memo.logits:
+            if key in answers:
                 continue
             if length == 0:
-                memo.logits[key] = Undefined("empty", "nothing is left of the input when these words are removed")
+                answers[key] = Undefined("empty", "nothing is left of the input when these words are removed")
                 continue
-            memo.logits[key] = ASKED
-            pool.forward.append(Forward(Row(encoding, state), length, memo, key, task))
+            answers[key] = ASKED
+            passes.append(Forward(Row(encoding, state), length, answers, key, task))
             pool.tokens += length
-        return len(states), len(pool.forward) - before
+        return len(states), len(passes) - before
 
     def _gather_gradient(self, task: Task[Any], ask: PathGradient, pool: _Pool) -> tuple[int, int]:
         encoding, n = ask.x.encoding, len(ask.alphas)
@@ -180,13 +181,14 @@ class Engine:
 
     def _evaluate(self, pool: _Pool) -> None:
         model = self.model
-        self.token_budget = answer_all(
-            pool.forward,
-            lambda batch: list(model.logits([one.row for one in batch])),
-            lambda one: model.bucket(one.row, one.length),
-            self.token_budget,
-            lambda n: self.on_batch(Cost(forward=n)),
-        )
+        for passes, compute in ((pool.forward, model.logits), (pool.hidden, model.hidden)):
+            self.token_budget = answer_all(
+                passes,
+                lambda batch, compute=compute: list(compute([one.row for one in batch])),  # type: ignore[misc]
+                lambda one: model.bucket(one.row, one.length),
+                self.token_budget,
+                lambda n: self.on_batch(Cost(forward=n)),
+            )
         self._backward_budget = answer_all(
             pool.backward,
             lambda batch: model.gradients([one.point for one in batch]),
@@ -207,8 +209,8 @@ class Engine:
 
     def _answer(self, ask: Ask | None) -> Any:
         """The answer to a question all of whose passes are done, or the exception that stands in its way."""
-        if isinstance(ask, Outputs):
-            return self._answer_outputs(ask)
+        if isinstance(ask, (Outputs, Hidden)):
+            return self._answer_forward(ask)
         if isinstance(ask, PathGradient):
             return self._memo(ask.x.encoding).gradients[gradient_key(ask)]
         if isinstance(ask, Attention):
@@ -223,14 +225,15 @@ class Engine:
         except Exception as error:  # noqa: BLE001 - handed to the generator that asked, like that of a pass
             return error
 
-    def _answer_outputs(self, ask: Outputs) -> Any:
+    def _answer_forward(self, ask: Outputs | Hidden) -> Any:
         memo = self._memo(ask.x.encoding)
+        answers = memo.logits if isinstance(ask, Outputs) else memo.hidden
         rows = []
         for state in _states(ask):
-            logits = memo.logits[state.tobytes()]
-            if isinstance(logits, Exception):
-                return logits
-            rows.append(logits)
+            answer = answers[state.tobytes()]
+            if isinstance(answer, Exception):
+                return answer
+            rows.append(answer)
         return np.stack(rows) if rows else np.empty((0, len(self.model.labels)))
 
 
@@ -240,15 +243,16 @@ class _Pool:
 
     tasks: list[Task[Any]] = field(default_factory=list)
     forward: list[Forward] = field(default_factory=list)
+    hidden: list[Forward] = field(default_factory=list)
     backward: list[Backward] = field(default_factory=list)
     attention: list[Attending] = field(default_factory=list)
     paths: list[tuple[PathSum, Memo]] = field(default_factory=list)
     tokens: int = 0
 
 
-def _states(ask: Outputs) -> States:
+def _states(ask: Outputs | Hidden) -> States:
     states = ask.x.states(ask.keep, ask.removal)
-    return np.vstack([states, ask.x.state[None]]) if ask.and_full else states
+    return np.vstack([states, ask.x.state[None]]) if isinstance(ask, Outputs) and ask.and_full else states
 
 
 def _forward_passes(n: int) -> Cost:

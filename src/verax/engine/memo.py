@@ -17,12 +17,13 @@ ASKED = RuntimeError("asked, but not answered yet")
 
 @dataclass(slots=True)
 class Memo:
-    """Answers by their question: logits by the state of the units, the others by everything that decides them.
+    """Answers by their question: logits and maxima by the state of the units, others by everything that decides them.
 
     An answer that could not be had is kept as the exception that says why.
     """
 
     logits: dict[bytes, FloatArray | Exception] = field(default_factory=dict)
+    hidden: dict[bytes, FloatArray | Exception] = field(default_factory=dict)
     gradients: dict[GradientKey, SummedGradient | Exception] = field(default_factory=dict)
     attention: dict[AttentionKey, AttentionRead | Exception] = field(default_factory=dict)
 

@@ -24,19 +24,19 @@ class Waiting(Protocol):
 
 @dataclass(eq=False, slots=True)
 class Forward:
-    """One forward pass; its logits go to the memo."""
+    """One forward pass; what it gives goes to that part of the memo where somebody looks for it."""
 
     row: Row
     length: int
-    memo: Memo
+    answers: dict[bytes, FloatArray | Exception]
     key: bytes
     owner: Waiting
 
     def settle(self, answer: FloatArray | Exception) -> None:
-        """Keep the logits, shape [classes], or why there are none."""
+        """Keep the logits, shape [classes], or the maxima, shape [layers + 1, neurons], or why there are none."""
         if isinstance(answer, np.ndarray) and not np.isfinite(answer).all():
-            answer = Undefined("nonfinite", "the model's logits are not finite numbers")
-        self.memo.logits[self.key] = answer
+            answer = Undefined("nonfinite", "the model's outputs are not finite numbers")
+        self.answers[self.key] = answer
 
 
 @dataclass(eq=False, slots=True)

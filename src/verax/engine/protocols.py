@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 from verax.engine.asks import Asking
 from verax.models.encoding import Encoded
 from verax.types import Attribution, Highlight, Kind, Measured, Passes
 
 T = TypeVar("T")
+Explain = Callable[[Encoded], Asking[Attribution]]
+Need = Literal["explain", "reference"]
 
 
 @runtime_checkable
@@ -23,6 +25,8 @@ class Method(Protocol):
 
     A method that asks for no backward pass but looks inside the model all the same (embeddings, attention) says so by
     `looks_inside: ClassVar[bool] = True`, so that a model which is a mere function is refused before anything is run.
+    One whose order already accounts for what was removed before says `recursive: ClassVar[bool] = True`, and is not run
+    again by metrics that explain again. One that gives sizes and no signs says `signed: ClassVar[bool] = False`.
     """
 
     kind: ClassVar[Kind]
@@ -44,6 +48,13 @@ class Metric(Protocol):
         version, reference: as for a method.
         higher_is_better: its direction.
         range: lowest and highest value it can take; None where there is no bound.
+
+    A metric that needs more than the explanation says so by `needs: ClassVar[frozenset[Need]]`, and is handed it by
+    name: `explain`, the method, to explain again what is left of the input (None where the explanation has to stand:
+    it was made elsewhere, or its method is recursive; `explained_again(n)` tells how many words are left each time);
+    `reference`, what was learned of the model from a validation set. `looks_inside` is as for a method. A metric that
+    tells whether others are valid, and not which explanation is better, says `ranked: ClassVar[bool] = False`: it gets
+    no leaderboard.
     """
 
     version: ClassVar[int]

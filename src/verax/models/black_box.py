@@ -80,6 +80,10 @@ class BlackBox:
         # NaN passes through, to be recorded as such; a probability of 0 stays far below every other
         return np.asarray(np.log(np.maximum(answers, TINY)))
 
+    def hidden(self, rows: Sequence[Row]) -> FloatArray:
+        """A callable has no layers."""
+        raise self._no_inside()
+
     def path(self, row: Row, baseline: str) -> Path:
         """A callable has no embeddings."""
         raise self._no_inside()

@@ -86,7 +86,7 @@ class Classifier(Protocol):
         removals: rules that it can remove words by.
         baselines: baselines that a path of gradients can start from; none if it has no gradients.
         fingerprint: hashes of whatever decides its answers (weights, tokenizer), and its dtype.
-        about: facts for the run card (architecture, device, ...).
+        about: facts for the run card (architecture, device, how it was trained if it says so, ...).
     """
 
     name: str
@@ -107,6 +107,9 @@ class Classifier(Protocol):
 
     def logits(self, rows: Sequence[Row]) -> FloatArray:
         """Forward passes in one batch: shape [rows, classes]."""
+
+    def hidden(self, rows: Sequence[Row]) -> FloatArray:
+        """Forward passes in one batch, each neuron's maximum over positions: shape [rows, layers + 1, neurons]."""
 
     def path(self, row: Row, baseline: str) -> Path:
         """The two ends of a path of gradients."""

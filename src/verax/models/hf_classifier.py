@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import nullcontext
+from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +20,7 @@ from verax.models.packed import PackedLinears
 from verax.models.readout import Readout
 from verax.models.removal import CODES, States, is_deleted
 from verax.models.sequences import PaddedBatch, TokenSequence
-from verax.models.untouched import embedded, guided, open_attention, untouched, word_embeddings
+from verax.models.untouched import embedded, guided, open_attention, unhooked, untouched, word_embeddings
 from verax.models.words import split_by_tokens, words_of_tokens
 from verax.types import FloatArray, Instance, IntArray, Note, Undefined, UserError
 
@@ -39,6 +40,7 @@ class HFClassifier:
         labels: names of the classes; those of the checkpoint by default.
         on_long: what to do with an input beyond the model's length: `error` skips it with its reason, `truncate`
             cuts it and records how many words were lost.
+        home: the folder that it was loaded from.
     """
 
     def __init__(
@@ -50,11 +52,12 @@ class HFClassifier:
         fingerprint: Mapping[str, str],
         labels: Sequence[str] | None = None,
         on_long: OnLong = "error",
+        home: PathLike[str] | None = None,
     ) -> None:
         if not getattr(tokenizer, "is_fast", False):
             raise UserError(f"the tokenizer of {name!r} is a slow one; verax needs character offsets: use a fast one")
         self._model, self._tokenizer, self._on_long = model, tokenizer, on_long
-        self.name = name
+        self.name, self.home = name, home
         self.labels = _class_names(model.config, labels, name)
         self._embed = word_embeddings(model)
         self._device, self._dtype = self._embed.weight.device, self._embed.weight.dtype
@@ -79,6 +82,7 @@ class HFClassifier:
             "device": str(self._device),
             "parameters": str(sum(p.numel() for p in model.parameters())),
             "max_length": str(self._max_length),
+            **getattr(model.config, "verax", {}),  # how it was trained, if verax did it
         }
 
     def encode(self, instance: Instance) -> Encoding:
@@ -147,6 +151,22 @@ class HFClassifier:
             embedded = np.isin(batch.state, (CODES["pad"], CODES["zero"])).any()
             embeds = self._embeddings(batch) if embedded else None
             return _numpy(self._run(batch, embeds).logits)
+
+    def hidden(self, rows: Sequence[Row]) -> FloatArray:
+        """Each neuron's maximum over positions, layer by layer: [rows, layers + 1, neurons], in the model's own dtype.
+
+        The last layer is run whole: the position that the classifier reads is not the only one that counts here.
+        """
+        batch = self._batch(rows)
+        with torch.inference_mode(), self._packed.in_use(), unhooked(self._model):
+            embeds = self._embeddings(batch)
+            answer = self._run(batch, embeds, output_hidden_states=True)
+            read = answer.encoder_hidden_states if self._model.config.is_encoder_decoder else answer.hidden_states
+            absent = self._tensor(~batch.present)[..., None]
+            lowest = torch.finfo(self._dtype).min
+            # layer by layer, so that no second copy of all hidden states is made
+            maxima = [layer.masked_fill(absent, lowest).amax(1) for layer in read]
+        return np.asarray(torch.stack(maxima, 1).cpu().numpy())
 
     def path(self, row: Row, baseline: str) -> Path:
         """Word embeddings of the input and of the baseline, before positions, types and the layer norm."""
@@ -263,8 +283,9 @@ class HFClassifier:
                 shifted = np.concatenate([np.ones_like(attended[:, :1]), attended[:, :-1]], axis=1)
                 inputs["decoder_attention_mask"] = self._tensor(shifted.astype(np.int64))
         placed = nullcontext() if embeds is None else embedded(self._model, ids, embeds)
+        last = None if "output_hidden_states" in options else self._last_layer
         seen = "output_attentions" in options
-        with untouched(self._model), placed, only_first_position(self._last_layer, whole_attention=seen):
+        with untouched(self._model), placed, only_first_position(last, whole_attention=seen):
             return self._model(**inputs)
 
 

@@ -56,13 +56,17 @@ def load_model(
     if in_memory:
         title = getattr(name.config, "name_or_path", "") or type(name).__name__  # type: ignore[union-attr]
         loaded = _in_memory(name, tokenizer)
+        home = None
     else:
         title = str(name)
-        loaded = _from_folder(_folder(title, revision), title, dtype, device)
+        home = _folder(title, revision)
+        loaded = _from_folder(home, title, dtype, device)
     from verax.models.hf_classifier import HFClassifier  # noqa: PLC0415 - imports torch
 
     model, tokenizer, fingerprint = loaded
-    return HFClassifier(model, tokenizer, name=title, fingerprint=fingerprint, labels=labels, on_long=on_long)
+    return HFClassifier(
+        model, tokenizer, name=title, fingerprint=fingerprint, labels=labels, on_long=on_long, home=home
+    )
 
 
 def _black_box(

@@ -98,20 +98,26 @@ def guided(model: Any) -> Iterator[None]:
 
 @contextmanager
 def open_attention(model: Any) -> Iterator[None]:
-    """Attention computed in the open, so that its maps can be seen, for the time of one call.
+    """Attention computed in the open, so that its maps can be seen, for the time of one call."""
+    before = model.config._attn_implementation
+    with unhooked(model):
+        if before != "eager":
+            model.set_attn_implementation("eager")
+        try:
+            yield
+        finally:
+            if before != "eager":
+                model.set_attn_implementation(before)
 
-    transformers puts hooks into a model when it is first asked for its maps and leaves them there; they go too.
-    """
+
+@contextmanager
+def unhooked(model: Any) -> Iterator[None]:
+    """Take out, after one call, the hooks that transformers puts into a model to see inside, and leaves there."""
     hooks = {module: set(module._forward_hooks) for module in model.modules()}
     unmarked = [module for module in hooks if not hasattr(module, _CAPTURING)]
-    before = model.config._attn_implementation
-    if before != "eager":
-        model.set_attn_implementation("eager")
     try:
         yield
     finally:
-        if before != "eager":
-            model.set_attn_implementation(before)
         for module, known in hooks.items():
             for new in set(module._forward_hooks) - known:
                 del module._forward_hooks[new]

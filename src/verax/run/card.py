@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
+from verax.engine.protocols import Method
 from verax.models.classifier import Classifier
 from verax.models.labels import class_of
 from verax.run.execute import FAILED
@@ -45,6 +46,8 @@ def opening_card(
             "split": data.provenance.get("split"),
             "n": len(data),
             "labels": list(data.labels),
+            "metric": data.metric,
+            "explained_parts": "all" if plan.parts is None else list(plan.parts),
             "hash": key_of(inputs=[planned.key for planned in plan.instances]),
             "provenance": dict(data.provenance),
         },
@@ -55,6 +58,7 @@ def opening_card(
                 "parameters": named.parameters,
                 "kind": named.what.kind,
                 "target": str(getattr(named.what, "target", "none")),
+                "signed": signed(named.what),
                 "reference": named.what.reference,
                 "version": named.what.version,
             }
@@ -67,6 +71,7 @@ def opening_card(
                 "name": named.name,
                 "parameters": named.parameters,
                 "higher_is_better": named.what.higher_is_better,
+                "ranked": bool(getattr(named.what, "ranked", True)),
                 "range": list(named.what.range),
                 "reference": named.what.reference,
                 "version": named.what.version,
@@ -78,6 +83,12 @@ def opening_card(
         "machine": f"{platform.system()} {platform.machine()}",
         "warnings": unknown_labels(model, data),
     }
+
+
+def signed(method: Method) -> bool:
+    """Whether a method tells what speaks for the target from what speaks against it."""
+    sizes = getattr(method, "absolute", False) or getattr(method, "aggregate", None) == "l2"
+    return bool(getattr(method, "signed", True)) and not sizes
 
 
 def closing_card(card: Mapping[str, Any], stored: Stored) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,9 @@ from verax.models.load import load_model
 from verax.run.card import closing_card, opening_card
 from verax.run.execute import Execution
 from verax.run.parameters import build
-from verax.run.plan import BASELINE, Left, Plan, make_plan
+from verax.run.plan import BASELINE, Left, Plan, check_fit, make_plan, needs
 from verax.run.progress import watching
+from verax.run.reference import Reference
 from verax.run.run import Run
 from verax.run.spec import DataSpec, ModelSpec, Spec
 from verax.store.read import read_card, read_run
@@ -37,6 +38,7 @@ class Prepared:
     data: Dataset
     plan: Plan
     spec: Spec
+    references: Mapping[str, Reference] = field(default_factory=dict)
 
 
 def prepare(spec: Spec) -> Prepared:
@@ -51,10 +53,12 @@ def prepare_with(
     data: Dataset,
     methods: Sequence[Any] | None = None,
     metrics: Sequence[Any] | None = None,
+    validation: Dataset | None = None,
 ) -> Prepared:
     """Check that methods and metrics fit the model, and lay out the rows.
 
-    `methods` and `metrics` may hold the things themselves beside names; those of the spec by default.
+    `methods` and `metrics` may hold the things themselves beside names; those of the spec by default, and so is
+    `validation`, which is opened only if a metric learns from it.
     """
     if spec.data.granularity == "token":
         data = replace(data, instances=tuple(_by_token(model, instance) for instance in data.instances))
@@ -62,8 +66,17 @@ def prepare_with(
     if not any(named.name == BASELINE for named in explainers):
         explainers.insert(0, build("methods", BASELINE, spec.seed))
     measures = [build("metrics", given, spec.seed) for given in (spec.metrics if metrics is None else metrics)]
-    outside = _outside(spec, data)
-    return Prepared(model, data, make_plan(model, data, explainers, measures, outside), spec)
+    for named in (*explainers, *measures):
+        check_fit(named, model)
+    learning = {named.label: named.what for named in measures if "reference" in needs(named.what)}
+    references = {}
+    if learning:
+        validation = open_validation(spec) if validation is None else validation
+        references = {label: Reference.of(metric, model, validation) for label, metric in learning.items()}
+    parts = data.maskable if spec.data.explain == "maskable" else None
+    keys = {label: reference.key for label, reference in references.items()}
+    plan = make_plan(model, data, explainers, measures, _outside(spec, data), parts, keys)
+    return Prepared(model, data, plan, spec, references)
 
 
 def _outside(spec: Spec, data: Dataset) -> dict[str, list[Highlight]]:
@@ -89,8 +102,22 @@ def open_model(spec: ModelSpec) -> Classifier:
 
 def open_data(spec: DataSpec, seed: int) -> Dataset:
     """The data that a spec names."""
-    options = spec.model_dump(exclude={"name", "granularity", "columns"})
+    options = spec.model_dump(exclude={"name", "granularity", "columns", "explain"})
     return load_dataset(spec.name, columns=spec.columns, seed=seed, **options)
+
+
+def open_validation(spec: Spec) -> Dataset:
+    """The data that in_distribution learns from: what the spec says, or the validation split of its data."""
+    if spec.validation is not None:
+        given = spec.validation
+        split = given.split or ("validation" if given.name == spec.data.name else None)
+        return open_data(given.model_copy(update={"split": split}), spec.seed)
+    if Path(spec.data.name).expanduser().is_file():
+        raise UserError(
+            "in_distribution learns from a validation set, and a file has no other split than the one that is "
+            "measured; name another file: validation: {name: FILE}, or --validation FILE"
+        )
+    return open_data(spec.data.model_copy(update={"split": "validation", "limit": None}), spec.seed)
 
 
 def _by_token(model: Classifier, instance: Any) -> Any:
@@ -134,10 +161,14 @@ def carry_out(
         card["created"] = read_card(folder)[0].get("created", card["created"])
         store.write_card(card)
         store.write_plan([*(planned.key for planned in plan.instances), *plan.row_keys()])
+        budget = prepared.spec.token_budget or token_budget(model)
+        learned = {}
+        if left.done < left.rows:
+            for label, reference in prepared.references.items():
+                learned[label] = reference.learn(model, Engine(model, token_budget=budget), console)
         with watching(left.rows, left.done, console) as watch:
-            budget = prepared.spec.token_budget or token_budget(model)
             engine = Engine(model, token_budget=budget, on_batch=watch.on_batch)
-            Execution(plan, store, engine, on_row=watch.on_row).run()
+            Execution(plan, store, engine, on_row=watch.on_row, references=learned).run()
         store.seal()
         final = closing_card(card, read_run(folder))
         check_counts(final["counts"], left.rows)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.protocols import Method, Metric, asking
 from verax.models.encoding import Encoded
 from verax.run.parameters import Named
-from verax.run.plan import Plan, PlannedExplanation, PlannedInstance
+from verax.run.plan import Plan, PlannedExplanation, PlannedInstance, explain_again, needs
+from verax.stats.masf import Masf
 from verax.store.store import Store
 from verax.types import (
     Attribution,
@@ -48,12 +50,14 @@ class Execution:
         store: where its rows go, and where those that are there already come from.
         engine: asks the model.
         on_row: called after each row.
+        references: what was learned from a validation set, for each metric that needs it, by its label.
     """
 
     plan: Plan
     store: Store
     engine: Engine
     on_row: Callable[[], None] = lambda: None
+    references: Mapping[str, Masf] = field(default_factory=dict)
     _found: dict[str, Explained] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -82,7 +86,7 @@ class Execution:
     def _tasks(self, planned: PlannedInstance) -> Iterator[Task[Any]]:
         """The tasks of one instance, or none if the model can't be asked about it: then all its rows are skips."""
         try:
-            x = Encoded.of(self.engine.model.encode(planned.instance))
+            x = Encoded.of(self.engine.model.encode(planned.instance), self.plan.parts)
         except UserError:
             raise
         except Exception as error:  # noqa: BLE001 - a tokenizer that fails on one text must not end the run
@@ -154,14 +158,22 @@ class Execution:
             return
         for metric, key in explanation.scores:
             if key not in self.store.keys:
-                yield self._score(x, metric, key, row)
+                yield self._score(x, metric, key, row, explanation.method)
 
-    def _score(self, x: Encoded, metric: Named[Metric], key: str, highlight: Highlight) -> Task[Any]:
+    def _score(
+        self, x: Encoded, metric: Named[Metric], key: str, highlight: Highlight, method: Named[Method] | None
+    ) -> Task[Any]:
         def done(outcome: Outcome[Measured]) -> Iterable[Task[Any]]:
             self._add(key, _as_score(highlight, metric.label, outcome))
             return ()
 
-        return Task(asking(metric.what, x, highlight), done)
+        handed: dict[str, Any] = {}
+        if "explain" in needs(metric.what):
+            again = explain_again(metric.what, None if method is None else method.what)
+            handed["explain"] = None if again is None else partial(asking, again)
+        if "reference" in needs(metric.what):
+            handed["reference"] = self.references[metric.label]
+        return Task(asking(partial(metric.what, **handed), x, highlight), done)
 
 
 def predict(x: Encoded) -> Asking[Prediction]:

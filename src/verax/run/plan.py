@@ -56,6 +56,12 @@ class Plan:
     metrics: tuple[Named[Metric], ...]
     outside: tuple[str, ...]
     """Labels of explanations made elsewhere."""
+    parts: tuple[int, ...] | None = None
+    """The parts whose words are explained; None: all."""
+
+    def units(self, instance: Instance) -> int:
+        """How many words of an instance are explained."""
+        return sum(self.parts is None or unit[0].part in self.parts for unit in instance.units)
 
     def row_keys(self) -> Iterator[str]:
         """Every row that is counted at the end."""
@@ -76,7 +82,7 @@ class Plan:
             rows, done = rows + len(keys), done + there
             if there == len(keys):
                 continue
-            n = len(planned.instance.units)
+            n = self.units(planned.instance)
             for explanation in planned.explanations:
                 for passes in _passes(explanation, present, n):
                     forward, backward = forward + passes.forward, backward + passes.backward
@@ -93,11 +99,27 @@ class Left:
 
 
 def _passes(explanation: PlannedExplanation, present: Collection[str], n: int) -> Iterator[Passes]:
-    if explanation.method is not None and explanation.key not in present:
-        yield explanation.method.what.passes(n)
+    method = None if explanation.method is None else explanation.method.what
+    if method is not None and explanation.key not in present:
+        yield method.passes(n)
     for metric, key in explanation.scores:
-        if key not in present:
-            yield metric.what.passes(n)
+        if key in present:
+            continue
+        yield metric.what.passes(n)
+        if explain_again(metric.what, method) is not None:
+            yield from (method.passes(left) for left in metric.what.explained_again(n))  # type: ignore[attr-defined,union-attr]
+
+
+def explain_again(metric: Metric, method: Method | None) -> Method | None:
+    """The method, if a metric is to run it again; None if the explanation stands."""
+    if "explain" not in needs(metric) or getattr(method, "recursive", False):
+        return None
+    return method
+
+
+def needs(metric: Metric) -> frozenset[str]:
+    """What a metric is handed beside the explanation."""
+    return frozenset(getattr(metric, "needs", ()))
 
 
 def make_plan(
@@ -106,27 +128,32 @@ def make_plan(
     methods: Sequence[Named[Method]],
     metrics: Sequence[Named[Metric]],
     outside: Mapping[str, Sequence[Highlight]],
+    parts: tuple[int, ...] | None = None,
+    references: Mapping[str, str] | None = None,
 ) -> Plan:
-    """Lay out the rows of a run; refuse what the model can't do before anything is computed."""
+    """Lay out the rows of a run.
+
+    Args:
+        outside: explanations made elsewhere, by their label.
+        parts: explain the words of these alone.
+        references: for each metric that learns from a validation set, by its label, the key of what it learns.
+    """
     if not any(method.name == BASELINE for method in methods):
         raise ValueError("a plan needs the random baseline")
     labels = [*(method.label for method in methods), *outside]
     repeated = sorted({label for label in labels if labels.count(label) > 1})
     if repeated:
         raise UserError(f"methods: {repeated[0]!r} is there twice")
-    for method in methods:
-        check_fit(method, model)
-    for metric in metrics:
-        check_fit(metric, model)
     given = {label: {highlight.instance_id: highlight for highlight in rows} for label, rows in outside.items()}
-    keys = _Keys(model, methods, metrics)
+    keys = _Keys(model, methods, metrics, references or {})
     instances = []
     for instance in data.instances:
         content = input_key(instance)
-        explanations = [keys.by_method(content, method) for method in methods]
-        explanations += [keys.from_outside(content, label, rows.get(instance.id)) for label, rows in given.items()]
+        explained = content if parts is None else key_of(row="parts", instance=content, parts=parts)
+        explanations = [keys.by_method(explained, method) for method in methods]
+        explanations += [keys.from_outside(explained, label, rows.get(instance.id)) for label, rows in given.items()]
         instances.append(PlannedInstance(instance, content, keys.prediction(content), tuple(explanations)))
-    return Plan(tuple(instances), tuple(methods), tuple(metrics), tuple(outside))
+    return Plan(tuple(instances), tuple(methods), tuple(metrics), tuple(outside), parts)
 
 
 def check_fit(named: Named[Any], model: Classifier) -> None:
@@ -139,13 +166,14 @@ def check_fit(named: Named[Any], model: Classifier) -> None:
     if hasattr(what, "baseline") and what.baseline not in model.baselines:
         can = ", ".join(sorted(model.baselines)) or "none, it has no gradients"
         raise UserError(f"{named.name}: baseline: got {what.baseline!r}; those of {model.name!r}: {can}")
-    if not model.baselines and isinstance(what, Method) and looks_inside(what):
-        raise UserError(f"{named.name} needs gradients; the model {model.name!r} is a callable, nobody can look inside")
+    if not model.baselines and looks_inside(what):
+        needed = "gradients" if isinstance(what, Method) else "hidden states"
+        raise UserError(f"{named.name} needs {needed}; the model {model.name!r} is a callable, nobody can look inside")
 
 
-def looks_inside(method: Method) -> bool:
-    """Whether a method needs more of a model than its outputs."""
-    return bool(method.passes(1).backward) or bool(getattr(method, "looks_inside", False))
+def looks_inside(what: Method | Metric) -> bool:
+    """Whether a method or metric needs more of a model than its outputs."""
+    return bool(what.passes(1).backward) or bool(getattr(what, "looks_inside", False))
 
 
 def input_key(instance: Instance) -> str:
@@ -156,10 +184,19 @@ def input_key(instance: Instance) -> str:
 class _Keys:
     """Keys of the rows of one run: what a row depends on, hashed; what many rows share is hashed once."""
 
-    def __init__(self, model: Classifier, methods: Sequence[Named[Method]], metrics: Sequence[Named[Metric]]) -> None:
+    def __init__(
+        self,
+        model: Classifier,
+        methods: Sequence[Named[Method]],
+        metrics: Sequence[Named[Metric]],
+        references: Mapping[str, str],
+    ) -> None:
         self._model = key_of(row="prediction", model=model.fingerprint)
         self._methods = {method.label: _identity(model, method) for method in methods}
-        self._metrics = [(metric, _identity(model, metric)) for metric in metrics]
+        self._metrics = []
+        for metric in metrics:
+            identity, learned = _identity(model, metric), references.get(metric.label)
+            self._metrics.append((metric, identity if learned is None else _joined(identity, learned)))
 
     def prediction(self, content: str) -> str:
         return _joined(self._model, content)

@@ -41,3 +41,10 @@ IMPORTANCE_MEASURES: Mapping[str, list[Given]] = {
     "metrics": [{"comprehensiveness": _MASKED}, {"sufficiency": _MASKED}, "agreement"],
 }
 """The 9 measures of Table 4 of the faithfulness measurable paper: the gold logit is explained, words are masked."""
+
+FAITHFULNESS_MEASURABLE: Mapping[str, Any] = {
+    "methods": IMPORTANCE_MEASURES["methods"],
+    "metrics": ["recursive_masking", "in_distribution"],
+    "data": {"explain": "maskable"},
+}
+"""Recursive masking of the part that may be masked, for the same 9 measures, and whether it stays in-distribution."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -42,3 +42,12 @@ def watching(rows: int, done: int, console: Console) -> Iterator[Watch]:
     )
     with Progress(*columns, console=console) as progress:
         yield Watch(progress, rows, done)
+
+
+@contextmanager
+def counting(what: str, total: int, console: Console) -> Iterator[Callable[[], None]]:
+    """A progress bar over `total` things of one kind; call what is handed out after each."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda: progress.advance(task)

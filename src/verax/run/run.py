@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from verax.run.plan import BASELINE
 from verax.stats import summarise
+from verax.stats.areas import masked_run, masking_curves
 from verax.store.read import Stored, read_run
-from verax.types import Highlight, Score, Summary
+from verax.types import Highlight, MaskingCurves, Score, Summary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +50,14 @@ class Run:
         methods = self.card.get("methods", [])
         baseline = next((method["label"] for method in methods if method["name"] == BASELINE), BASELINE)
         order = [method["label"] for method in methods]
-        return summarise(self.scores, self.directions, baseline=baseline, order=order)
+        unranked = {metric["label"] for metric in self.card.get("metrics", []) if not metric.get("ranked", True)}
+        ranked = [score for score in self.scores if score.metric not in unranked]
+        return summarise(ranked, self.directions, baseline=baseline, order=order)
+
+    @cached_property
+    def masking_curves(self) -> MaskingCurves | None:
+        """Performance curves, ACU and RACU of recursive masking; None if it was not run."""
+        return masking_curves([masked_run(self.card, self.scores)])
 
     def summary(self) -> pd.DataFrame:
         """The leaderboard as a table: a row for each method and metric."""

@@ -58,6 +58,11 @@ class DataSpec(_Section):
     granularity: Literal["word", "token"] = Field(
         default="word", description="What is scored: words, or the sub-words of the model's tokenizer."
     )
+    explain: Literal["all", "maskable"] = Field(
+        default="all",
+        description="Which parts are explained and measured: all, or those alone that the data says may be masked "
+        "(`columns.maskable_part`).",
+    )
 
 
 def _by_name(value: Any) -> Any:
@@ -76,6 +81,11 @@ class Spec(_Section):
     metrics: tuple[str | dict[str, Any], ...] = Field(min_length=1, description="Names, or {name: {parameter: value}}.")
     explanations: tuple[Path, ...] = Field(
         default=(), description="JSONL files with explanations made elsewhere, measured beside those of the methods."
+    )
+    validation: Annotated[DataSpec, BeforeValidator(_by_name)] | None = Field(
+        default=None,
+        description="What `in_distribution` learns from: a name, or a section like `data`. Left out: the split "
+        "`validation` of the data.",
     )
     seed: int = Field(default=0, ge=0, description="Of everything that draws at random.")
     token_budget: int | None = Field(
@@ -116,7 +126,7 @@ def parse_spec(content: Mapping[str, Any]) -> Spec:
 
 
 def _explain(problem: str, place: tuple[int | str, ...], message: str, got: Any) -> str:
-    sections: dict[str, type[BaseModel]] = {"model": ModelSpec, "data": DataSpec}
+    sections: dict[str, type[BaseModel]] = {"model": ModelSpec, "data": DataSpec, "validation": DataSpec}
     field = ".".join(str(step) for step in place)
     if problem == "missing":
         return f"spec: the field {field!r} is missing"
@@ -141,6 +151,9 @@ def preset_spec(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
     """
     preset: Mapping[str, Any] = resolve("presets", name)
     filled = {"model": "world/nli", "data": "world/nli", "metrics": preset["metrics"], **content}
+    data = _by_name(filled["data"])
+    if isinstance(data, Mapping):
+        filled["data"] = {**preset.get("data", {}), **data}
     return {**filled, "methods": preset["methods"]}
 
 
@@ -150,6 +163,7 @@ def override(
     limit: int | None = None,
     model: str | None = None,
     data: str | None = None,
+    validation: str | None = None,
     seed: int | None = None,
 ) -> dict[str, Any]:
     """A spec's content with what flags say in its place."""
@@ -160,6 +174,8 @@ def override(
         changed["data"] = _merge(changed["data"], {"limit": limit})
     if model is not None:
         changed["model"] = _merge(changed.get("model", {}), {"name": model})
+    if validation is not None:
+        changed["validation"] = _merge(changed.get("validation") or {}, {"name": validation})
     if seed is not None:
         changed["seed"] = seed
     return changed

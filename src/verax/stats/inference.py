@@ -150,3 +150,41 @@ def fisher(p: FloatArray) -> float:
     if np.min(p) == 0.0:  # its logarithm is infinite: no other p-value outweighs it
         return 0.0
     return float(stats.combine_pvalues(p, method="fisher").pvalue)
+
+
+def bca_of(
+    observed: FloatArray, resampled: FloatArray, left_out: FloatArray, *, level: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """The same interval of any statistics whose bootstrap and jackknife values are known.
+
+    Args:
+        observed: of the data, shape [statistics].
+        resampled: of each resample, shape [resamples, statistics]; values that are not finite are left out.
+        left_out: of the data without each instance, shape [n, statistics].
+
+    Returns:
+        Low and high ends, shape [statistics] each; NaN where the statistic itself or every resample is not finite.
+    """
+    ends = np.full((2, len(observed)), np.nan)
+    for i, value in enumerate(observed):
+        drawn = np.sort(resampled[np.isfinite(resampled[:, i]), i])
+        jackknife = left_out[np.isfinite(left_out[:, i]), i]
+        if not np.isfinite(value) or len(drawn) < 2:
+            continue
+        ends[:, i] = _bca_ends(float(value), drawn, jackknife, level)
+    return ends[0], ends[1]
+
+
+def _bca_ends(value: float, drawn: FloatArray, jackknife: FloatArray, level: float) -> FloatArray:
+    """Ends of one interval; those of the percentiles where the correction is undefined."""
+    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    # ties count half, as in scipy: discrete statistics have many
+    below = np.searchsorted(drawn, value, "left") + np.searchsorted(drawn, value, "right")
+    bias = stats.norm.ppf(below / (2 * len(drawn)))
+    spread = jackknife.mean() - jackknife if len(jackknife) else np.zeros(1)
+    squares = float((spread**2).sum())
+    bend = float((spread**3).sum()) / (6 * squares**1.5) if squares > 0 else 0.0
+    if np.isfinite(bias):
+        shifted = bias + stats.norm.ppf(tails)
+        tails = stats.norm.cdf(bias + shifted / (1 - bend * shifted))
+    return np.asarray(np.quantile(drawn, tails))

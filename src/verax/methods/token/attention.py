@@ -31,6 +31,7 @@ class AttentionWeights:
     layer: int = -1
 
     kind: ClassVar[Kind] = "token"
+    signed: ClassVar[bool] = False
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Jain and Wallace 2019, Attention is not explanation; head as in Sun et al. 2024"
     looks_inside: ClassVar[bool] = True

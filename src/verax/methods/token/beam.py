@@ -33,6 +33,7 @@ class Beam:
     removal: Removal = "mask"
 
     kind: ClassVar[Kind] = "token"
+    recursive: ClassVar[bool] = True
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Zhou and Shah 2023, The solvability of interpretability evaluation metrics"
 

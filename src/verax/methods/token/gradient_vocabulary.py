@@ -27,6 +27,7 @@ class GradientVocabulary:
     norm: Literal["l1", "l2"] = "l2"
 
     kind: ClassVar[Kind] = "token"
+    signed: ClassVar[bool] = False
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Baehrens et al. 2010, How to explain individual classification decisions"
 

@@ -21,6 +21,7 @@ class Random:
     seed: int = 0
 
     kind: ClassVar[Kind] = "token"
+    signed: ClassVar[bool] = False
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "baseline"
 

@@ -1,0 +1,82 @@
+"""In-distribution test: are inputs that are masked as an explanation says still such as the model was made for?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from verax.engine.asks import Asking, Hidden
+from verax.engine.protocols import Explain, Need
+from verax.metrics.faithfulness.masked_by import check_steps, explained_again, masked_by
+from verax.models.encoding import Encoded
+from verax.stats.inference import simes
+from verax.stats.masf import Masf, Variant
+from verax.types import FloatArray, Highlight, Measured, Passes, Removal, UserError
+
+
+@dataclass(frozen=True)
+class InDistribution:
+    """p-values of MaSF for the inputs of recursive masking: below 0.05, what is measured there is not valid.
+
+    The value of one input is Simes's combination of its p-values over the steps. The p-value of the data set at a step
+    is Simes's combination of those of all inputs.
+
+    Args:
+        variant: `conformal` holds its level; `paper` is as published (see `Masf`).
+        steps: as in recursive_masking.
+        masking: how the validation set is masked: `none`, `masking` (every input), `half` (every other one), or `auto`,
+            the way the model was trained (none, if it does not say).
+        validation: how many validation inputs it learns from, at most; drawn by the seed.
+        alpha: the level that it must be able to reject at; a validation set too small for that is refused.
+        seed: of the validation inputs, of their masks and of the halves of the conformal variant.
+    """
+
+    variant: Variant = "conformal"
+    steps: int = 10
+    masking: Literal["auto", "none", "masking", "half"] = "auto"
+    validation: int = 4000
+    alpha: float = 0.05
+    seed: int = 0
+
+    removal: ClassVar[Removal] = "mask"
+    needs: ClassVar[frozenset[Need]] = frozenset({"explain", "reference"})
+    looks_inside: ClassVar[bool] = True
+    ranked: ClassVar[bool] = False
+    version: ClassVar[int] = 1
+    reference: ClassVar[str] = "Matan et al. 2022 (MaSF); Madsen, Reddy and Chandar 2024, Algorithm 2"
+    higher_is_better: ClassVar[bool] = True
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        check_steps("in_distribution", self.steps)
+        if not 0 < self.alpha < 1:
+            raise UserError(f"in_distribution: alpha: got {self.alpha:g}, it must be between 0 and 1")
+
+    def passes(self, n: int) -> Passes:
+        """One for each step, and the full input; those of the explanations come on top."""
+        return Passes(min(self.steps, n) + 1, 0)
+
+    def explained_again(self, n: int) -> list[int]:
+        """How many words are left each time that the input is explained anew."""
+        return explained_again(n, self.steps)
+
+    def check_size(self, n: int) -> None:
+        """Refuse a validation set from which no p-value as small as alpha can come."""
+        needed = int(np.ceil(1 / self.alpha - 1e-9))  # 1 / n, or 1 / (n / 2 + 1), must not be above alpha
+        needed = 2 * (needed - 1) if self.variant == "conformal" else needed
+        if n < needed:
+            raise UserError(
+                f"in_distribution: {n} validation instances can't give a p-value as small as alpha = {self.alpha:g}; "
+                f"the {self.variant} variant needs at least {needed}"
+            )
+
+    def __call__(
+        self, x: Encoded, highlight: Highlight, *, explain: Explain | None, reference: Masf
+    ) -> Asking[Measured]:
+        """Simes over the steps, and the p-value of each step."""
+        keep = yield from masked_by(x, highlight, explain, self.steps)
+        maxima: FloatArray = yield Hidden(x, keep, self.removal)
+        p = reference.p_values(maxima)
+        return Measured(simes(p), tuple(p.tolist()))

@@ -1,0 +1,150 @@
+"""What the in-distribution test learns of a model from a validation set: learned once, kept with the model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from verax.engine.asks import Asking, Hidden
+from verax.engine.engine import Engine, Outcome, Task
+from verax.metrics.faithfulness.in_distribution import InDistribution
+from verax.models.classifier import Classifier
+from verax.models.encoding import Encoded
+from verax.registry import entries
+from verax.run.plan import input_key
+from verax.run.progress import counting
+from verax.stats.masf import Masf
+from verax.store.files import replace_file
+from verax.store.keys import hash_bytes, key_of
+from verax.types import Dataset, FloatArray, Instance, Undefined, UserError
+
+VERSION = 1
+FOLDER = "verax"
+_ARRAYS = ("neurons", "layers", "inputs")
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """A validation set as the in-distribution test of one metric and model sees it, learned or not.
+
+    Args:
+        key: the hash of everything that decides what is learned.
+        masking: how the inputs are masked.
+        instances: the inputs, in the model's sub-words: training masks those.
+        parts: the parts that are masked; None: all.
+    """
+
+    key: str
+    metric: InDistribution
+    masking: str
+    instances: tuple[Instance, ...]
+    parts: tuple[int, ...] | None
+
+    @classmethod
+    def of(cls, metric: InDistribution, model: Classifier, validation: Dataset) -> Reference:
+        """Choose the inputs; refuse a set that is too small."""
+        metric.check_size(min(len(validation), metric.validation))
+        masking, parts = trained_masking(model) if metric.masking == "auto" else (metric.masking, None)
+        order = np.random.default_rng(metric.seed).permutation(len(validation))[: metric.validation]
+        instances = tuple(validation.instances[i] for i in sorted(order))
+        key = key_of(
+            row="reference",
+            version=VERSION,
+            model=model.fingerprint,
+            inputs=[input_key(instance) for instance in instances],
+            masking=masking,
+            parts=parts,
+            variant=metric.variant,
+            seed=metric.seed,
+        )
+        return cls(key, metric, masking, instances, parts)
+
+    def learn(self, model: Classifier, engine: Engine, console: Console) -> Masf:
+        """What an earlier run kept, or else what the model now makes of the inputs, kept for the next one."""
+        kept = read_masf(self._places(model), self.metric)
+        if kept is not None:
+            return kept
+        rows: list[FloatArray | None] = [None] * len(self.instances)
+        with counting("learning what is in-distribution", len(rows), console) as advance:
+            engine.run(self._tasks(model, rows, advance))
+        seen = [row for row in rows if row is not None]
+        self.metric.check_size(len(seen))
+        learned = Masf.fit(np.stack(seen), self.metric.variant, seed=self.metric.seed)
+        write_masf(self._places(model), learned)
+        return learned
+
+    def _tasks(self, model: Classifier, rows: list[FloatArray | None], advance: Any) -> Iterator[Task[Any]]:
+        for number, instance in enumerate(self.instances):
+            try:
+                x = Encoded.of(model.encode(model.by_token(instance)), self.parts)
+            except Undefined:  # nothing to learn from an input that the model can't read
+                advance()
+                continue
+
+            def done(outcome: Outcome[FloatArray], number: int = number) -> Iterable[Task[Any]]:
+                rows[number] = outcome.value
+                advance()
+                return ()
+
+            yield Task(self._maxima(x, number), done)
+
+    def _maxima(self, x: Encoded, number: int) -> Asking[FloatArray]:
+        """Masked as in training: each input, or every other one, at a rate of its own, each sub-word by chance."""
+        rng = x.rng(self.metric.seed, "in_distribution")
+        masked = self.masking == "masking" or (self.masking == "half" and number % 2 == 1)
+        keep = rng.random((1, x.n_units)) >= (rng.random() if masked else 0.0)
+        maxima: FloatArray = yield Hidden(x, keep, self.metric.removal)
+        return np.asarray(maxima[0])
+
+    def _places(self, model: Classifier) -> list[Path]:
+        """Where it may be kept: beside the model's weights, or else, where nobody may write, in the user's cache."""
+        name = f"in-distribution-{self.key[:16]}.safetensors"
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "verax"
+        home = getattr(model, "home", None)
+        shipped = model.name in entries("models")
+        return [cache / name] if home is None or shipped else [Path(home) / FOLDER / name, cache / name]
+
+
+def trained_masking(model: Classifier) -> tuple[str, tuple[int, ...] | None]:
+    """How a model says that it was trained, and which parts were masked then; unmasked, if it does not say."""
+    parts = model.about.get("masked_parts", "")
+    return model.about.get("masking", "none"), tuple(int(part) for part in parts.split(",")) if parts else None
+
+
+def read_masf(places: Iterable[Path], metric: InDistribution) -> Masf | None:
+    """What is kept at the first place that has it; a damaged file is passed over, and learned anew."""
+    for path in places:
+        try:
+            with safe_open(path, framework="numpy") as file:
+                arrays = [file.get_tensor(name) for name in _ARRAYS]
+                whole = (file.metadata() or {}).get("sha256") == _hash(arrays)
+        except (OSError, SafetensorError):
+            continue
+        if whole:
+            return Masf(metric.variant, *arrays)
+    return None
+
+
+def write_masf(places: Iterable[Path], learned: Masf) -> None:
+    """Keep it at the first place that can be written to; nowhere, if none can: then it is learned anew each time."""
+    arrays = {name: np.ascontiguousarray(getattr(learned, name)) for name in _ARRAYS}
+    data = save(arrays, metadata={"sha256": _hash(arrays.values())})
+    for path in places:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, data)
+        except (OSError, UserError):
+            continue
+        return
+
+
+def _hash(arrays: Iterable[FloatArray]) -> str:
+    return hash_bytes(*(array.tobytes() for array in arrays))
