@@ -117,7 +117,7 @@ def test_a_folder_without_data_is_refused_on_one_line(answers: dict[str, Any]) -
 
 
 def test_offline_a_name_of_the_hub_is_refused_on_one_line(answers: dict[str, Any]) -> None:
-    assert answers["offline"].startswith("unknown dataset 'somebody/something'; valid: world/")
+    assert answers["offline"].startswith("unknown dataset 'somebody/something'; valid: anemia, ")
     assert "; there is no such file, and the Hugging Face hub does not help: " in answers["offline"]
     assert "\n" not in answers["offline"]
     assert answers["offline typo"].startswith("unknown dataset 'opinions'; did you mean 'world/opinion'?; ")

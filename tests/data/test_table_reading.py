@@ -47,6 +47,23 @@ def refusal(path: Path, **options: Any) -> str:
 # What is read
 
 
+@pytest.mark.parametrize(
+    ("columns", "maskable", "metric"),
+    [
+        ({}, None, "accuracy"),
+        ({"maskable_part": "hypothesis", "metric": "macro_f1"}, (1,), "macro_f1"),
+        ({"maskable_part": ["Premise"], "parts": ["hypothesis", "Premise"]}, (1,), "accuracy"),
+        ({"maskable_part": ["hypothesis", "Premise"]}, (0, 1), "accuracy"),
+    ],
+)
+def test_the_part_to_mask_and_the_metric_are_kept(
+    write: Write, columns: dict[str, Any], maskable: tuple[int, ...] | None, metric: str
+) -> None:
+    path = write("a.jsonl", jsonl({"Premise": "A dog sleeps.", "hypothesis": "An animal rests."}))
+    dataset = load_dataset(path, columns=columns)
+    assert (dataset.maskable, dataset.metric) == (maskable, metric)
+
+
 def test_a_pair_is_recognised_without_being_told(write: Write) -> None:
     dataset = load_dataset(write("a.jsonl", jsonl(PAIR, PAIR | {"label": "no"})))
     assert [instance.id for instance in dataset.instances] == ["1", "2"]
@@ -455,6 +472,13 @@ def test_parquet_rows_and_broken_parquet_are_named(tmp_path: Path) -> None:
         ({"gold_words": "g", "gold_mask": "h"}, "columns: give one of gold_words and gold_mask, not both"),
         ({"gold_words": ["g", "h"]}, "columns: gold_words has 2 columns for 1 parts"),
         ({"words": ["g"]}, "columns: words: 'g' is not one of parts ['text']"),
+        ({"maskable_part": "txt"}, "columns: maskable_part: 'txt' is not one of parts ['text']"),
+        ({"maskable_part": "b", "parts": "text"}, "columns: maskable_part: 'b' is not one of parts ['text']"),
+        ({"metric": "acuracy"}, "columns.metric: unknown metric 'acuracy'; did you mean 'accuracy'?"),
+        (
+            {"metric": 3},
+            "columns.metric: unknown metric '3'; valid: accuracy, macro_f1, matthews, micro_f1",
+        ),
     ],
 )
 def test_a_mistake_in_the_columns_is_refused(write: Write, columns: dict[str, Any], message: str) -> None:

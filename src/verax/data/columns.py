@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
@@ -124,6 +124,8 @@ def parse_columns(value: Columns | Mapping[str, Any] | None) -> Columns:
         field = ".".join(str(step) for step in first["loc"])
         if first["type"] == "extra_forbidden":
             raise UserError(f"columns: {unknown('field', field, Columns.model_fields)}") from None
+        if first["type"] == "literal_error":
+            raise UserError(f"columns.{field}: {unknown(field, str(first['input']), get_args(Performance))}") from None
         message = first["msg"].removeprefix("Value error, ")
         raise UserError(
             f"columns.{field}: {message}, got {first['input']!r}" if field else f"columns: {message}"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from verax.data.assemble import assemble
+from verax.data.babi import SUFFIX, is_babi, load_babi
 from verax.data.columns import Columns, parse_columns
 from verax.data.hub import NotFound, open_folder, open_hub
 from verax.data.rows import Source
@@ -35,8 +36,8 @@ def load_dataset(
 
     Args:
         name: a name that `verax list datasets` shows; or the path of a JSONL, CSV, TSV or Parquet file, or of a folder
-            that the `datasets` library can read; or a dataset of the Hugging Face hub, `owner/name` or
-            `owner/name:configuration`.
+            that the `datasets` library can read; or a text file of bAbI, or a folder with those of a task; or a dataset
+            of the Hugging Face hub, `owner/name` or `owner/name:configuration`.
         split: `test` by default, or the only one there is. A file is one split: it is written down, not looked for.
         limit: read the first so many rows and no more.
         columns: which column means what; see `Columns`.
@@ -46,10 +47,15 @@ def load_dataset(
         seed: what a built-in dataset is made from; other data is not drawn at random.
         revision: of a dataset of the hub: branch, tag or commit.
     """
-    if str(name) in entries("datasets"):
-        _refuse(f"{name} is built in", columns=columns, labels=labels, revision=revision)
+    known = entries("datasets").get(str(name))
+    if known is not None:
+        why = f"{name} is {'built in' if known.kind == 'built-in' else 'known by its name'}"
+        _refuse(why, columns=columns, labels=labels, revision=revision)
         load = resolve("datasets", str(name))
         dataset: Dataset = load(limit=limit, seed=seed) if split is None else load(split=split, limit=limit, seed=seed)
+    elif is_babi(path := Path(name).expanduser()):
+        _refuse(f"{name} is in the format of bAbI", columns=columns, revision=revision)
+        dataset = load_babi(path, split=split, limit=limit, labels=labels, lang=lang)
     else:
         source = _open(str(name), split, revision)
         dataset = assemble(source, columns=parse_columns(columns), labels=labels, lang=lang, limit=limit)
@@ -78,7 +84,7 @@ def _refuse(why: str, **given: object) -> None:
 
 def _elsewhere(name: str, path: Path, split: str | None, revision: str | None) -> Source:
     """A dataset of the hub, or the error that helps most."""
-    if path.suffix.lower() in SUFFIXES or name.startswith((".", "~", "/")):
+    if path.suffix.lower() in (*SUFFIXES, SUFFIX) or name.startswith((".", "~", "/")):
         siblings = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
         near = difflib.get_close_matches(path.name, siblings, n=1)
         raise UserError(f"no such file: {name}" + (f"; did you mean {str(path.parent / near[0])!r}?" if near else ""))

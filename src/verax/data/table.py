@@ -20,17 +20,21 @@ def open_file(path: Path) -> Source:
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise UserError(f"{path}: can't read a file that ends in {path.suffix!r}; valid: {', '.join(SUFFIXES)}")
+    return Source(str(path), reader(path), {"path": str(path), "sha256": fingerprint(path)})
+
+
+def fingerprint(path: Path) -> str:
+    """The SHA-256 of a file; one that can't be read is refused here."""
     try:
         with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise UserError(f"{path}: can't be read: {error.strerror}") from None
-    return Source(str(path), reader(path), {"path": str(path), "sha256": digest})
 
 
 def read_jsonl(path: Path) -> Generator[Row, None, None]:
     """An object on each line; blank lines are passed over but counted."""
-    for number, line in _lines(path):
+    for number, line in lines(path):
         if not line.strip():
             continue
         cells = parse_json(line.strip(), f"{path}:{number}")
@@ -53,8 +57,8 @@ def parse_json(text: str, where: str) -> Any:
 
 def read_csv(path: Path) -> Generator[Row, None, None]:
     """Comma-separated values with a header; a quoted field may run over several lines."""
-    lines = _lines(path)
-    return _delimited(path, _records(path, csv.reader((line for _, line in lines), strict=True), 0))
+    content = (line for _, line in lines(path))
+    return _delimited(path, _records(path, csv.reader(content, strict=True), 0))
 
 
 def read_tsv(path: Path) -> Generator[Row, None, None]:
@@ -84,7 +88,7 @@ def read_parquet(path: Path) -> Generator[Row, None, None]:
         raise UserError(f"{path}: not a Parquet file that can be read after row {number}: {message}") from None
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of a UTF-8 file with their numbers, line ends kept; a byte-order mark is dropped."""
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
@@ -111,7 +115,7 @@ def _records(path: Path, reader: Any, before: int) -> Iterator[tuple[int, list[s
 
 
 def _tsv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    for number, line in _lines(path):
+    for number, line in lines(path):
         yield from _records(path, csv.reader([line], delimiter="\t", strict=True), number - 1)
 
 

@@ -39,7 +39,7 @@ def load(split: str = "test", limit: int | None = None, seed: int = 0) -> Datase
             instances.append(instance)
             labels.pop()
     provenance = {"source": "verax, built in", "split": split, "seed": str(seed), "licence": "Apache-2.0"}
-    return Dataset("world/nli", tuple(instances), LABELS, provenance)
+    return Dataset("world/nli", tuple(instances), LABELS, provenance, maskable=(0,), metric="accuracy")
 
 
 def compose(rng: Random, split: str, label: str, name: str) -> Instance:

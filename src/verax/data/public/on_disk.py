@@ -1,0 +1,95 @@
+"""Public data sets that can't be fetched from a hub: their files lie in the folder that VERAX_DATA names."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from verax.data.assemble import assemble
+from verax.data.babi import load_task, tasks_in
+from verax.data.columns import Columns
+from verax.data.public.splits import check_split, presented
+from verax.data.table import open_file
+from verax.types import Dataset, UserError
+
+VARIABLE = "VERAX_DATA"
+_BABI_FOLDERS = tuple(
+    Path(above, below) for above in ("", "babi") for below in ("", "en-10k", "tasks_1-20_v1-2/en-10k")
+)
+
+
+def data_folder(name: str, wanted: str) -> Path:
+    """The folder that the environment names, in which the files of a data set are wanted."""
+    given = os.environ.get(VARIABLE, "")
+    path = Path(given).expanduser()
+    if given and path.is_dir():
+        return path
+    state = f"it names {given!r}, which is no folder" if given else "it is not set"
+    raise UserError(f"{name}: put {wanted} into a folder that the variable {VARIABLE} names; {state}")
+
+
+@dataclass(frozen=True, slots=True)
+class Babi:
+    """A task of bAbI.
+
+    Args:
+        task: its number.
+        title: as its files are called: `qa1_single-supporting-fact_train.txt`.
+    """
+
+    task: int
+    title: str
+
+    def __call__(self, split: str = "test", limit: int | None = None, seed: int = 0) -> Dataset:
+        """The questions of a split, each with its story so far.
+
+        Args:
+            split: `train`, `validation` or `test`.
+            limit: the first so many.
+            seed: changes nothing, since nothing is drawn.
+        """
+        name = f"babi-{self.task}"
+        check_split(name, split)
+        stem = f"qa{self.task}_{self.title}"
+        wanted = f"{stem}_train.txt and {stem}_test.txt (of tasks_1-20_v1-2/en-10k)"
+        root = data_folder(name, wanted)
+        folders = [root / below for below in _BABI_FOLDERS if (root / below).is_dir()]
+        files = next((tasks[self.task] for tasks in map(tasks_in, folders) if self.task in tasks), None)
+        if files is None:
+            raise UserError(f"{name}: put {wanted} into {root}; they are in none of {', '.join(map(str, folders))}")
+        return presented(load_task(name, files, split=split, limit=limit), name, split)
+
+
+@dataclass(frozen=True, slots=True)
+class Clinical:
+    """A diagnosis from notes of MIMIC-III, which nobody may pass on: JSONL files with `text` and `label`.
+
+    Args:
+        name: of the data set and of its folder.
+        labels: names of the classes in the order of their numbers.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+
+    def __call__(self, split: str = "test", limit: int | None = None, seed: int = 0) -> Dataset:
+        """The notes of a split.
+
+        Args:
+            split: `train`, `validation` or `test`.
+            limit: the first so many.
+            seed: changes nothing, since nothing is drawn.
+        """
+        check_split(self.name, split)
+        file = f"{self.name}/{split}.jsonl"
+        path = data_folder(self.name, f"{file} (objects with text and label, made from MIMIC-III)") / file
+        if not path.is_file():
+            raise UserError(f"{self.name}: there is no {path}; put objects with text and label there, from MIMIC-III")
+        columns = Columns(parts=("text",), label="label", metric="macro_f1")
+        dataset = assemble(open_file(path), columns=columns, labels=self.labels, lang="en", limit=limit)
+        named = (
+            replace(instance, id=f"{self.name}/{split}/{number:05d}")
+            for number, instance in enumerate(dataset.instances)
+        )
+        return presented(replace(dataset, instances=tuple(named)), self.name, split)

@@ -1,0 +1,36 @@
+"""Train, validation and test of a public data set: the cut where there is none, and what every split carries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from hashlib import blake2b
+
+from verax.registry import BUILT_IN, unknown
+from verax.types import Dataset, UserError
+
+SPLITS = ("train", "validation", "test")
+
+
+def check_split(name: str, split: str) -> None:
+    """Refuse a split that nobody knows."""
+    if split not in SPLITS:
+        raise UserError(f"{name}: {unknown('split', split, SPLITS)}")
+
+
+def four_fifths(n: int) -> int:
+    """How many of n rows are for training: 0.8 n, rounded."""
+    return (8 * n + 5) // 10
+
+
+def shuffled(key: str, n: int) -> list[int]:
+    """The numbers 0 to n - 1 in an order that depends on the key alone, whatever the seed, machine or version.
+
+    They are sorted by the BLAKE2b hash (8 bytes) of `key/number`.
+    """
+    return sorted(range(n), key=lambda number: blake2b(f"{key}/{number}".encode(), digest_size=8).digest())
+
+
+def presented(dataset: Dataset, name: str, split: str) -> Dataset:
+    """The same data set by its public name, with its split and citation in the provenance."""
+    told = {"split": split, "citation": BUILT_IN["datasets"][name].reference}
+    return replace(dataset, name=name, provenance={**dataset.provenance, **told})
