@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from verax.stats import summarise
+from verax.stats.areas import masked_run, masking_curves
 from verax.store.read import Stored
-from verax.types import Highlight, Instance, Prediction, Score, Skip, Summary
+from verax.types import Highlight, Instance, MaskingCurves, Performance, Prediction, Score, Skip, Summary
 
 NOT_RECORDED = "not recorded"
 
@@ -23,7 +24,8 @@ class Content:
         instances: in the order of the run, all of them; a section shows at most `limit`.
         methods, metrics: labels, in the order of the run card.
         baseline: the label of the random explanation.
-        summaries: the leaderboard's rows.
+        summaries: the leaderboard's rows; none of a metric that does not rank.
+        masking: for each metric that masked recursively and has scores, its curves; None where random has no curve.
         highlights: by instance and method.
         skips, scores: by instance.
         reasons: how many scores are missing for which reason, by method and metric.
@@ -37,6 +39,7 @@ class Content:
     metrics: tuple[str, ...]
     baseline: str
     summaries: tuple[Summary, ...]
+    masking: Mapping[str, MaskingCurves | None]
     predictions: Mapping[str, Prediction]
     highlights: Mapping[tuple[str, str], Highlight]
     skips: Mapping[str, Sequence[Skip]]
@@ -61,6 +64,8 @@ def content_of(stored: Stored, limit: int) -> Content:
     )
     directions = dict.fromkeys(metrics, True)
     directions |= {str(e.get("label")): bool(e.get("higher_is_better", True)) for e in entries(card, "metrics")}
+    unranked = {str(e.get("label")) for e in entries(card, "metrics") if not e.get("ranked", True)}
+    ranked = [score for score in stored.scores if score.metric not in unranked]
     skips: dict[str, list[Skip]] = defaultdict(list)
     for skip in stored.skips:
         skips[skip.instance_id].append(skip)
@@ -77,7 +82,8 @@ def content_of(stored: Stored, limit: int) -> Content:
         methods=methods,
         metrics=metrics,
         baseline=baseline,
-        summaries=tuple(summarise(stored.scores, directions, baseline=baseline, order=methods)),
+        summaries=tuple(summarise(ranked, directions, baseline=baseline, order=methods)),
+        masking=_masking(card, stored.scores),
         predictions={prediction.instance_id: prediction for prediction in stored.predictions},
         highlights={(row.instance_id, row.method): row for row in stored.highlights},
         skips=skips,
@@ -85,6 +91,26 @@ def content_of(stored: Stored, limit: int) -> Content:
         reasons=reasons,
         damaged=stored.damaged,
     )
+
+
+def _masking(card: Any, scores: Sequence[Score]) -> dict[str, MaskingCurves | None]:
+    """The curves of each recursive masking, with the p-values that were taken at the same steps."""
+    named = [row for row in entries(card, "metrics") if row.get("label") is not None]
+    methods = [{**row, "label": str(row["label"])} for row in entries(card, "methods") if row.get("label") is not None]
+    performance = entry(card, "data", "metric")
+    if performance not in {None, *get_args(Performance)}:
+        return {}
+    found: dict[str, MaskingCurves | None] = {}
+    for masked in (row for row in named if row.get("name") == "recursive_masking"):
+        steps = entry(masked, "parameters", "steps")
+        tests = [row for row in named if row.get("name") == "in_distribution"]
+        tested = [row for row in tests if entry(row, "parameters", "steps") == steps][:1]
+        metrics = [{"label": str(row["label"]), "name": row["name"]} for row in (masked, *tested)]
+        chosen = [score for score in scores if score.metric in {row["label"] for row in metrics}]
+        if any(score.metric == metrics[0]["label"] for score in chosen):
+            part = {"metrics": metrics, "methods": methods, "data": {"metric": performance or "accuracy"}}
+            found[metrics[0]["label"]] = masking_curves([masked_run(part, chosen)])
+    return found
 
 
 def entry(card: Any, *path: str) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from verax.report.content import Content
 from verax.report.labels import method_label
 from verax.report.markup import Html, join, tag
+from verax.report.masking_plot import spark
 from verax.report.numbers import count, number, plural
 from verax.report.picture import picture
 from verax.report.words import words_html
@@ -25,14 +26,14 @@ def section(content: Content) -> Html:
         extent = f"The first {count(len(shown))} of {plural(len(content.instances), 'instance')}"
     return join(
         tag("p", f"{extent}, in the order of the run."),
-        _legend(),
+        _legend(content),
         _filter(content, shown),
         tag("div", [_instance(content, instance) for instance in shown], id="instances-list"),
         tag("nav", id="instances-pages", aria_label="Pages of instances", hidden=True),
     )
 
 
-def _legend() -> Html:
+def _legend(content: Content) -> Html:
     samples = (
         (
             "for8",
@@ -44,7 +45,13 @@ def _legend() -> Html:
     )
     keys = [tag("li", tag("mark", sample, class_=f"word {look}"), f" {meaning}") for look, sample, meaning in samples]
     strength = "Deeper and thicker is stronger, compared with the strongest word of the same explanation."
-    return tag("ul", keys, tag("li", strength), tag("li", "Point at a word for its score."), class_="legend keys")
+    notes = [strength, "Point at a word for its score."]
+    if content.masking:
+        notes.append(
+            "The small curve is the probability of the gold class while words are masked by this explanation, from "
+            f"none to all (0 to 1); in grey {content.baseline}."
+        )
+    return tag("ul", keys, [tag("li", note) for note in notes], class_="legend keys")
 
 
 def _filter(content: Content, shown: Iterable[Instance]) -> Html:
@@ -148,7 +155,16 @@ def _explanation(content: Content, instance: Instance, method: str, skips: Itera
             target = tag("small", f" explains {highlight.target}", dir="auto")
     else:
         said = join(_missing(method, skips), words_html(None, instance, inline=False))
-    return tag("div", tag("dt", method_label(content, method), target), tag("dd", said), data_method=method)
+    sparks = _sparks(content, instance, method)
+    curves = tag("dd", sparks, class_="curves") if sparks else None
+    return tag("div", tag("dt", method_label(content, method), target), tag("dd", said), curves, data_method=method)
+
+
+def _sparks(content: Content, instance: Instance, method: str) -> list[Html]:
+    """How the gold class's probability fell while this instance was masked recursively."""
+    scores = {(score.method, score.metric): score.curve for score in content.scores.get(instance.id, ())}
+    curves = [(scores.get((method, metric)), scores.get((content.baseline, metric))) for metric in content.masking]
+    return [spark(curve, random if method != content.baseline else None) for curve, random in curves if curve]
 
 
 def _missing(method: str, skips: Iterable[Skip]) -> Html:

@@ -15,7 +15,8 @@ def section(content: Content) -> Html:
     """Overview and tables, with what is compared with what in words."""
     ranked = by_metric(content.summaries)
     if not ranked:
-        return tag("p", "This run holds no scores, so there is nothing to rank.", class_="note")
+        holds = "no scores that rank methods" if content.scores else "no scores"
+        return tag("p", f"This run holds {holds}, so there is nothing to rank.", class_="note")
     tables = {metric: ranked[metric] for metric in content.metrics if metric in ranked}
     return join(
         overview(content, tables),

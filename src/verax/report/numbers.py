@@ -39,3 +39,8 @@ def count(value: int) -> str:
 def plural(value: int, noun: str) -> str:
     """`1 instance`, `1,000 instances`."""
     return f"{count(value)} {noun}" if value == 1 else f"{count(value)} {noun}s"
+
+
+def percent(value: float) -> str:
+    """In percent with one decimal and no sign of its own."""
+    return f"{round(100 * value, 1) + 0.0:.1f}"

@@ -1,4 +1,4 @@
-"""Rows of a leaderboard or a comparison for other programs and for papers: JSON, CSV, LaTeX, Markdown."""
+"""Rows of a leaderboard, a comparison or recursive masking for programs and papers: JSON, CSV, LaTeX, Markdown."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 
 from verax.report.markup import visible
+from verax.report.masking_words import PERFORMANCE, areas, invalid, marks, ordered, tested
 from verax.report.numbers import count, interval, number, p_value
 from verax.report.ranking import by_metric
-from verax.types import Comparison, Summary
+from verax.stats.leaderboard import ALPHA
+from verax.types import Comparison, MaskingCurve, MaskingCurves, Summary
 
 Value = str | float | int | bool | None
 
@@ -72,6 +74,54 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
     )
     heads = ("Metric", "Method", "Run A", "Run B", "B - A", "p (Holm)", "n")
     return Table(tuple(f.name for f in fields(Comparison)), tuple(asdict(row) for row in comparisons), heads, cells)
+
+
+def masking_table(curves: MaskingCurves) -> Table:
+    """The areas of recursive masking, best first, the random measure last; cells in percent, values not.
+
+    `out_of_distribution` names the masking ratios at which the measure itself leaves the distribution (None: not
+    tested); `valid` says whether neither it nor the random measure does.
+    """
+    rows = ordered(curves)
+    records = tuple(_masking_record(curves, row) for row in rows)
+    cells = tuple(
+        (
+            PERFORMANCE[row.metric],
+            row.method,
+            *areas(curves, row),
+            count(row.n),
+            count(row.skipped),
+            "; ".join(marks(curves, row)),
+        )
+        for row in rows
+    )
+    heads = ("Performance", "Measure", "ACU [%]", "RACU [%]", "n", "Skipped", "Note")
+    return Table(tuple(records[0]), records, heads, cells)
+
+
+def _masking_record(curves: MaskingCurves, row: MaskingCurve) -> dict[str, Value]:
+    racu = row.racu
+    outside = None if row.p_values is None else " ".join(f"{ratio:.4g}" for ratio in row.outside(ALPHA))
+    return {
+        "method": row.method,
+        "metric": row.metric,
+        "acu": row.acu.value,
+        "acu_low": row.acu.low,
+        "acu_high": row.acu.high,
+        "racu": None if racu is None else racu.value,
+        "racu_low": None if racu is None else racu.low,
+        "racu_high": None if racu is None else racu.high,
+        "reason": row.reason,
+        "signed": row.signed,
+        "n": row.n,
+        "skipped": row.skipped,
+        "over": row.over,
+        "out_of_distribution": outside,
+        "valid": not invalid(curves, row) if tested(curves, row) else None,
+        "unmasked": row.curve[0].value,
+        "fully_masked": row.curve[-1].value,
+        "majority": curves.majority,
+    }
 
 
 def difference(row: Comparison) -> float | None:

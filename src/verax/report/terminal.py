@@ -1,4 +1,4 @@
-"""The same in a terminal: leaderboard, comparison and one explanation, as things that rich can print.
+"""The same in a terminal: leaderboard, comparison, recursive masking, one explanation, as things that rich prints.
 
 Every name and text goes in as plain text: neither rich's markup nor a terminal's control codes mean anything in it.
 """
@@ -17,12 +17,22 @@ from rich.table import Table
 from rich.text import Text
 
 from verax.report.markup import visible
+from verax.report.masking_words import (
+    PERFORMANCE,
+    areas,
+    distribution_said,
+    intervals_said,
+    invalid,
+    ordered,
+    performance_said,
+    ratios,
+)
 from verax.report.numbers import count, interval, number, p_value, signed
 from verax.report.ranking import best_group, by_metric
 from verax.report.tables import difference
 from verax.report.words import LEVELS, gold_words, level, word_scores
 from verax.stats.leaderboard import ALPHA
-from verax.types import Comparison, Highlight, Instance, Prediction, Skip, Summary
+from verax.types import Comparison, Highlight, Instance, MaskingCurves, Prediction, Skip, Summary
 
 _NARROW = 76
 _SCORE_WIDTH = 9
@@ -146,6 +156,34 @@ def _change(row: Comparison) -> str:
     if row.p_holm >= ALPHA:
         return "not told apart"
     return "better" if (gain > 0) == row.higher_is_better else "worse"
+
+
+def masking(curves: MaskingCurves) -> RenderableType:
+    """The areas of recursive masking, best first, and what must be known to read them."""
+    rows = ordered(curves)
+    wrong: dict[str, list[str]] = {}
+    cells: list[tuple[str, ...]] = []
+    for row in rows:
+        places = invalid(curves, row)
+        if places:
+            wrong.setdefault(ratios(places, len(row.curve)), []).append(row.method)
+        no_bound = row.signed and row.method != curves.baseline
+        signs = f"{'✗' if places else ''}{'±' if no_bound else ''}" or "–"
+        cells.append((_breakable(row.method), *areas(curves, row), count(row.n), count(row.skipped), signs))
+    lines = [plain(performance_said(curves)), plain(distribution_said(curves), "yellow" if wrong else "")]
+    for where, methods in wrong.items():
+        who = "all measures" if len(methods) == len(rows) else ", ".join(methods)
+        lines.append(plain(f"✗ not valid at {where}, where it or {curves.baseline} is not in-distribution: {who}"))
+    if any("±" in row[-1] for row in cells):
+        lines.append(Text("± signed: it can turn the prediction round, so its RACU may exceed 100.", "dim"))
+    if any(row.racu is None for row in rows):
+        lines.append(Text("A missing RACU: masking at random costs nothing, so there is no area to share.", "dim"))
+    lines.append(plain(f"{intervals_said(curves)} The areas of {curves.baseline} are 0 by definition.", "dim"))
+    heads: tuple[str, ...] = ("measure", "ACU", "RACU", "n", "skipped", "mark")
+    if not any(row.skipped for row in rows):  # room for long names
+        heads, cells = (*heads[:4], heads[5]), [(*row[:4], row[5]) for row in cells]
+    title = f"recursive masking: areas between curves of {PERFORMANCE[rows[0].metric]} in percent (higher is better)"
+    return Group(Board(title, heads, tuple(cells)), *lines)
 
 
 def explanation(highlight: Highlight, instance: Instance, prediction: Prediction | None = None) -> RenderableType:
