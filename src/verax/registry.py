@@ -239,7 +239,8 @@ BUILT_IN: dict[Room, dict[str, Entry]] = {
             "verax.data.public.sets:mnli",
             "public",
             "Does a sentence follow from another, contradict it, or neither? Many genres. GLUE, from the hub.",
-            reference="Williams, Nangia and Bowman 2018, A broad-coverage challenge corpus for sentence understanding",
+            reference="Williams, Nangia and Bowman 2018, A broad-coverage challenge corpus for sentence understanding "
+            "through inference",
         ),
         Entry(
             "qnli",
@@ -253,7 +254,8 @@ BUILT_IN: dict[Room, dict[str, Entry]] = {
             "verax.data.public.sets:cb",
             "public",
             "Is the writer committed to an embedded clause? SuperGLUE, from the hub.",
-            reference="De Marneffe, Simons and Tonhauser 2019, The CommitmentBank",
+            reference="De Marneffe, Simons and Tonhauser 2019, The CommitmentBank: investigating projection in "
+            "naturally occurring discourse",
         ),
         Entry(
             "mrpc",
@@ -274,7 +276,8 @@ BUILT_IN: dict[Room, dict[str, Entry]] = {
             "verax.data.public.sets:sst2",
             "public",
             "Sentiment of sentences from film reviews. GLUE, from the hub.",
-            reference="Socher et al. 2013, Recursive deep models for semantic compositionality over a treebank",
+            reference="Socher et al. 2013, Recursive deep models for semantic compositionality over a sentiment "
+            "treebank",
         ),
         Entry(
             "imdb",

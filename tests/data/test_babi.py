@@ -141,8 +141,12 @@ def test_where_the_files_must_be_is_told(tmp_path: Path, monkeypatch: pytest.Mon
     [
         (b"", 1, "the file ends without a question in the format of bAbI"),
         (b"1 Ann is here.\n\n", 3, "the file ends without a question in the format of bAbI"),
-        (b"1 Ann is here.\nWhere is Ann?\n", 2, "expected a number, a space and a sentence, got 'Where is Ann?'"),
-        (b"1 Ann is here.\n2\n", 2, "expected a number, a space and a sentence, got '2'"),
+        (
+            b"1 Ann is here.\nWhere is Ann?\n",
+            2,
+            "expected a line of bAbI (a number, a space, a sentence), got 'Where is Ann?'",
+        ),
+        (b"1 Ann is here.\n2\n", 2, "expected a line of bAbI (a number, a space, a sentence), got '2'"),
         (b"2 Ann is here.\n", 1, "expected the line number 1, got 2"),
         (b"1 Ann is here.\n3 Bob too.\n", 2, "expected the line number 2 or 1, got 3"),
         (b"1 Ann is here.\n2 Where is Ann?\n", 2, "a question needs its answer after a tab, got 'Where is Ann?'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -200,6 +201,20 @@ def test_the_sixteen_of_table_2_are_there_and_each_name_leads_to_itself() -> Non
         assert isinstance(made, OnHub if name in TABLE_2 else Clinical | Babi)
         assert (f"babi-{made.task}" if isinstance(made, Babi) else made.name) == name
         assert entry.reference
+
+
+def test_the_page_tells_of_each_what_the_code_does() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text("utf-8")
+    rows = re.findall(r"^\| ([\w-]+) \| (.*) \| (\w+) \| (\d+), (\d+), (\d+) \| (.*) \|$", page, flags=re.M)
+    told = {name: (tuple(map(int, sizes)), parts.split(", "), metric) for name, parts, metric, *sizes, _ in rows}
+    babi = ((8000, 2000, 1000), ["paragraph", "question"], "micro_f1")
+    assert told == {
+        **TABLE_2,
+        "anemia": ((4262, 729, 1243), ["text"], "macro_f1"),
+        "diabetes": ((8066, 1573, 1729), ["text"], "macro_f1"),
+        **dict.fromkeys(("babi-1", "babi-2", "babi-3"), babi),
+    }
+    assert {row[0]: row[-1] for row in rows if row[0] in HUB} == {name: f"`{HUB[name][0]}`" for name in HUB}
 
 
 @pytest.mark.parametrize("name", TABLE_2)

@@ -66,7 +66,7 @@ def _numbered(where: str, line: str, last: int) -> tuple[int, str]:
     """The number of a line and the rest of it, given the number of the line before."""
     found = _LINE.fullmatch(line.rstrip())
     if found is None:
-        raise UserError(f"{where}: expected a number, a space and a sentence, got {line.strip()[:40]!r}")
+        raise UserError(f"{where}: expected a line of bAbI (a number, a space, a sentence), got {line.strip()[:40]!r}")
     number, content = int(found[1]), found[2].strip()
     if number not in (1, last + 1):
         follows = f"{last + 1} or 1" if last else "1"
