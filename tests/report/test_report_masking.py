@@ -175,6 +175,8 @@ def test_nothing_is_drawn_outside_the_plot_areas(tested, metric):
     if metric == "matthews":
         rows = (*curves.curves, curve("wrong", (1.0, -0.3, -0.9, 0.0, -1.0), metric=metric, p_values=p))
         curves = replace(curves, majority=0.0, curves=rows)
+    beyond = (Interval(1.0, 0.9, 1.3), *curves.curves[-1].curve[1:])
+    curves = replace(curves, curves=(*curves.curves[:-1], replace(curves.curves[-1], curve=beyond)))
     for row in curves.curves:
         svg = panel(curves, row)
         assert "nan" not in svg.lower()
@@ -207,12 +209,16 @@ def test_the_shaded_areas_are_those_of_equation_3():
     assert [side for side, _ in pieces] == ["above", "below", "above"]
     signed = sum(size(outline) * (1 if side == "below" else -1) for side, outline in pieces)
     assert signed == pytest.approx(0.25 * sum(r - v.value for r, v in zip(RANDOM, bad.curve, strict=True)), abs=1e-12)
+    crossing = pieces[0][1][2]
+    assert crossing == pytest.approx((1 / 3, 0.9 - 0.1 / 3)), "from 0.1 above to 0.2 below: after a third of the step"
     assert not list(between(random, random))
 
 
 def test_the_drawing_says_its_numbers():
     curves = three((0.5,) * 5, (0.5, 0.2, 0.04, 0.0001, 0.3))
     svg = panel(curves, row_of(curves, "good"))
+    level = BOTTOM - 0.52 * (BOTTOM - TOP)
+    assert f'<path d="M40.0 {level:.1f}L350.0 {level:.1f}" class="majority">' in svg
     assert "0 %: 100.0, 25 %: 40.0, 50 %: 30.0, 75 %: 30.0, 100 %: 50.0." in svg
     assert "p-values: 0.500, 0.200, 0.040, &lt; 0.001, 0.300." in svg
     assert "<title>25 % masked: 40.0 [35.0, 45.0]; random 90.0 [85.0, 95.0]; p 0.200</title>" in svg

@@ -126,7 +126,7 @@ def _explained(content: Content) -> Html:
         "are masked. The faster the model's performance falls, the better the measure knew what the model uses.",
         f"ACU is the area between the curve of {content.baseline} and that of the measure; negative: masking at random "
         "hurts more. RACU is its share of the area between the random curve and its end, which a measure would reach "
-        "that finds all that matters at the first step.",
+        "that finds all that matters at the first step. Where that area is small, RACU is uncertain: see its interval.",
         "No bound: the scores of a signed measure tell for from against, so masking by it can turn the prediction "
         "round, below what masking everything does. Its RACU can exceed 100 %; compare it with other signed measures.",
         "Not valid: at these masking ratios the inputs masked by the measure, or by "
