@@ -13,7 +13,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from verax.data.world import nli, opinion
 from verax.models.shipped import world_nli, world_opinion
-from verax.train.plain import accuracy
+from verax.train.measure import accuracy
 
 FOLDERS = pytest.mark.parametrize("folder", [world_nli(), world_opinion()], ids=["nli", "opinion"])
 

@@ -11,7 +11,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from verax.data.world import nli
 from verax.data.world import splits as world_splits
 from verax.train import world
-from verax.train.plain import PlainTraining
+from verax.train.fine_tuning import FineTuning
 from verax.train.start import _turn, _waves
 from verax.train.world import Shape, build_model, build_tokenizer
 from verax.types import Dataset
@@ -68,7 +68,7 @@ def test_the_command_makes_a_checkpoint_with_its_card(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(world_splits, "SIZES", {"train": 96, "validation": 30, "test": 30})
-    recipe = PlainTraining(epochs=1, batch_size=32, learning_rate=1e-3)
+    recipe = FineTuning(epochs=1, batch_size=32, learning_rate=1e-3)
     monkeypatch.setattr(world, "RECIPES", {"nli": (SHAPE, recipe)})
     world.main(["nli", "--out", str(tmp_path / "made")])
     assert "test accuracy: 0." in capsys.readouterr().out

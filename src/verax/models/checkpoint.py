@@ -21,7 +21,7 @@ def load_checkpoint(folder: Path, name: str, dtype: str, device: str) -> tuple[A
     if dtype not in {"float32", "float64"}:
         raise UserError(f"dtype: got {dtype!r}; use 'float32' or 'float64'")
     try:
-        with _quiet():
+        with quiet():
             model, info = AutoModelForSequenceClassification.from_pretrained(
                 folder,
                 dtype=getattr(torch, dtype),
@@ -31,7 +31,7 @@ def load_checkpoint(folder: Path, name: str, dtype: str, device: str) -> tuple[A
             )
             tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=False)
     except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
-        raise UserError(f"model: {name!r} can't be loaded: {_first_line(error)}") from error
+        raise UserError(f"model: {name!r} can't be loaded: {first_line(error)}") from error
     missing = sorted(info["missing_keys"])
     if missing:
         raise UserError(
@@ -41,10 +41,11 @@ def load_checkpoint(folder: Path, name: str, dtype: str, device: str) -> tuple[A
     try:
         return model.to(torch.device(device)).eval(), tokenizer
     except (RuntimeError, AssertionError) as error:  # a torch that knows no CUDA asserts
-        raise UserError(f"device: {device!r} can't be used: {_first_line(error)}") from error
+        raise UserError(f"device: {device!r} can't be used: {first_line(error)}") from error
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """What an error says, without the rest of it."""
     return str(error).strip().partition("\n")[0]
 
 
@@ -59,7 +60,7 @@ def fingerprint_of(model: Any, tokenizer: Any) -> dict[str, str]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """No progress bar and no notice of transformers' own while loading; the user's settings come back after."""
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()

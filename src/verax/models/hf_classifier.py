@@ -65,7 +65,7 @@ class HFClassifier:
         self._uses_types = "token_type_ids" in accepted and "token_type_ids" in tokenizer.model_input_names
         self._no_cache = {"use_cache": False} if "use_cache" in accepted else {}
         self._pad_id = model.config.pad_token_id or 0  # padding is never attended, so any id will do
-        self._max_length = _max_length(model.config, tokenizer)
+        self._max_length = max_length(model.config, tokenizer)
         # decoders find their reading position, BART its end marks, from the ids of rows that must not be padded
         self._equal_lengths = bool(model.config.is_encoder_decoder) or hasattr(model, "score")
         self._last_layer = last_layer(model)
@@ -82,7 +82,8 @@ class HFClassifier:
             "device": str(self._device),
             "parameters": str(sum(p.numel() for p in model.parameters())),
             "max_length": str(self._max_length),
-            **getattr(model.config, "verax", {}),  # how it was trained, if verax did it
+            # how it was trained, if verax did it
+            **{str(fact): str(value) for fact, value in getattr(model.config, "verax", {}).items()},
         }
 
     def encode(self, instance: Instance) -> Encoding:
@@ -308,7 +309,8 @@ def _class_names(config: Any, labels: Sequence[str] | None, name: str) -> tuple[
     return tuple(labels)
 
 
-def _max_length(config: Any, tokenizer: Any) -> int:
+def max_length(config: Any, tokenizer: Any) -> int:
+    """How many tokens a model can read."""
     positions = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
     if "roberta" in config.model_type or config.model_type in {"camembert", "xmod"}:
         positions -= config.pad_token_id + 1  # RoBERTa counts its positions from behind the padding token's

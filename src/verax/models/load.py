@@ -59,7 +59,7 @@ def load_model(
         home = None
     else:
         title = str(name)
-        home = _folder(title, revision)
+        home = checkpoint_folder(title, revision)
         loaded = _from_folder(home, title, dtype, device)
     from verax.models.hf_classifier import HFClassifier  # noqa: PLC0415 - imports torch
 
@@ -89,7 +89,7 @@ def _import(name: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-def _folder(name: str, revision: str | None) -> Path:
+def checkpoint_folder(name: str, revision: str | None) -> Path:
     """The local folder that holds the checkpoint; a hub id is fetched (or found in the cache when offline)."""
     if name in entries("models"):
         return Path(resolve("models", name)())
@@ -116,20 +116,21 @@ def _fetch(name: str, revision: str | None) -> Path:
 
 
 def _from_folder(folder: Path, name: str, dtype: DType, device: str) -> tuple[Any, Any, dict[str, str]]:
+    hashes = fingerprint(folder)
+    from verax.models.checkpoint import load_checkpoint  # noqa: PLC0415 - imports torch
+
+    return (*load_checkpoint(folder, name, dtype, device), hashes)
+
+
+def fingerprint(folder: Path) -> dict[str, str]:
+    """Hashes of the weights and of the tokenizer in a folder; a clear error if it holds no checkpoint."""
     if not (folder / "config.json").is_file():
         raise UserError(f"model: {folder} holds no config.json, so it is no checkpoint")
     weights = sorted(folder.glob(WEIGHTS))
     if not weights:
         raise UserError(f"model: {folder} holds no safetensors file; verax loads no other format (they can run code)")
-    from verax.models.checkpoint import load_checkpoint  # noqa: PLC0415 - imports torch
-
-    model, tokenizer = load_checkpoint(folder, name, dtype, device)
     pieces = sorted({path for pattern in TOKENIZER for path in folder.glob(pattern) if path.is_file()})
-    return (
-        model,
-        tokenizer,
-        {"weights": hash_files([folder / "config.json", *weights]), "tokenizer": hash_files(pieces)},
-    )
+    return {"weights": hash_files([folder / "config.json", *weights]), "tokenizer": hash_files(pieces)}
 
 
 def _in_memory(model: Any, tokenizer: Any) -> tuple[Any, Any, dict[str, str]]:

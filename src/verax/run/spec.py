@@ -14,11 +14,13 @@ from verax.registry import resolve, unknown
 from verax.types import UserError
 
 
-class _Section(BaseModel):
+class Section(BaseModel):
+    """A part of a spec: nothing unknown in it, nothing changed after."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
 
 
-class ModelSpec(_Section):
+class ModelSpec(Section):
     """The model that is explained."""
 
     name: str = Field(
@@ -42,7 +44,7 @@ class ModelSpec(_Section):
     )
 
 
-class DataSpec(_Section):
+class DataSpec(Section):
     """The inputs that are explained."""
 
     name: str = Field(
@@ -65,15 +67,16 @@ class DataSpec(_Section):
     )
 
 
-def _by_name(value: Any) -> Any:
+def by_name(value: Any) -> Any:
+    """A name stands for the section that holds it alone."""
     return {"name": value} if isinstance(value, str) else value
 
 
-class Spec(_Section):
+class Spec(Section):
     """A run: a model, data, methods that explain, metrics that measure the explanations."""
 
-    model: Annotated[ModelSpec, BeforeValidator(_by_name)] = Field(description="A name, or its section.")
-    data: Annotated[DataSpec, BeforeValidator(_by_name)] = Field(description="A name, or its section.")
+    model: Annotated[ModelSpec, BeforeValidator(by_name)] = Field(description="A name, or its section.")
+    data: Annotated[DataSpec, BeforeValidator(by_name)] = Field(description="A name, or its section.")
     methods: tuple[str | dict[str, Any], ...] = Field(
         default=(),
         description="Names, or {name: {parameter: value}}. `random` is always run: others are tested against it.",
@@ -82,7 +85,7 @@ class Spec(_Section):
     explanations: tuple[Path, ...] = Field(
         default=(), description="JSONL files with explanations made elsewhere, measured beside those of the methods."
     )
-    validation: Annotated[DataSpec, BeforeValidator(_by_name)] | None = Field(
+    validation: Annotated[DataSpec, BeforeValidator(by_name)] | None = Field(
         default=None,
         description="What `in_distribution` learns from: a name, or a section like `data`. Left out: the split "
         "`validation` of the data.",
@@ -119,19 +122,21 @@ def parse_spec(content: Mapping[str, Any]) -> Spec:
     try:
         return Spec.model_validate(dict(content))
     except ValidationError as error:
-        found = error.errors()
-        # a field that nobody knows is most often the misspelt name of one that is missing
-        first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])
-        raise UserError(_explain(first["type"], first["loc"], first["msg"], first["input"])) from None
+        sections: dict[str, type[BaseModel]] = {"model": ModelSpec, "data": DataSpec, "validation": DataSpec}
+        raise UserError(explain_mistake(error, Spec, sections)) from None
 
 
-def _explain(problem: str, place: tuple[int | str, ...], message: str, got: Any) -> str:
-    sections: dict[str, type[BaseModel]] = {"model": ModelSpec, "data": DataSpec, "validation": DataSpec}
+def explain_mistake(error: ValidationError, whole: type[BaseModel], sections: Mapping[str, type[BaseModel]]) -> str:
+    """What is wrong in a spec, in one line: the field, what it holds, and the nearest valid name."""
+    found = error.errors()
+    # a field that nobody knows is most often the misspelt name of one that is missing
+    first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])
+    problem, place, message, got = first["type"], first["loc"], first["msg"], first["input"]
     field = ".".join(str(step) for step in place)
     if problem == "missing":
         return f"spec: the field {field!r} is missing"
     if problem == "extra_forbidden":
-        section: type[BaseModel] = Spec if len(place) == 1 else sections.get(str(place[0]), Spec)
+        section: type[BaseModel] = whole if len(place) == 1 else sections.get(str(place[0]), whole)
         section = Columns if "columns" in place[:-1] else section
         return f"spec: {unknown('field', field, _paths(section, place[:-1]))}"
     if problem == "tuple_type":
@@ -151,7 +156,7 @@ def preset_spec(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
     """
     preset: Mapping[str, Any] = resolve("presets", name)
     filled = {"model": "world/nli", "data": "world/nli", "metrics": preset["metrics"], **content}
-    data = _by_name(filled["data"])
+    data = by_name(filled["data"])
     if isinstance(data, Mapping):
         filled["data"] = {**preset.get("data", {}), **data}
     return {**filled, "methods": preset["methods"]}
@@ -182,5 +187,5 @@ def override(
 
 
 def _merge(section: Any, values: Mapping[str, Any]) -> Any:
-    section = _by_name(section)
+    section = by_name(section)
     return {**section, **values} if isinstance(section, Mapping) else section

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 TEMPORARY = ".tmp"
@@ -10,11 +11,15 @@ TEMPORARY = ".tmp"
 
 def replace_file(path: Path, data: bytes) -> None:
     """Write a whole file under a temporary name, force it to the disk, then give it its name, durably."""
+    replace_by(path, lambda temporary: temporary.write_bytes(data))
+
+
+def replace_by(path: Path, write: Callable[[Path], object]) -> None:
+    """The same for what is not at hand as bytes: `write` is handed the temporary name."""
     temporary = path.with_name(path.name + TEMPORARY)
     try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
+        write(temporary)
+        with temporary.open("rb") as file:
             os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException:

@@ -20,7 +20,8 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
 
 from verax.registry import resolve
-from verax.train.plain import PlainTraining, accuracy, fit
+from verax.train.fine_tuning import FineTuning, fit
+from verax.train.measure import accuracy
 from verax.train.start import start_with_likeness
 from verax.types import Dataset
 
@@ -40,14 +41,14 @@ class Shape:
     feed_forward: int
 
 
-RECIPES: dict[str, tuple[Shape, PlainTraining]] = {
+RECIPES: dict[str, tuple[Shape, FineTuning]] = {
     "nli": (
         Shape(seeds=6, whole_words=290, hidden=128, layers=3, heads=4, feed_forward=256),
-        PlainTraining(epochs=2, batch_size=32, learning_rate=3e-4, warmup=0.03),
+        FineTuning(epochs=2, batch_size=32, learning_rate=3e-4, warmup=0.03),
     ),
     "opinion": (
         Shape(seeds=1, whole_words=270, hidden=96, layers=2, heads=4, feed_forward=192),
-        PlainTraining(epochs=4, batch_size=32, learning_rate=5e-4, warmup=0.05),
+        FineTuning(epochs=4, batch_size=32, learning_rate=5e-4, warmup=0.05),
     ),
 }
 
@@ -129,9 +130,9 @@ def make(task: str, out: Path) -> dict[str, float]:
     tokenizer = build_tokenizer(train, shape.whole_words)
     model = build_model(tokenizer, train.labels, shape, recipe.seed)
     started = time.monotonic()
-    trained = fit(model, tokenizer, train, load("validation"), recipe)
+    trained, _ = fit(model, tokenizer, train, load("validation"), recipe)
     figures = {
-        "validation accuracy": max(trained.accuracies),
+        "validation accuracy": max(trained.curves["none"]),
         "test accuracy": accuracy(model, tokenizer, load("test")),
         "training minutes": (time.monotonic() - started) / 60,
     }

@@ -10,8 +10,10 @@ import torch
 from transformers import BertForSequenceClassification
 
 from verax.data.text import split_words
-from verax.train import plain
-from verax.train.plain import PlainTraining, accuracy, batches, fit, gold_classes, parameter_groups, rate
+from verax.train import fine_tuning
+from verax.train.fine_tuning import FineTuning, fit, parameter_groups, rate
+from verax.train.measure import accuracy
+from verax.train.rows import batches, gold_classes
 from verax.train.world import Shape, build_model, build_tokenizer
 from verax.types import Dataset, Instance, UserError
 
@@ -39,7 +41,7 @@ def _model(data: Dataset, seed: int = 0) -> tuple[BertForSequenceClassification,
     return build_model(tokenizer, data.labels, SHAPE, seed), tokenizer
 
 
-RECIPE = PlainTraining(epochs=12, batch_size=4, learning_rate=5e-3, warmup=0.1)
+RECIPE = FineTuning(epochs=12, batch_size=4, learning_rate=5e-3, warmup=0.1)
 
 
 def test_a_tiny_model_learns_a_tiny_task_and_the_same_seed_gives_the_same_bits() -> None:
@@ -49,8 +51,8 @@ def test_a_tiny_model_learns_a_tiny_task_and_the_same_seed_gives_the_same_bits()
     for _ in range(2):
         model, tokenizer = _model(data)
         assert accuracy(model, tokenizer, data) < 0.9
-        trained = fit(model, tokenizer, data, data, RECIPE)
-        assert accuracy(model, tokenizer, data) == max(trained.accuracies) > 0.95
+        trained, _ = fit(model, tokenizer, data, data, RECIPE)
+        assert accuracy(model, tokenizer, data) == max(trained.curves["none"]) > 0.95
         assert trained.losses[-1] < trained.losses[0]
         assert not model.training
         weights.append(model.state_dict())
@@ -63,7 +65,7 @@ def test_another_seed_gives_other_weights() -> None:
     found = []
     for seed in (0, 1):
         model, tokenizer = _model(data)
-        fit(model, tokenizer, data, data, PlainTraining(epochs=1, batch_size=8, learning_rate=1e-3, seed=seed))
+        fit(model, tokenizer, data, data, FineTuning(epochs=1, batch_size=8, learning_rate=1e-3, seed=seed))
         found.append(model.classifier.weight)
     assert not torch.equal(*found)
 
@@ -74,14 +76,14 @@ def test_the_best_epoch_is_kept_not_the_last(monkeypatch: pytest.MonkeyPatch) ->
     seen: list[torch.Tensor] = []
     scores = iter((0.5, 0.8, 0.8, 0.6))
 
-    def measured(model: Any, tokenizer: Any, dataset: Dataset) -> float:
+    def measure(_: Any, model: Any, __: Any) -> dict[str, float]:
         seen.append(model.classifier.weight.detach().clone())
-        return next(scores)
+        return {"none": next(scores)}
 
-    monkeypatch.setattr(plain, "accuracy", measured)
-    trained = fit(model, tokenizer, data, data, PlainTraining(epochs=4, batch_size=8, learning_rate=1e-3))
-    assert trained.best_epoch == 1
-    assert trained.accuracies == (0.5, 0.8, 0.8, 0.6)
+    monkeypatch.setattr(fine_tuning.Watched, "measure", measure)
+    trained, _ = fit(model, tokenizer, data, data, FineTuning(epochs=4, batch_size=8, learning_rate=1e-3))
+    assert trained.best == {"none": 1}
+    assert trained.curves == {"none": [0.5, 0.8, 0.8, 0.6]}
     assert torch.equal(model.classifier.weight, seen[1])
     assert not torch.equal(seen[1], seen[3])
 
@@ -124,7 +126,7 @@ def test_gold_classes_are_the_models_own_numbers() -> None:
 def test_a_users_mistakes_are_told_in_one_line() -> None:
     data = _data()
     model, tokenizer = _model(data)
-    with pytest.raises(UserError, match="label 'strange' is none of even, odd"):
+    with pytest.raises(UserError, match="has the label 'strange'; training needs one of even, odd"):
         fit(model, tokenizer, _data(("even", "strange")), data, RECIPE)
     with pytest.raises(UserError, match="validation: the dataset is empty"):
         fit(model, tokenizer, data, Dataset("none", (), data.labels), RECIPE)

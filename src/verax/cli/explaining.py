@@ -1,0 +1,160 @@
+"""Commands about single explanations: list what there is, explain one input, take in what others computed."""
+# ruff: noqa: PLC0415
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from verax.cli.app import Json, app, notes, out, print_json
+from verax.registry import Room, entries, unknown
+from verax.types import Undefined, UserError
+
+
+@app.command("list")
+def list_names(
+    what: Annotated[str, typer.Argument(help="methods, metrics, datasets, models or presets.")], as_json: Json = False
+) -> None:
+    """Show what there is.
+
+    Example: `verax list methods`
+    """
+    if what not in get_args(Room):
+        raise UserError(unknown("list", what, get_args(Room)))
+    found = entries(what)  # type: ignore[arg-type]
+    if as_json:
+        fields = ("name", "kind", "summary", "cost", "reference")
+        print_json([{field: getattr(entry, field) for field in fields} for entry in found.values()])
+        return
+    table = Table(box=None, pad_edge=False)
+    table.add_column("name", style="bold", no_wrap=True)
+    table.add_column("kind", no_wrap=True)
+    table.add_column("")
+    for entry in found.values():
+        facts = Text(entry.summary)
+        if entry.cost:
+            facts.append(f"\npasses for n words: {entry.cost}", "dim")
+        if entry.reference:
+            facts.append(f"\n{entry.reference}", "dim italic")
+        table.add_row(Text(entry.name), Text(entry.kind), facts)
+    out.print(table)
+
+
+@app.command()
+def explain(
+    texts: Annotated[list[str], typer.Argument(help="The parts of the input: one text, or premise and hypothesis.")],
+    model: Annotated[str, typer.Option(help="A shipped model, a folder or a hub id.")] = "world/nli",
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A name that `verax list methods` shows, integrated_gradients by default; repeat it, or say all, to "
+            "see several side by side."
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the method (one method only); repeat it."),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(help="prediction (the default), gold, loss, or the name of a class.")
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="The gold class, for the targets gold and loss.")] = None,
+    seed: Annotated[int, typer.Option(help="For methods that draw at random.", min=0)] = 0,
+    as_json: Json = False,
+) -> None:
+    """Explain one input.
+
+    Examples: `verax explain "A red kettle is in the kitchen." "The kettle is blue." --method leave_one_out`
+
+    `verax explain "A red kettle is in the kitchen." "The kettle is blue." --method all`
+    """
+    from verax.api import explain as explain_one
+    from verax.api import explain_all
+    from verax.models.load import load_model
+    from verax.report import terminal
+
+    methods = method or ["integrated_gradients"]
+    parameters = _parameters(settings or [])
+    several = len(methods) > 1 or methods == ["all"]
+    if several and parameters:
+        raise UserError("--set: several methods are shown, and a parameter belongs to one; name one --method")
+    if target is not None:
+        if "target" in parameters:
+            raise UserError("--target and --set target=... say the same thing: give one of them")
+        parameters["target"] = target
+    try:
+        with notes.status("explaining"):
+            opened = load_model(model)
+            if several:
+                chosen = None if "all" in methods else methods
+                found = explain_all(opened, *texts, methods=chosen, target=target, label=label, seed=seed)
+            else:
+                made = explain_one(opened, *texts, method={methods[0]: parameters}, label=label, seed=seed)
+    except Undefined as undefined:
+        raise UserError(f"this input can't be explained: {undefined}") from undefined
+    if as_json:
+        print_json(found.to_dict() if several else made.to_dict())
+    elif several:
+        out.print(terminal.side_by_side(found.highlights, found.instance, found.prediction, found.skipped))
+    else:
+        out.print(terminal.explanation(made.highlight, made.instance, made.prediction))
+
+
+@app.command("import")
+def import_file(
+    kind: Annotated[str, typer.Argument(help="captum, shap, inseq or eraser.", metavar="FORMAT")],
+    file: Annotated[Path, typer.Argument(help="What the other tool wrote.", metavar="FILE")],
+    data: Annotated[str, typer.Option(help="The inputs that were explained: a spec (YAML), a file, or a name.")],
+    to: Annotated[Path, typer.Option("--out", help="The JSONL to write, for `explanations` of a spec.")],
+    method: Annotated[str | None, typer.Option(help="Their name in the leaderboard; the format by default.")] = None,
+    target: Annotated[str | None, typer.Option(help="prediction (the default), gold, loss, or a class.")] = None,
+    tokenizer: Annotated[str | None, typer.Option(help="Of the explained model: a folder or a hub id.")] = None,
+    aggregate: Annotated[str | None, typer.Option(help="Over dimensions: sum (the default), mean, l1, l2.")] = None,
+    ids: Annotated[Path | None, typer.Option(help="A file with the id of each explanation, one a line.")] = None,
+) -> None:
+    """Turn explanations that another tool computed into a file that a spec can name.
+
+    Example: `verax import captum ig.pt --data spec.yaml --tokenizer my-model --out ig.jsonl`
+    """
+    from verax.data.imports.load import import_explanations
+    from verax.data.load import load_dataset
+
+    if data.endswith((".yaml", ".yml")):
+        from verax.run.carry_out import open_data
+        from verax.run.spec import parse_spec, read_spec
+
+        spec = parse_spec(read_spec(Path(data)))
+        inputs = open_data(spec.data, spec.seed)
+    else:
+        inputs = load_dataset(data)
+    chosen: Any = aggregate
+    names = None if ids is None else _lines_of(ids)
+    options: dict[str, Any] = {"method": method, "target": target, "tokenizer": tokenizer, "ids": names}
+    found = import_explanations(kind, file, inputs, out=to, aggregate=chosen, **options)
+    out.print(Text(f"Wrote {to}: {sum(map(len, found.values()))} explanations by {', '.join(found)}"), soft_wrap=True)
+
+
+def _lines_of(path: Path) -> list[str]:
+    try:
+        return [line for line in path.read_text("utf-8").splitlines() if line]
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"--ids: {path} can't be read: {error}") from None
+
+
+def _parameters(settings: list[str]) -> dict[str, Any]:
+    import yaml
+
+    found: dict[str, Any] = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key:
+            raise UserError(f"--set: got {setting!r}; write it as key=value")
+        try:
+            found[key] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            found[key] = value
+    return found

@@ -1,0 +1,217 @@
+"""Commands about runs: carry one out, and read what it found."""
+# ruff: noqa: PLC0415
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from verax.cli.app import Csv, Json, Latex, Markdown, app, notes, out, print_raw, written
+from verax.types import Score, Skip, UserError
+
+if TYPE_CHECKING:
+    from verax.run.carry_out import Prepared
+    from verax.run.plan import Left
+    from verax.run.run import Run
+
+
+@app.command()
+def run(
+    spec: Annotated[
+        Path | None, typer.Argument(help="The YAML file that says what to run.", metavar="[SPEC.yaml]")
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="Methods and metrics under one name: `verax list presets` shows them.")
+    ] = None,
+    folder: Annotated[Path | None, typer.Option("--out", help="Where to keep it; runs/NAME by default.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first N instances.", min=1)] = None,
+    model: Annotated[str | None, typer.Option(help="Another model than the spec's.")] = None,
+    data: Annotated[str | None, typer.Option(help="Other data than the spec's.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Another seed than the spec's.", min=0)] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
+) -> None:
+    """Explain and measure, as a spec says; go on by itself where an earlier run of it stopped.
+
+    Examples: `verax run spec.yaml --out runs/mine --limit 50`
+
+    `verax run --preset attribution-table --model my-model --data reviews.csv`
+    """
+    from verax.run.carry_out import prepare
+    from verax.run.spec import override, parse_spec, preset_spec, read_spec
+
+    if spec is None and preset is None:
+        raise UserError("say what to run: a spec (verax run spec.yaml), a preset (--preset attribution-table), or both")
+    content = {} if spec is None else read_spec(spec)
+    if preset is not None:
+        content = preset_spec(preset, content)
+    content = override(content, limit=limit, model=model, data=data, seed=seed)
+    folder = folder or Path("runs") / (preset if spec is None else spec.stem)  # type: ignore[operator]
+    command = ["verax", "run", *([] if spec is None else [str(spec)]), "--out", str(folder)]
+    for flag, value in {"--preset": preset, "--limit": limit, "--model": model, "--data": data, "--seed": seed}.items():
+        command += [] if value is None else [flag, str(value)]
+    with notes.status("loading model and data"):
+        prepared = prepare(parse_spec(content))
+    if dry_run:
+        from verax.store.read import read_keys
+
+        _announce(prepared, folder, prepared.plan.left(read_keys(folder)))
+        return
+    show_run(prepared, folder, shlex.join(command))
+    out.print(Text(f"Next: verax report {shlex.quote(str(folder))}"))
+
+
+@app.command()
+def summary(
+    folder: Annotated[Path, typer.Argument(help="The folder of a run.", metavar="DIR")],
+    as_json: Json = False,
+    as_csv: Csv = False,
+    as_latex: Latex = False,
+    as_markdown: Markdown = False,
+) -> None:
+    """Print the leaderboard of a run.
+
+    Example: `verax summary runs/demo --latex`
+    """
+    from verax.report import tables, terminal
+
+    rows = open_run(folder).summaries
+    made = written(tables.summary_table(rows), json=as_json, csv=as_csv, latex=as_latex, markdown=as_markdown)
+    if made is None:
+        out.print(terminal.leaderboard(rows))
+    else:
+        print_raw(made)
+
+
+@app.command()
+def compare(
+    folder_a: Annotated[Path, typer.Argument(help="The folder of a run.", metavar="DIR_A")],
+    folder_b: Annotated[Path, typer.Argument(help="The folder of another.", metavar="DIR_B")],
+    as_json: Json = False,
+    as_csv: Csv = False,
+    as_latex: Latex = False,
+    as_markdown: Markdown = False,
+) -> None:
+    """Compare two runs, instance by instance: a paired test for each method and metric, Holm-corrected.
+
+    Example: `verax compare runs/base runs/large`
+    """
+    from verax.report import tables, terminal
+    from verax.stats import compare as compare_scores
+
+    a, b = open_run(folder_a), open_run(folder_b)
+    _check_same_inputs(a, b)
+    rows = compare_scores(a.scores, b.scores, {**b.directions, **a.directions})
+    made = written(tables.comparison_table(rows), json=as_json, csv=as_csv, latex=as_latex, markdown=as_markdown)
+    if made is None:
+        out.print(terminal.comparison(rows, str(folder_a), str(folder_b)))
+    else:
+        print_raw(made)
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(help="The folder of a run.", metavar="DIR")],
+    file: Annotated[Path | None, typer.Option("-o", "--output", help="DIR/report.html by default.")] = None,
+    instances: Annotated[int, typer.Option(help="How many instances to show.", min=0)] = 100,
+) -> None:
+    """Write the report of a run: one HTML file that needs no network.
+
+    Example: `verax report runs/demo -o report.html`
+    """
+    from verax.report.page import write_report
+
+    out.print(Text(f"Wrote {write_report(folder, file, instances=instances)}"))
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Option("--out", help="Where to keep it.")] = Path("runs/demo"),
+    limit: Annotated[int, typer.Option(help="How many instances.", min=1)] = 200,
+) -> None:
+    """Explain and measure the shipped model on the built-in corpus, and write the report.
+
+    Example: `verax demo`
+    """
+    from verax.report.page import write_report
+    from verax.run.carry_out import prepare
+    from verax.run.spec import parse_spec
+
+    spec: dict[str, Any] = {
+        "model": "world/nli",
+        "data": {"name": "world/nli", "split": "test", "limit": limit},
+        "methods": ["random", "leave_one_out", "saliency", "input_x_gradient", "integrated_gradients"],
+        "metrics": ["comprehensiveness", "sufficiency", "agreement", "complexity"],
+    }
+    prepared = prepare(parse_spec(spec))
+    show_run(prepared, folder, shlex.join(["verax", "demo", "--out", str(folder), "--limit", str(limit)]))
+    out.print(Text(f"Wrote {write_report(folder)}: open it in a browser"))
+    out.print(Text('Next: verax explain "The small red boat is on the lake." "The boat is green."'))
+
+
+def show_run(prepared: Prepared, folder: Path, command: str) -> None:
+    """Carry a run out, and print what it found and what is missing in it."""
+    from verax.report import terminal
+    from verax.run.carry_out import carry_out
+
+    finished = carry_out(
+        prepared,
+        folder,
+        command=command,
+        console=notes,
+        announce=lambda left, _: _announce(prepared, folder, left),
+    )
+    out.print(terminal.leaderboard(finished.summaries))
+    counts = finished.card["counts"]
+    out.print(
+        Text(f"{counts['rows']} rows = {counts['done']} done + {counts['failed']} failed + {counts['skipped']} skipped")
+    )
+    rows: list[Skip | Score] = [*finished.stored.skips, *finished.stored.scores]
+    reasons = Counter(row.reason for row in rows if row.reason is not None)
+    for reason, n in reasons.most_common():
+        whose = sorted({row.method for row in rows if row.reason == reason})
+        named = ", ".join(whose[:3]) + (f" and {len(whose) - 3} more" if len(whose) > 3 else "")
+        out.print(Text(f"without a value: {reason} {n} ({named})"))
+    for warning in finished.card["warnings"]:
+        notes.print(Text(f"warning: {warning}", "yellow"))
+    failed = next((row for row in rows if row.reason == "failed"), None)
+    if failed is not None:
+        notes.print(Text(f"{counts['failed']} rows failed, the first: {failed.method}: {failed.detail}", "red"))
+        raise typer.Exit(1)
+
+
+def open_run(folder: Path) -> Run:
+    """A run, with a word on the terminal about what is missing in it."""
+    from verax.run.run import Run
+
+    opened = Run(folder)
+    for line in opened.stored.damaged:
+        notes.print(Text(f"warning: {folder}: {line}", "yellow"))
+    return opened
+
+
+def _check_same_inputs(a: Run, b: Run) -> None:
+    """Runs are compared instance by instance: an id must mean the same input in both."""
+    texts = {i.id: [part.raw for part in i.parts] for i in a.stored.instances}
+    shared = [i for i in b.stored.instances if i.id in texts]
+    if not shared:
+        raise UserError(f"{a.folder} and {b.folder} share no instance: there is nothing to compare")
+    for instance in shared:
+        if texts[instance.id] != [part.raw for part in instance.parts]:
+            raise UserError(f"instance {instance.id!r} is not the same text in {a.folder} and in {b.folder}")
+
+
+def _announce(prepared: Prepared, folder: Path, left: Left) -> None:
+    plan = prepared.plan
+    lines = [
+        f"{len(plan.instances)} instances x {len(plan.labels())} methods x {len(plan.metrics)} metrics"
+        f": {left.rows} rows (predictions, explanations, scores) in {folder}",
+        f"done already: {left.done}; to do: {left.rows - left.done}, "
+        f"computing at most {left.passes.forward} forward and {left.passes.backward} backward passes",
+    ]
+    for line in lines:
+        notes.print(Text(line))

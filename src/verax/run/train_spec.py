@@ -1,0 +1,67 @@
+"""The spec of a fine-tuning: what its YAML file holds, validated, every field documented."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, ValidationError
+
+from verax.run.spec import DataSpec, Section, by_name, explain_mistake
+from verax.train.masking import Masking, Selection
+from verax.types import UserError
+
+
+def _several(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+class TrainSpec(Section):
+    """A fine-tuning; several values of masking, select or seeds give a model for each combination."""
+
+    base: str = Field(description="What to start from: a folder with a checkpoint, a hub id, or a shipped model.")
+    data: Annotated[DataSpec, BeforeValidator(by_name)] = Field(
+        description="What to train on: a name, or a section as in a run; its split `train`, or a file."
+    )
+    validation: Annotated[DataSpec, BeforeValidator(by_name)] | None = Field(
+        default=None,
+        description="What the best epoch is chosen on. Left out: the split `validation`; of a file, a fifth of it.",
+    )
+    test: Annotated[DataSpec, BeforeValidator(by_name)] | None = Field(
+        default=None,
+        description="What the finished model is measured on beside the validation set. Left out: the split `test` of "
+        "data that verax knows by name.",
+    )
+    masking: Annotated[tuple[Masking, ...], BeforeValidator(_several)] = Field(
+        default=("half",),
+        min_length=1,
+        description="What is masked in training: none, masking (every input), half (every other one of a mini-batch).",
+    )
+    select: Annotated[tuple[Selection, ...], BeforeValidator(_several)] = Field(
+        default=("both",),
+        min_length=1,
+        description="What the best epoch is chosen on: none (the validation set as it is), masking (a masked copy), "
+        "both.",
+    )
+    seeds: Annotated[tuple[int, ...], BeforeValidator(_several)] = Field(
+        default=(0,), min_length=1, description="Of the head, the order of inputs, dropout and masks."
+    )
+    parts: Literal["all", "maskable"] = Field(
+        default="all", description="Which parts are masked: all, or those that the data says may be masked."
+    )
+    epochs: int = Field(default=10, ge=1, description="Passes over the training data.")
+    batch_size: int = Field(default=16, ge=1, description="Inputs for each step of the optimiser.")
+    learning_rate: float = Field(default=2e-5, gt=0, description="Its peak.")
+    warmup: float = Field(default=0.06, ge=0, lt=1, description="Share of the steps over which it rises.")
+    weight_decay: float = Field(default=0.01, ge=0, description="On all weights but biases and norms.")
+    longest: int | None = Field(default=None, ge=4, description="Cut inputs at so many tokens.")
+    device: str = Field(default="cpu", description="cpu, cuda, cuda:1, mps.")
+
+
+def parse_train_spec(content: Mapping[str, Any]) -> TrainSpec:
+    """A validated spec; a mistake is a UserError that names the field and the nearest valid one."""
+    try:
+        return TrainSpec.model_validate(dict(content))
+    except ValidationError as error:
+        sections = {"data": DataSpec, "validation": DataSpec, "test": DataSpec}
+        raise UserError(explain_mistake(error, TrainSpec, sections)) from None

@@ -1,0 +1,299 @@
+"""From the spec of a fine-tuning to checkpoints: one training for each masking and seed, a model for each selection."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich.console import Console
+
+from verax.models.base import load_base
+from verax.models.load import checkpoint_folder, fingerprint
+from verax.registry import entries
+from verax.run.carry_out import open_data
+from verax.run.plan import input_key
+from verax.run.spec import DataSpec
+from verax.run.train_spec import TrainSpec
+from verax.stats.inference import bca
+from verax.stats.performance import majority
+from verax.store.files import replace_file
+from verax.store.keys import key_of
+from verax.train.curves import Figures, Story, curves_svg, model_card
+from verax.train.fine_tuning import FineTuning, Trained, fit
+from verax.train.masking import Masking, Selection, fully_masked
+from verax.train.measure import measured
+from verax.train.resume import FOLDER as RESUME
+from verax.train.resume import Resume
+from verax.train.rows import encode
+from verax.types import Dataset, Interval, UserError
+
+VERSION = 1
+HELD_OUT = 0.2
+"""Share of a file that is held out for validation if no other is named."""
+FACTS = "training.json"
+
+
+class Variant(NamedTuple):
+    """One model of a spec."""
+
+    masking: Masking
+    select: Selection
+    seed: int
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The data of a fine-tuning."""
+
+    train: Dataset
+    validation: Dataset
+    test: Dataset | None
+
+
+@dataclass(frozen=True, slots=True)
+class AblationRow:
+    """Performance of one masking and selection, over its seeds, on one split."""
+
+    masking: Masking
+    select: Selection
+    split: str
+    unmasked: Interval
+    fully_masked: Interval | None
+    majority: float
+    seeds: int
+
+
+def open_splits(spec: TrainSpec) -> Opened:
+    """Open what is trained on, what the best epoch is chosen on and what is measured on."""
+    seed = spec.seeds[0]
+    is_file = Path(spec.data.name).expanduser().is_file()
+    train = open_data(_of_split(spec.data, None if is_file else "train"), seed)
+    if spec.validation is not None:
+        validation = open_data(_of_split(spec.validation, _same(spec.validation, spec.data, "validation")), seed)
+    elif is_file:
+        train, validation = hold_out(train, HELD_OUT)
+    else:
+        validation = open_data(_of_split(spec.data.model_copy(update={"limit": None}), "validation", force=True), seed)
+    test = None
+    if spec.test is not None:
+        test = open_data(_of_split(spec.test, _same(spec.test, spec.data, "test")), seed)
+    elif spec.data.name in entries("datasets"):
+        test = open_data(_of_split(spec.data.model_copy(update={"limit": None}), "test", force=True), seed)
+    return Opened(train, validation, test)
+
+
+def _of_split(spec: DataSpec, split: str | None, *, force: bool = False) -> DataSpec:
+    return spec.model_copy(update={"split": split}) if force or spec.split is None else spec
+
+
+def _same(spec: DataSpec, other: DataSpec, split: str) -> str | None:
+    return split if spec.name == other.name else None
+
+
+def hold_out(data: Dataset, share: float) -> tuple[Dataset, Dataset]:
+    """Cut a dataset in two at random, always in the same way: what is left, and the share that is held out."""
+    n = len(data) - round((1 - share) * len(data))
+    if not 0 < n < len(data):
+        raise UserError(f"{data.name}: {len(data)} instances are too few to hold a fifth out; name a --validation")
+    held = set(np.random.default_rng(0).permutation(len(data))[:n].tolist())
+    rows = [(i in held, instance) for i, instance in enumerate(data.instances)]
+    return tuple(replace(data, instances=tuple(one for out, one in rows if out == which)) for which in (False, True))  # type: ignore[return-value]
+
+
+def variants(spec: TrainSpec) -> list[Variant]:
+    """Every model that a spec asks for, trainings in order."""
+    return [Variant(m, s, seed) for m in dict.fromkeys(spec.masking) for seed in spec.seeds for s in spec.select]
+
+
+def folder_of(out: Path, spec: TrainSpec, variant: Variant) -> Path:
+    """Where a model goes: the folder itself if it is the only one."""
+    if len(variants(spec)) == 1:
+        return out
+    return out / f"{variant.masking}-{variant.select}-seed-{variant.seed}"
+
+
+def train_all(
+    spec: TrainSpec, out: Path, *, console: Console, announce: Callable[[Opened, int, int], None] = lambda *_: None
+) -> list[AblationRow]:
+    """Train every model of a spec; what is finished already is left as it is, what was interrupted goes on.
+
+    Args:
+        out: the folder of the model, or of the models if there are several.
+        announce: told the data, how many trainings there are and how many are finished, before anything is trained.
+    """
+    data = open_splits(spec)
+    base = checkpoint_folder(spec.base, None)
+    trainings = list(dict.fromkeys((v.masking, v.seed) for v in variants(spec)))
+    jobs = [_Training(spec, out, base, data, masking, seed) for masking, seed in trainings]
+    announce(data, len(jobs), sum(job.finished() for job in jobs))
+    for number, job in enumerate(jobs, 1):
+        if job.finished():
+            continue
+        if len(jobs) > 1:
+            console.print(f"training {number} of {len(jobs)}: masking {job.masking}, seed {job.seed}", highlight=False)
+        job.run(console)
+    return list(ablation(spec, out))
+
+
+class _Training:
+    """One training and the models that come of it."""
+
+    def __init__(self, spec: TrainSpec, out: Path, base: Path, data: Opened, masking: Masking, seed: int) -> None:
+        self.spec, self.out, self.base, self.data, self.masking, self.seed = spec, out, base, data, masking, seed
+        self.recipe = FineTuning(
+            epochs=spec.epochs,
+            batch_size=spec.batch_size,
+            learning_rate=spec.learning_rate,
+            warmup=spec.warmup,
+            weight_decay=spec.weight_decay,
+            masking=masking,
+            parts=data.train.maskable if spec.parts == "maskable" else None,
+            longest=spec.longest,
+            seed=seed,
+        )
+        self.key = key_of(
+            version=VERSION,
+            base=fingerprint(base),
+            recipe=asdict(self.recipe),
+            select=spec.select,
+            train=[input_key(instance) for instance in data.train.instances],
+            validation=[input_key(instance) for instance in data.validation.instances],
+            metric=data.train.metric,
+        )
+
+    def folders(self) -> dict[Selection, Path]:
+        return {s: folder_of(self.out, self.spec, Variant(self.masking, s, self.seed)) for s in self.spec.select}
+
+    def finished(self) -> bool:
+        """Whether every model is there; a folder that holds another one is refused."""
+        found = [_facts(folder) for folder in self.folders().values()]
+        for folder, facts in zip(self.folders().values(), found, strict=True):
+            if facts.get("key", self.key) != self.key or (not facts and (folder / "config.json").exists()):
+                raise UserError(f"{folder} already holds another model; choose another --out")
+        return all(found)
+
+    def run(self, console: Console) -> None:
+        folders = self.folders()
+        only = next(iter(folders.values()))
+        resume = Resume(only / RESUME, self.key)
+        labels = self.data.train.labels
+        model, tokenizer = load_base(self.base, self.spec.base, labels, seed=self.seed, device=self.spec.device)
+        trained, weights = fit(
+            model,
+            tokenizer,
+            self.data.train,
+            self.data.validation,
+            self.recipe,
+            select=self.spec.select,
+            resume=resume,
+            console=console,
+        )
+        for selection, folder in folders.items():
+            model.load_state_dict(weights[selection])
+            self._write(model, tokenizer, folder, selection, trained)
+        resume.remove()
+
+    def _write(self, model: Any, tokenizer: Any, folder: Path, selection: Selection, trained: Trained) -> None:
+        """A normal checkpoint, its model card and the facts; the facts last, since they say that it is finished."""
+        splits = {"validation": self.data.validation} | ({} if self.data.test is None else {"test": self.data.test})
+        figures = {name: self._figures(model, tokenizer, data) for name, data in splits.items()}
+        sizes = {name: len(data) for name, data in (splits | {"train": self.data.train}).items()}
+        kept, metric = trained.best[selection], self.data.train.metric
+        parts = self.recipe.parts
+        told = {"masking": self.masking, "selected_on": selection, "training_seed": str(self.seed)}
+        model.config.verax = told | ({} if parts is None else {"masked_parts": ",".join(map(str, parts))})
+        folder.mkdir(parents=True, exist_ok=True)
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        names = list(model.config.id2label.values())
+        story = Story(
+            folder.name,
+            self.spec.base,
+            self.spec.data.name,
+            names,
+            metric,
+            sizes,
+            self.recipe,
+            selection,
+            trained,
+            figures,
+        )
+        replace_file(folder / "curves.svg", curves_svg(trained, metric, kept).encode())
+        replace_file(folder / "README.md", model_card(story).encode())
+        facts = {
+            "key": self.key,
+            "base": self.spec.base,
+            "data": self.spec.data.name,
+            "metric": metric,
+            "recipe": asdict(self.recipe),
+            "select": selection,
+            "sizes": sizes,
+            "losses": trained.losses,
+            "curves": trained.curves,
+            "best_epoch": kept,
+            "figures": {name: asdict(one) for name, one in figures.items()},
+        }
+        replace_file(folder / FACTS, json.dumps(facts, indent=1).encode())
+
+    def _figures(self, model: Any, tokenizer: Any, data: Dataset) -> Figures:
+        """Performance as it is and with everything masked that is masked when explanations are measured."""
+        rows = encode(model, tokenizer, data, parts=data.maskable, longest=self.recipe.longest)
+        masked = None
+        if tokenizer.mask_token_id is not None:
+            masked = measured(model, tokenizer, fully_masked(rows, tokenizer.mask_token_id), data.metric)
+        always = majority(rows.golds.numpy(), model.config.num_labels, data.metric)
+        return Figures(measured(model, tokenizer, rows, data.metric), masked, always)
+
+
+def _facts(folder: Path) -> dict[str, Any]:
+    try:
+        facts = json.loads((folder / FACTS).read_bytes())
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise UserError(f"{folder / FACTS} is damaged: {error}") from None
+    return facts if isinstance(facts, dict) else {}
+
+
+def ablation(spec: TrainSpec, out: Path) -> Iterator[AblationRow]:
+    """The finished models side by side, over their seeds (Figures 7 to 15)."""
+    for masking in dict.fromkeys(spec.masking):
+        for select in dict.fromkeys(spec.select):
+            made = [_facts(folder_of(out, spec, Variant(masking, select, seed))) for seed in spec.seeds]
+            for split in made[0]["figures"]:
+                figures = [Figures(**facts["figures"][split]) for facts in made]
+                masked = [one.fully_masked for one in figures if one.fully_masked is not None]
+                unmasked = _over_seeds([one.unmasked for one in figures])
+                full = _over_seeds(masked) if masked else None
+                yield AblationRow(masking, select, split, unmasked, full, figures[0].majority, len(figures))
+
+
+def _over_seeds(values: list[float]) -> Interval:
+    return Interval(float(np.mean(values)), *(bca(np.array(values)) or (None, None)))
+
+
+def write_ablation(out: Path, spec: TrainSpec, rows: list[AblationRow]) -> Path:
+    """Write the table of several models as JSON and Markdown; of a single one its own model card is enough."""
+    if len(variants(spec)) == 1:
+        return out
+    replace_file(out / "ablation.json", json.dumps([asdict(row) for row in rows], indent=1).encode())
+    lines = [
+        "| split | masking in training | best epoch by | unmasked | everything masked | most frequent class | seeds |",
+        "| --- | --- | --- | ---: | ---: | ---: | ---: |",
+    ]
+    for row in rows:
+        cells = [row.split, row.masking, row.select, _cell(row.unmasked), _cell(row.fully_masked)]
+        lines.append(f"| {' | '.join(cells)} | {row.majority:.4f} | {row.seeds} |")
+    replace_file(out / "ablation.md", ("\n".join(lines) + "\n").encode())
+    return out / "ablation.md"
+
+
+def _cell(value: Interval | None) -> str:
+    if value is None:
+        return "–"
+    ends = "" if value.low is None or value.high is None else f" [{value.low:.4f}, {value.high:.4f}]"
+    return f"{value.value:.4f}{ends}"
