@@ -16,8 +16,8 @@ def _several(value: Any) -> Any:
     return value if isinstance(value, list | tuple) else (value,)
 
 
-class TrainSpec(Section):
-    """A fine-tuning; several values of masking, select or seeds give a model for each combination."""
+class RecipeSpec(Section):
+    """What every fine-tuning needs: a base, data, and the optimiser's settings."""
 
     base: str = Field(description="What to start from: a folder with a checkpoint, a hub id, or a shipped model.")
     data: Annotated[DataSpec, BeforeValidator(by_name)] = Field(
@@ -32,6 +32,18 @@ class TrainSpec(Section):
         description="What the finished model is measured on beside the validation set. Left out: the split `test` of "
         "data that verax knows by name.",
     )
+    epochs: int = Field(default=10, ge=1, description="Passes over the training data.")
+    batch_size: int = Field(default=16, ge=1, description="Inputs for each step of the optimiser.")
+    learning_rate: float = Field(default=2e-5, gt=0, description="Its peak.")
+    warmup: float = Field(default=0.06, ge=0, lt=1, description="Share of the steps over which it rises.")
+    weight_decay: float = Field(default=0.01, ge=0, description="On all weights but biases and norms.")
+    longest: int | None = Field(default=None, ge=4, description="Cut inputs at so many tokens.")
+    device: str = Field(default="cpu", description="cpu, cuda, cuda:1, mps.")
+
+
+class TrainSpec(RecipeSpec):
+    """A masked fine-tuning; several values of masking, select or seeds give a model for each combination."""
+
     masking: Annotated[tuple[Masking, ...], BeforeValidator(_several)] = Field(
         default=("half",),
         min_length=1,
@@ -49,13 +61,6 @@ class TrainSpec(Section):
     parts: Literal["all", "maskable"] = Field(
         default="all", description="Which parts are masked: all, or those that the data says may be masked."
     )
-    epochs: int = Field(default=10, ge=1, description="Passes over the training data.")
-    batch_size: int = Field(default=16, ge=1, description="Inputs for each step of the optimiser.")
-    learning_rate: float = Field(default=2e-5, gt=0, description="Its peak.")
-    warmup: float = Field(default=0.06, ge=0, lt=1, description="Share of the steps over which it rises.")
-    weight_decay: float = Field(default=0.01, ge=0, description="On all weights but biases and norms.")
-    longest: int | None = Field(default=None, ge=4, description="Cut inputs at so many tokens.")
-    device: str = Field(default="cpu", description="cpu, cuda, cuda:1, mps.")
 
 
 def parse_train_spec(content: Mapping[str, Any]) -> TrainSpec:

@@ -17,7 +17,7 @@ from verax.registry import entries
 from verax.run.carry_out import open_data
 from verax.run.plan import input_key
 from verax.run.spec import DataSpec
-from verax.run.train_spec import TrainSpec
+from verax.run.train_spec import RecipeSpec, TrainSpec
 from verax.stats.inference import bca
 from verax.stats.performance import majority
 from verax.store.files import replace_file
@@ -67,9 +67,8 @@ class AblationRow:
     seeds: int
 
 
-def open_splits(spec: TrainSpec) -> Opened:
+def open_splits(spec: RecipeSpec, seed: int = 0) -> Opened:
     """Open what is trained on, what the best epoch is chosen on and what is measured on."""
-    seed = spec.seeds[0]
     is_file = Path(spec.data.name).expanduser().is_file()
     train = open_data(_of_split(spec.data, None if is_file else "train"), seed)
     if spec.validation is not None:

@@ -94,10 +94,28 @@ def fit(
     Returns:
         What happened, and the best weights by each selection.
     """
-    for name, data in (("train", train), ("validation", validation)):
-        if not len(data):
+    rows = [encode(model, tokenizer, data, parts=recipe.parts, longest=recipe.longest) for data in (train, validation)]
+    options: dict[str, Any] = {"select": select, "resume": resume, "console": console}
+    return fit_rows(model, tokenizer, rows[0], rows[1], validation.metric, recipe, **options)
+
+
+def fit_rows(
+    model: Any,
+    tokenizer: Any,
+    train: Rows,
+    validation: Rows,
+    metric: Performance,
+    recipe: FineTuning,
+    *,
+    select: Sequence[Selection] = ("none",),
+    resume: Resume | None = None,
+    console: Console | None = None,
+) -> tuple[Trained, dict[Selection, Weights]]:
+    """The same on rows that are encoded already; `metric` tells the best epoch."""
+    for name, rows in (("train", train), ("validation", validation)):
+        if not len(rows):
             raise UserError(f"{name}: the dataset is empty")
-    training = _Training(model, tokenizer, recipe, tuple(select), train, validation, resume)
+    training = _Training(model, tokenizer, recipe, tuple(select), train, validation, metric, resume)
     with torch.random.fork_rng():
         torch.manual_seed(recipe.seed)
         training.run(console or Console(stderr=True))
@@ -115,23 +133,21 @@ class _Training:
         tokenizer: Any,
         recipe: FineTuning,
         select: tuple[Selection, ...],
-        train: Dataset,
-        validation: Dataset,
+        train: Rows,
+        validation: Rows,
+        metric: Performance,
         resume: Resume | None,
     ) -> None:
         self.model, self.tokenizer, self.recipe, self.select, self.resume = model, tokenizer, recipe, select, resume
         masked = recipe.masking != "none" or any(selection != "none" for selection in select)
         self.mask_id = mask_token(tokenizer, model.config.name_or_path) if masked else None
-        self.rows = self._encode(train)
-        self.watched = Watched.of(self._encode(validation), validation.metric, self.mask_id, recipe.seed)
+        self.rows = train
+        self.watched = Watched.of(validation, metric, self.mask_id, recipe.seed)
         self.optimiser = torch.optim.AdamW(parameter_groups(model, recipe.weight_decay), lr=recipe.learning_rate)
         self.order = np.random.default_rng(recipe.seed)
         self.steps_each = -(-len(self.rows) // recipe.batch_size)
         self.trained = Trained()
         self.weights: dict[Selection, Weights] = {}
-
-    def _encode(self, data: Dataset) -> Rows:
-        return encode(self.model, self.tokenizer, data, parts=self.recipe.parts, longest=self.recipe.longest)
 
     def run(self, console: Console) -> None:
         begun = self._go_on()
@@ -146,7 +162,10 @@ class _Training:
                 self._keep_best(epoch)
                 self._save(epoch)
                 shown = ", ".join(f"{name} {value:.4f}" for name, value in figures.items())
-                progress.update(bar, note=f"epoch {epoch + 1}: loss {self.trained.losses[-1]:.3f}, {shown}")
+                note = f"epoch {epoch + 1}: loss {self.trained.losses[-1]:.3f}, {shown}"
+                progress.update(bar, note=note)
+                if not console.is_terminal:  # a bar that nobody sees move says nothing for hours
+                    console.print(note, highlight=False)
 
     def _epoch(self, epoch: int, progress: Progress, bar: TaskID) -> float:
         """One pass over the training data; the mean loss."""
