@@ -32,6 +32,9 @@ def run(
     limit: Annotated[int | None, typer.Option(help="Only the first N instances.", min=1)] = None,
     model: Annotated[str | None, typer.Option(help="Another model than the spec's.")] = None,
     data: Annotated[str | None, typer.Option(help="Other data than the spec's.")] = None,
+    validation: Annotated[
+        str | None, typer.Option(help="What in_distribution learns from; the data's split `validation` by default.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Another seed than the spec's.", min=0)] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
 ) -> None:
@@ -49,10 +52,11 @@ def run(
     content = {} if spec is None else read_spec(spec)
     if preset is not None:
         content = preset_spec(preset, content)
-    content = override(content, limit=limit, model=model, data=data, seed=seed)
+    content = override(content, limit=limit, model=model, data=data, validation=validation, seed=seed)
     folder = folder or Path("runs") / (preset if spec is None else spec.stem)  # type: ignore[operator]
     command = ["verax", "run", *([] if spec is None else [str(spec)]), "--out", str(folder)]
-    for flag, value in {"--preset": preset, "--limit": limit, "--model": model, "--data": data, "--seed": seed}.items():
+    flags = {"--preset": preset, "--limit": limit, "--model": model, "--data": data, "--validation": validation}
+    for flag, value in {**flags, "--seed": seed}.items():
         command += [] if value is None else [flag, str(value)]
     with notes.status("loading model and data"):
         prepared = prepare(parse_spec(content))
@@ -114,6 +118,45 @@ def compare(
 
 
 @app.command()
+def racu(
+    folders: Annotated[
+        list[Path], typer.Argument(help="Runs with recursive_masking: one, or one a seed.", metavar="DIR")
+    ],
+    as_json: Json = False,
+    as_csv: Csv = False,
+    as_latex: Latex = False,
+    as_markdown: Markdown = False,
+) -> None:
+    """Print ACU and RACU of recursive masking, best first.
+
+    Of one run the intervals are over its instances. Of several, which must differ in the seed of their model alone,
+    they are over the runs.
+
+    Examples: `verax racu runs/sst2`
+
+    `verax racu runs/sst2-seed-* --latex`
+    """
+    from verax.report import tables, terminal
+    from verax.stats.areas import masked_runs, masking_curves
+
+    opened = [open_run(folder) for folder in folders]
+    masked = [list(masked_runs(run.card, run.scores).values())[:1] for run in opened]
+    for folder, found in zip(folders, masked, strict=True):
+        if not found:
+            raise UserError(f"{folder} has no scores of recursive_masking")
+    for other in opened[1:]:
+        _check_same_inputs(opened[0], other)
+    curves = masking_curves([run for found in masked for run in found])
+    if curves is None:
+        raise UserError(f"{folders[0]} has no curve of the random measure, which the others are measured against")
+    made = written(tables.masking_table(curves), json=as_json, csv=as_csv, latex=as_latex, markdown=as_markdown)
+    if made is None:
+        out.print(terminal.masking(curves))
+    else:
+        print_raw(made)
+
+
+@app.command()
 def report(
     folder: Annotated[Path, typer.Argument(help="The folder of a run.", metavar="DIR")],
     file: Annotated[Path | None, typer.Option("-o", "--output", help="DIR/report.html by default.")] = None,
@@ -166,6 +209,8 @@ def show_run(prepared: Prepared, folder: Path, command: str) -> None:
         announce=lambda left, _: _announce(prepared, folder, left),
     )
     out.print(terminal.leaderboard(finished.summaries))
+    if finished.masking_curves is not None:
+        out.print(terminal.masking(finished.masking_curves))
     counts = finished.card["counts"]
     out.print(
         Text(f"{counts['rows']} rows = {counts['done']} done + {counts['failed']} failed + {counts['skipped']} skipped")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 from verax.stats import summarise
-from verax.stats.areas import masked_run, masking_curves
+from verax.stats.areas import masked_runs, masking_curves
 from verax.store.read import Stored
-from verax.types import Highlight, Instance, MaskingCurves, Performance, Prediction, Score, Skip, Summary
+from verax.types import Highlight, Instance, MaskingCurves, Prediction, Score, Skip, Summary
 
 NOT_RECORDED = "not recorded"
 
@@ -95,22 +95,8 @@ def content_of(stored: Stored, limit: int) -> Content:
 
 def _masking(card: Any, scores: Sequence[Score]) -> dict[str, MaskingCurves | None]:
     """The curves of each recursive masking, with the p-values that were taken at the same steps."""
-    named = [row for row in entries(card, "metrics") if row.get("label") is not None]
-    methods = [{**row, "label": str(row["label"])} for row in entries(card, "methods") if row.get("label") is not None]
-    performance = entry(card, "data", "metric")
-    if performance not in {None, *get_args(Performance)}:
-        return {}
-    found: dict[str, MaskingCurves | None] = {}
-    for masked in (row for row in named if row.get("name") == "recursive_masking"):
-        steps = entry(masked, "parameters", "steps")
-        tests = [row for row in named if row.get("name") == "in_distribution"]
-        tested = [row for row in tests if entry(row, "parameters", "steps") == steps][:1]
-        metrics = [{"label": str(row["label"]), "name": row["name"]} for row in (masked, *tested)]
-        chosen = [score for score in scores if score.metric in {row["label"] for row in metrics}]
-        if any(score.metric == metrics[0]["label"] for score in chosen):
-            part = {"metrics": metrics, "methods": methods, "data": {"metric": performance or "accuracy"}}
-            found[metrics[0]["label"]] = masking_curves([masked_run(part, chosen)])
-    return found
+    runs = masked_runs(card, scores) if isinstance(card, Mapping) else {}
+    return {label: masking_curves([run]) for label, run in runs.items()}
 
 
 def entry(card: Any, *path: str) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from verax.run.plan import BASELINE
 from verax.stats import summarise
-from verax.stats.areas import masked_run, masking_curves
+from verax.stats.areas import masked_runs, masking_curves
 from verax.store.read import Stored, read_run
 from verax.types import Highlight, MaskingCurves, Score, Summary
 
@@ -56,8 +56,8 @@ class Run:
 
     @cached_property
     def masking_curves(self) -> MaskingCurves | None:
-        """Performance curves, ACU and RACU of recursive masking; None if it was not run."""
-        return masking_curves([masked_run(self.card, self.scores)])
+        """Performance curves, ACU and RACU of recursive masking (of the first, if there are several); None without."""
+        return masking_curves(list(masked_runs(self.card, self.scores).values())[:1])
 
     def summary(self) -> pd.DataFrame:
         """The leaderboard as a table: a row for each method and metric."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -50,20 +50,42 @@ class MaskedRun:
     signed: Mapping[str, bool]
 
 
-def masked_run(card: Mapping[str, Any], scores: Sequence[Score]) -> MaskedRun:
-    """The same from a run card and all scores of its run."""
-    names = {entry.get("label"): entry.get("name") for entry in card.get("metrics", [])}
-    by_name: dict[str | None, list[Score]] = {}
-    for score in scores:
-        by_name.setdefault(names.get(score.metric), []).append(score)
-    methods = card.get("methods", [])
-    return MaskedRun(
-        curves=by_name.get("recursive_masking", []),
-        p_values=by_name.get("in_distribution", []),
-        metric=card.get("data", {}).get("metric", "accuracy"),
-        baseline=next((entry["label"] for entry in methods if entry.get("name") == "random"), "random"),
-        signed={entry["label"]: bool(entry.get("signed", True)) for entry in methods},
-    )
+def masked_runs(card: Mapping[str, Any], scores: Sequence[Score]) -> dict[str, MaskedRun]:
+    """The same from a run card and all scores of its run, for each `recursive_masking` by its label.
+
+    Of several in-distribution tests the first one at the same steps counts.
+    """
+    metrics, methods = _entries(card, "metrics"), _entries(card, "methods")
+    data = card.get("data")
+    said = data.get("metric") if isinstance(data, Mapping) else None
+    metric: Performance = said if said in get_args(Performance) else "accuracy"
+    found = {}
+    for masked in (entry for entry in metrics if entry.get("name") == "recursive_masking"):
+        tests = [
+            entry for entry in metrics if entry.get("name") == "in_distribution" and _steps(entry) == _steps(masked)
+        ]
+        tested = tests[0]["label"] if tests else None
+        run = MaskedRun(
+            curves=[score for score in scores if score.metric == masked["label"]],
+            p_values=[score for score in scores if score.metric == tested],
+            metric=metric,
+            baseline=next((entry["label"] for entry in methods if entry.get("name") == "random"), "random"),
+            signed={entry["label"]: bool(entry.get("signed", True)) for entry in methods},
+        )
+        if run.curves:
+            found[masked["label"]] = run
+    return found
+
+
+def _entries(card: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    """The entries of a run card that have a label; whatever else somebody wrote there is passed over."""
+    rows = card.get(key)
+    return [row for row in rows if isinstance(row, Mapping) and "label" in row] if isinstance(rows, list) else []
+
+
+def _steps(entry: Mapping[str, Any]) -> Any:
+    parameters = entry.get("parameters")
+    return parameters.get("steps") if isinstance(parameters, Mapping) else None
 
 
 def masking_curves(runs: Sequence[MaskedRun], *, seed: int = 0, resamples: int = RESAMPLES) -> MaskingCurves | None:
