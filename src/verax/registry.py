@@ -339,6 +339,12 @@ BUILT_IN: dict[Room, dict[str, Entry]] = {
     "models": _table(
         Entry("world/nli", "verax.models.shipped:world_nli", "built-in", "Small BERT for world/nli."),
         Entry("world/opinion", "verax.models.shipped:world_opinion", "built-in", "Small BERT for world/opinion."),
+        Entry(
+            "world/opinion-masked",
+            "verax.models.shipped:world_opinion_masked",
+            "built-in",
+            "The same, fine-tuned with masking: its explanations can be measured by masking.",
+        ),
     ),
     "presets": _table(
         Entry(

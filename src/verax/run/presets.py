@@ -7,6 +7,9 @@ from typing import Any
 
 Given = str | dict[str, Any]
 
+_INFERENCE: Mapping[str, Any] = {"model": "world/nli", "data": {"name": "world/nli"}}
+"""What a preset is tried on where nobody says anything else."""
+
 _PER_DIMENSION = ("input_x_gradient", "saliency", "guided_backprop", "integrated_gradients", "activation")
 _PER_WORD = ("lime", "occlusion", "shapley_sampling")
 
@@ -19,7 +22,8 @@ def _attribution_rows(target: str) -> list[Given]:
     return [*rows, *({name: {"target": target}} for name in _PER_WORD)]
 
 
-ATTRIBUTION_TABLE: Mapping[str, list[Given]] = {
+ATTRIBUTION_TABLE: Mapping[str, Any] = {
+    **_INFERENCE,
     "methods": [*_attribution_rows("prediction"), *_attribution_rows("loss")],
     "metrics": ["comprehensiveness", "sufficiency", "agreement"],
 }
@@ -29,7 +33,8 @@ _GOLD = {"target": "gold"}
 _FROM_ZERO = {**_GOLD, "baseline": "zero", "steps": 20, "rule": "riemann_right"}
 _MASKED = {"removal": "mask", "bins": [i / 10 for i in range(1, 11)], "average": "mean"}
 
-IMPORTANCE_MEASURES: Mapping[str, list[Given]] = {
+IMPORTANCE_MEASURES: Mapping[str, Any] = {
+    **_INFERENCE,
     "methods": [
         {"gradient_vocabulary": {**_GOLD, "norm": "l1"}},
         {"gradient_vocabulary": {**_GOLD, "norm": "l2"}},
@@ -45,6 +50,7 @@ IMPORTANCE_MEASURES: Mapping[str, list[Given]] = {
 FAITHFULNESS_MEASURABLE: Mapping[str, Any] = {
     "methods": IMPORTANCE_MEASURES["methods"],
     "metrics": ["recursive_masking", "in_distribution"],
-    "data": {"explain": "maskable"},
+    "model": "world/opinion-masked",
+    "data": {"name": "world/opinion", "explain": "maskable"},
 }
 """Recursive masking of the part that may be masked, for the same 9 measures, and whether it stays in-distribution."""

@@ -152,14 +152,16 @@ def _paths(section: type[BaseModel], above: tuple[int | str, ...]) -> list[str]:
 def preset_spec(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
     """A spec's content with the methods of a preset, and its metrics unless the spec has its own.
 
-    What is missing altogether, model and data, is the built-in inference task.
+    What is missing altogether, model and data, is a built-in task.
     """
     preset: Mapping[str, Any] = resolve("presets", name)
-    filled = {"model": "world/nli", "data": "world/nli", "metrics": preset["metrics"], **content}
-    data = by_name(filled["data"])
-    if isinstance(data, Mapping):
-        filled["data"] = {**preset.get("data", {}), **data}
-    return {**filled, "methods": preset["methods"]}
+    filled = {"model": preset["model"], "metrics": preset["metrics"], **content}
+    data = by_name(content.get("data", {}))
+    return {
+        **filled,
+        "data": {**preset["data"], **data} if isinstance(data, Mapping) else data,
+        "methods": preset["methods"],
+    }
 
 
 def override(

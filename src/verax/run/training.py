@@ -12,6 +12,7 @@ import numpy as np
 from rich.console import Console
 
 from verax.models.base import load_base
+from verax.models.checkpoint import quiet
 from verax.models.load import checkpoint_folder, fingerprint
 from verax.registry import entries
 from verax.run.carry_out import open_data
@@ -206,8 +207,9 @@ class _Training:
         told = {"masking": self.masking, "selected_on": selection, "training_seed": str(self.seed)}
         model.config.verax = told | ({} if parts is None else {"masked_parts": ",".join(map(str, parts))})
         folder.mkdir(parents=True, exist_ok=True)
-        model.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
+        with quiet():
+            model.save_pretrained(folder)
+            tokenizer.save_pretrained(folder)
         names = list(model.config.id2label.values())
         story = Story(
             folder.name,

@@ -57,7 +57,7 @@ def masked_runs(card: Mapping[str, Any], scores: Sequence[Score]) -> dict[str, M
     """
     metrics, methods = _entries(card, "metrics"), _entries(card, "methods")
     data = card.get("data")
-    said = data.get("metric") if isinstance(data, Mapping) else None
+    said: Any = data.get("metric") if isinstance(data, Mapping) else None
     metric: Performance = said if said in get_args(Performance) else "accuracy"
     found = {}
     for masked in (entry for entry in metrics if entry.get("name") == "recursive_masking"):

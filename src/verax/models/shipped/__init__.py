@@ -15,3 +15,8 @@ def world_nli() -> Path:
 def world_opinion() -> Path:
     """The classifier for `world/opinion`."""
     return _HERE / "world-opinion"
+
+
+def world_opinion_masked() -> Path:
+    """The classifier for `world/opinion`, fine-tuned with masking."""
+    return _HERE / "world-opinion-masked"

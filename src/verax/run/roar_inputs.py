@@ -1,0 +1,181 @@
+"""The inputs of Recursive ROAR: what is masked of them so far, by whom, and the rows that a model is trained on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.special import softmax
+from torch import Tensor
+
+from verax.engine.asks import Asking, Outputs
+from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.protocols import Method, asking
+from verax.metrics.faithfulness.masked_by import newly_masked
+from verax.metrics.ranking import best_first
+from verax.models.classifier import Classifier, Row
+from verax.models.encoding import Encoded
+from verax.models.sequences import TokenSequence
+from verax.run.carry_out import token_budget
+from verax.run.parameters import Named
+from verax.train.rows import Rows, check_parts, gold_classes
+from verax.types import Attribution, BoolArray, Dataset, FloatArray, Instance, IntArray, Undefined, UserError
+
+Masks = tuple[BoolArray, ...]
+"""Of each instance of a split the words that are masked, among those that may be: shape [words] each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The instances of a split that the model can read.
+
+    Args:
+        name: train, validation or test.
+        instances: in the order of the data.
+        parts: whose words are masked; None: all.
+        golds: number of each gold class among the model's classes, shape [instances].
+        sizes: how many words of each instance may be masked.
+        left_out: how many instances can't be read, by reason.
+    """
+
+    name: str
+    instances: tuple[Instance, ...]
+    parts: tuple[int, ...] | None
+    golds: Tensor
+    sizes: tuple[int, ...]
+    left_out: Mapping[str, int]
+
+    @classmethod
+    def of(cls, name: str, data: Dataset, parts: tuple[int, ...] | None, model: Any, classifier: Classifier) -> Split:
+        """Leave out what can't be read; a clear error for what has no label, and if nothing is left."""
+        check_parts(data.instances)
+        kept: list[Instance] = []
+        sizes: list[int] = []
+        left_out: Counter[str] = Counter()
+        for instance in data.instances:
+            try:
+                sizes.append(Encoded.of(classifier.encode(instance), parts).n_units)
+            except Undefined as undefined:
+                left_out[undefined.reason] += 1
+            else:
+                kept.append(instance)
+        if not kept:
+            raise UserError(f"{name}: {data.name} holds no instance that the model can read")
+        golds = gold_classes(model, replace(data, instances=tuple(kept)))
+        return cls(name, tuple(kept), parts, golds, tuple(sizes), left_out)
+
+    def __len__(self) -> int:
+        return len(self.instances)
+
+    def some(self, count: int) -> Split:
+        """So many instances drawn at random, always the same; all of them if there are fewer."""
+        chosen = np.random.default_rng(0).permutation(len(self))[:count].tolist()
+        instances = tuple(self.instances[i] for i in chosen)
+        return replace(self, instances=instances, golds=self.golds[chosen], sizes=tuple(self.sizes[i] for i in chosen))
+
+    def masks(self, *, masked: bool) -> Masks:
+        """Nothing masked, or everything."""
+        return tuple(np.full(size, masked) for size in self.sizes)
+
+    def encode(self, classifier: Classifier, number: int) -> Encoded:
+        """One instance, nothing masked. Encoded anew each time: all at once, long texts would not fit into memory."""
+        return Encoded.of(classifier.encode(self.instances[number]), self.parts)
+
+    def rows(self, classifier: Classifier, tokenizer: Any, masks: Masks) -> Rows:
+        """The masked split as a model is trained on it."""
+        columns, maskable = [], []
+        types = "token_type_ids" in tokenizer.model_input_names
+        for number, masked in enumerate(masks):
+            x = self.encode(classifier, number)
+            row = Row(x.encoding, x.without(masked, "mask").state)
+            sequence = TokenSequence.of(row, tokenizer.mask_token_id)
+            column = {"input_ids": sequence.ids.tolist(), "attention_mask": [1] * len(sequence.ids)}
+            columns.append(column | ({"token_type_ids": sequence.types.tolist()} if types else {}))
+            maskable.append(np.isin(sequence.unit, x.alive))
+        return Rows(tuple(columns), tuple(maskable), torch.as_tensor(self.golds))
+
+
+def due(size: int, step: int, steps: int) -> tuple[int, int]:
+    """Of an input of so many words: how many are left before a step, and how many the step masks."""
+    return size - (step - 1) * size // steps, newly_masked(size, steps)[step - 1]
+
+
+def explained(split: Split, step: int, steps: int) -> list[int]:
+    """How many words are left of each input that is explained for a step; the others leave nothing to choose."""
+    found = (due(size, step, steps) for size in split.sizes)
+    return [left for left, more in found if 0 < more < left]
+
+
+def mask_more(
+    split: Split,
+    classifier: Classifier,
+    method: Named[Method],
+    masks: Masks,
+    step: int,
+    steps: int,
+    advance: Callable[[], object] = lambda: None,
+) -> Masks:
+    """What is masked after a step: the model explains what is left, and the words that come first are masked too.
+
+    Args:
+        masks: what is masked before; it stays masked.
+        advance: called after each explanation.
+    """
+    after = tuple(masked.copy() for masked in masks)
+
+    def tasks() -> Iterator[Task[Attribution]]:
+        for number, masked in enumerate(masks):
+            left, more = due(split.sizes[number], step, steps)
+            if not 0 < more < left:
+                after[number][:] = masked | (more > 0)
+                continue
+
+            def done(outcome: Outcome[Attribution], number: int = number, more: int = more) -> Iterable[Task[Any]]:
+                scores = _scores(outcome, split, number, method.label)
+                after[number][np.flatnonzero(~masks[number])[best_first(scores)[:more]]] = True
+                advance()
+                return ()
+
+            yield Task(asking(method.what, split.encode(classifier, number).without(masked, "mask")), done)
+
+    Engine(classifier, token_budget=token_budget(classifier)).run(tasks())
+    return after
+
+
+def _scores(outcome: Outcome[Attribution], split: Split, number: int, label: str) -> FloatArray:
+    if isinstance(outcome.error, Undefined):
+        name = split.instances[number].id
+        raise UserError(f"{label} can't explain the {split.name} instance {name!r}: {outcome.error}")
+    if outcome.error is not None:
+        raise outcome.error
+    assert outcome.value is not None  # noqa: S101 - a task ends with a value or an error
+    return outcome.value.scores
+
+
+def answers(split: Split, classifier: Classifier, masks: Masks) -> tuple[IntArray, FloatArray]:
+    """The class that the model ranks first for each masked input, and the probability of the gold one: [instances]."""
+    predicted, probability = np.zeros(len(split), np.int64), np.zeros(len(split))
+
+    def tasks() -> Iterator[Task[FloatArray]]:
+        for number, masked in enumerate(masks):
+
+            def done(outcome: Outcome[FloatArray], number: int = number) -> Iterable[Task[Any]]:
+                if outcome.value is None:
+                    raise UserError(f"the {split.name} instance {split.instances[number].id!r}: {outcome.error}")
+                predicted[number] = outcome.value.argmax()
+                probability[number] = softmax(outcome.value)[int(split.golds[number])]
+                return ()
+
+            yield Task(_logits(split.encode(classifier, number), masked), done)
+
+    Engine(classifier, token_budget=token_budget(classifier)).run(tasks())
+    return predicted, probability
+
+
+def _logits(x: Encoded, masked: BoolArray) -> Asking[FloatArray]:
+    logits: FloatArray = yield Outputs(x, ~masked[None], "mask")
+    return np.asarray(logits[0])
