@@ -12,13 +12,15 @@ import pytest
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from verax.data.world import nli, opinion
-from verax.models.shipped import world_nli, world_opinion
+from verax.models.shipped import world_nli, world_opinion, world_opinion_masked
 from verax.train.measure import accuracy
 
 FOLDERS = pytest.mark.parametrize("folder", [world_nli(), world_opinion()], ids=["nli", "opinion"])
+ALL = (world_nli(), world_opinion(), world_opinion_masked())
+TASKS = [(world_nli(), nli.load), (world_opinion(), opinion.load), (world_opinion_masked(), opinion.load)]
 
 
-@pytest.mark.parametrize(("folder", "load"), [(world_nli(), nli.load), (world_opinion(), opinion.load)])
+@pytest.mark.parametrize(("folder", "load"), TASKS)
 def test_it_is_right_on_at_least_95_in_100_of_the_test_split(folder: Path, load: type) -> None:
     model = AutoModelForSequenceClassification.from_pretrained(folder)
     tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -29,9 +31,9 @@ def test_it_is_right_on_at_least_95_in_100_of_the_test_split(folder: Path, load:
 
 
 def test_they_are_at_most_six_megabytes_together_and_nothing_but_safetensors() -> None:
-    files = [file for folder in (world_nli(), world_opinion()) for file in folder.rglob("*") if file.is_file()]
+    files = [file for folder in ALL for file in folder.rglob("*") if file.is_file()]
     assert sum(file.stat().st_size for file in files) <= 6_000_000
-    assert {file.suffix for file in files} <= {".json", ".safetensors", ".md"}
+    assert {file.suffix for file in files} <= {".json", ".safetensors", ".md", ".svg"}
 
 
 @FOLDERS
