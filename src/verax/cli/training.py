@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -62,11 +63,9 @@ def masked(
 
     `verax train masked ablation.yaml --base my-bert --out models/ablation`
     """
-    from verax.run.spec import by_name, read_spec
     from verax.run.train_spec import parse_train_spec
     from verax.run.training import train_all, write_ablation
 
-    content: dict[str, Any] = {} if spec is None else read_spec(spec)
     told = {
         "base": base,
         "validation": validation,
@@ -80,20 +79,28 @@ def masked(
         "longest": longest,
         "device": device,
     }
-    content |= {field: value for field, value in told.items() if value is not None}
-    given = {"name": data, "limit": limit}
-    section = by_name(content.get("data", {}))
-    if isinstance(section, dict):
-        content["data"] = section | {field: value for field, value in given.items() if value is not None}
-    for field in ("base", "data"):
-        if not content.get(field):
-            raise UserError(f"say what to train with --{field}, or in a spec: verax train masked spec.yaml")
+    content = spec_content(spec, told, {"name": data, "limit": limit}, "verax train masked")
     parsed = parse_train_spec(content)
     rows = train_all(parsed, folder, console=notes, announce=_announce)
     written = write_ablation(folder, parsed, rows)
     out.print(_table(rows))
     out.print(Text(f"Wrote {written}"), soft_wrap=True)
     out.print(Text(f"Next: verax run --preset faithfulness-measurable --model {folder} --data {parsed.data.name}"))
+
+
+def spec_content(spec: Path | None, told: Mapping[str, Any], data: Mapping[str, Any], command: str) -> dict[str, Any]:
+    """What a spec file says of a training, with what flags say in its place: `told`, and of its section `data`."""
+    from verax.run.spec import by_name, read_spec
+
+    content = {} if spec is None else read_spec(spec)
+    content |= {field: value for field, value in told.items() if value is not None}
+    section = by_name(content.get("data", {}))
+    if isinstance(section, dict):
+        content["data"] = section | {field: value for field, value in data.items() if value is not None}
+    for field in ("base", "data"):
+        if not content.get(field):
+            raise UserError(f"say what to train with --{field}, or in a spec: {command} spec.yaml")
+    return content
 
 
 def _announce(data: Opened, trainings: int, finished: int) -> None:

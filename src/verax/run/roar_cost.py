@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -71,11 +70,6 @@ class Load:
             passes=tuple(map(Passes, forward, backward)),
         )
 
-    def weights(self) -> list[int]:
-        """The work of each measure's explanations, in forward passes; an explanation itself counts as one."""
-        found = zip(self.explanations, self.passes, strict=True)
-        return [count + passes.forward + _BACKWARD * passes.backward for count, passes in found]
-
 
 @dataclass(frozen=True, slots=True)
 class Pace:
@@ -87,7 +81,8 @@ class Pace:
 
     def seconds(self, load: Load) -> float:
         """How long a load takes."""
-        explaining = sum(pace * weight for pace, weight in zip(self.explain, load.weights(), strict=True))
+        work = map(_work, load.explanations, load.passes)
+        explaining = sum(pace * one for pace, one in zip(self.explain, work, strict=True))
         return self.step * load.optimiser_steps + self.read * load.read + explaining
 
 
@@ -100,20 +95,20 @@ def measure_pace(
     recipe: FineTuning,
     metric: Performance,
 ) -> Pace:
-    """Take a few steps and make a few explanations with a copy of the base that is thrown away.
+    """Take a few steps and make a few explanations.
 
     Args:
+        model: a copy of the base, to be thrown away.
         view: a model as a classifier that can be explained.
     """
-    thrown_away = copy.deepcopy(model)
-    classifier = view(thrown_away)
+    classifier = view(model)
     some = splits[0].some(_BATCHES * recipe.batch_size)
     rows = some.rows(classifier, tokenizer, some.masks(masked=False))
     one = splits[1].some(1).rows(classifier, tokenizer, splits[1].some(1).masks(masked=False))
     short, quiet = replace(recipe, epochs=1), Console(quiet=True)
 
     def train() -> object:
-        return fit_rows(thrown_away, tokenizer, rows, one, metric, short, console=quiet)
+        return fit_rows(model, tokenizer, rows, one, metric, short, console=quiet)
 
     train()  # the first steps are slower than those that follow
     step = _timed(train) / -(-len(rows) // recipe.batch_size)
@@ -123,14 +118,14 @@ def measure_pace(
     read = _timed(lambda: answers(few, classifier, plain)) / len(few)
     paces = []
     for method in methods:
-        load = Load.of([Job(0, 1)], (few, _none(few), _none(few)), [method], 2, recipe)
         seconds = _timed(lambda method=method: mask_more(few, classifier, method, plain, 1, 2))  # type: ignore[misc]
-        paces.append(seconds / max(1, load.weights()[0]))
+        paces.append(seconds / max(1, sum(_work(1, method.what.passes(n)) for n in explained(few, 1, 2))))
     return Pace(step, read, tuple(paces))
 
 
-def _none(split: Split) -> Split:
-    return split.some(0)
+def _work(explanations: int, passes: Passes) -> int:
+    """Work in forward passes; an explanation itself counts as one."""
+    return explanations + passes.forward + _BACKWARD * passes.backward
 
 
 def _timed(work: Callable[[], object]) -> float:

@@ -73,7 +73,6 @@ class Stages:
 
     def claim(self) -> None:
         """Make the folder this run's own."""
-        self.folder.mkdir(parents=True, exist_ok=True)
         replace_file(self.folder / _KEY, self.key.encode())
 
     def resume(self, job: Job) -> Resume:

@@ -1,0 +1,384 @@
+"""Recursive ROAR on a toy task: what is trained and masked, what it says, what survives a kill, what is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+import torch
+from rich.console import Console
+
+from verax.cli import main
+from verax.data.text import split_words
+from verax.engine.asks import Asking
+from verax.engine.engine import Engine, Task
+from verax.models.encoding import Encoded
+from verax.run import roar as roar_module
+from verax.run.parameters import Named, build
+from verax.run.roar import Roar, roar
+from verax.run.roar_cost import in_words
+from verax.run.roar_inputs import Masks
+from verax.run.roar_spec import RoarSpec, parse_roar_spec
+from verax.run.roar_stage import Job, Stages, job_of, jobs
+from verax.train.world import Shape, build_model, build_tokenizer
+from verax.types import Attribution, Dataset, Instance, Kind, MaskingCurves, Passes, UserError
+
+BIRDS, BEASTS = ("owl", "hen"), ("dog", "cat")
+SHAPE = Shape(seeds=1, whole_words=40, hidden=16, layers=1, heads=2, feed_forward=16)
+METHODS = [{"leave_one_out": {"target": "gold"}}, {"input_x_gradient": {"target": "gold", "absolute": True}}]
+STEPS = 4
+QUIET = Console(quiet=True)
+
+
+def _rows() -> list[dict[str, str]]:
+    """What it is depends on one word of six, or of five."""
+    return [
+        {
+            "id": f"{colour} {animal} {place}",
+            "text": f"a {colour} {animal} sits {place}" + (" now" if place == "here" else ""),
+            "label": "bird" if animal in BIRDS else "beast",
+        }
+        for colour in ("red", "blue", "pink", "grey")
+        for animal in (*BIRDS, *BEASTS)
+        for place in ("here", "there", "inside", "outside")
+    ]
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an untrained base and three files."""
+    folder = tmp_path_factory.mktemp("toy")
+    rows = _rows()
+    for name, some in {"train": rows, "validation": rows[::2], "test": rows[1::2]}.items():
+        write(folder / f"{name}.jsonl", some)
+    data = Dataset("toy", tuple(Instance(r["id"], (split_words(r["text"]),), r["label"]) for r in rows), ("a", "b"))
+    tokenizer = build_tokenizer(data, SHAPE.whole_words)
+    build_model(tokenizer, ("beast", "bird"), SHAPE, 0).save_pretrained(folder / "base")
+    tokenizer.save_pretrained(folder / "base")
+    return folder
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def content(toy: Path, **changes: Any) -> dict[str, Any]:
+    files = {"data": "train", "validation": "validation", "test": "test"}
+    told = {name: {"name": str(toy / f"{file}.jsonl"), "columns": {"id": "id"}} for name, file in files.items()}
+    recipe = {"epochs": 3, "batch_size": 8, "learning_rate": 5e-3, "steps": STEPS, "methods": METHODS}
+    return {"base": str(toy / "base"), **told, **recipe, **changes}
+
+
+def spec_of(toy: Path, **changes: Any) -> RoarSpec:
+    return parse_roar_spec(content(toy, **changes))
+
+
+@dataclass
+class Ran:
+    """A finished ROAR and the trainings that it made."""
+
+    prepared: Roar
+    curves: MaskingCurves
+    result: dict[str, Any]
+    trained: list[tuple[Any, Any]]
+
+    def masks(self, measure: int, step: int) -> dict[str, Masks]:
+        found = self.prepared.stages.masks(job_of(measure, step, STEPS), self.prepared.splits)
+        assert found is not None
+        return found
+
+
+@pytest.fixture(scope="module")
+def ran(toy: Path, tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """Not interrupted; the trainings are watched."""
+    out, trained = tmp_path_factory.mktemp("whole"), []
+
+    def watched(model: Any, tokenizer: Any, train: Any, validation: Any, *rest: Any, **options: Any) -> Any:
+        trained.append((train, validation))
+        return fit_rows(model, tokenizer, train, validation, *rest, **options)
+
+    fit_rows = roar_module.fit_rows
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(roar_module, "fit_rows", watched)
+        # weights are kept, so that they can be asked what they would have masked
+        patch.setattr(Stages, "forget_weights", lambda *_: None)
+        curves = roar(spec_of(toy), out, console=QUIET)
+    assert curves is not None
+    return Ran(Roar(spec_of(toy), out), curves, json.loads((out / "roar.json").read_bytes()), trained)
+
+
+def test_a_model_for_each_step_of_each_measure_and_both_ends_once(ran: Ran) -> None:
+    assert [named.name for named in ran.prepared.methods] == ["random", "leave_one_out", "input_x_gradient"]
+    assert len(ran.trained) == 3 * (STEPS - 1) + 2 == ran.result["cost"]["trainings"]
+    assert ran.result["cost"]["optimiser_steps"] == 11 * 3 * 8
+    assert jobs(2, 1) == [Job(None, 0), Job(None, 1)]
+
+
+def test_masks_grow_by_the_stated_number_and_never_shrink(ran: Ran) -> None:
+    for measure in range(3):
+        for split in ran.prepared.splits:
+            before = ran.masks(measure, 0)[split.name]
+            assert not any(masked.any() for masked in before)
+            for step in range(1, STEPS + 1):
+                after = ran.masks(measure, step)[split.name]
+                for n, old, new in zip(split.sizes, before, after, strict=True):
+                    assert new.sum() == step * n // STEPS
+                    assert (old <= new).all()
+                before = after
+
+
+def test_the_masks_are_those_of_the_model_before(ran: Ran) -> None:
+    """Asked on its own, the kept model of a step ranks first what the next step masks."""
+    prepared = ran.prepared
+    for measure, step in ((1, 1), (1, 2), (2, 3)):
+        model, _ = prepared._load()
+        model.load_state_dict(prepared.stages.weights(job_of(measure, step - 1, STEPS)))
+        classifier = prepared.view(model.eval())
+        split = prepared.splits[0]
+        for number in (0, 5, 17, 40):
+            old, new = (ran.masks(measure, at)["train"][number] for at in (step - 1, step))
+            x = split.encode(classifier, number).without(old, "mask")
+            scores: list[Any] = []
+            task = Task(prepared.methods[measure].what(x), lambda end, scores=scores: scores.append(end.value) or ())
+            Engine(classifier).run([task])
+            more = int(new.sum() - old.sum())
+            chosen = np.flatnonzero(~old)[np.argsort(-scores[0].scores, kind="stable")[:more]]
+            assert np.flatnonzero(new & ~old).tolist() == sorted(chosen.tolist())
+
+
+def test_a_model_is_trained_on_the_masked_inputs(ran: Ran) -> None:
+    mask_id, order = ran.prepared.tokenizer.mask_token_id, ran.prepared.jobs
+    for number, job in enumerate(order):
+        masks = ran.masks(job.measure or 0, job.step)
+        for rows, name in zip(ran.trained[number], ("train", "validation"), strict=True):
+            for row, masked in zip(rows.columns, masks[name], strict=True):
+                assert set(row) == {"input_ids", "attention_mask", "token_type_ids"}
+                # each word of the toy is one token, between the first and the last special one
+                assert [i == mask_id for i in row["input_ids"][1:-1]] == masked.tolist()
+
+
+def test_both_ends_are_the_same_for_all_measures_and_random_has_no_area(ran: Ran) -> None:
+    random, *others = ran.curves.curves
+    assert random.acu.value == 0
+    assert random.method == ran.curves.baseline == "random"
+    for row in others:
+        assert (row.curve[0], row.curve[-1]) == (random.curve[0], random.curve[-1])
+        assert len(row.curve) == STEPS + 1
+        assert row.acu.low is not None
+    assert [row["acu"]["value"] for row in ran.result["measures"]] == [row.acu.value for row in ran.curves.curves]
+
+
+@dataclass(frozen=True)
+class Knows:
+    """Puts the animal first, and whatever comes next after it."""
+
+    names: tuple[str, ...] = field(default=(*BIRDS, *BEASTS))
+    kind: ClassVar[Kind] = "token"
+    version: ClassVar[int] = 1
+    reference: ClassVar[str] = "a test"
+
+    def passes(self, n: int) -> Passes:
+        return Passes(0, 0)
+
+    def __call__(self, x: Encoded) -> Asking[Attribution]:
+        yield from ()
+        words = x.encoding.instance.parts[0].words
+        return x.attribution(np.array([float(words[unit[0].start] in self.names) for unit in x.units]))
+
+
+def test_who_knows_the_decisive_word_is_above_random(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measures(spec: RoarSpec) -> list[Named[Any]]:
+        return [build("methods", "random", spec.seed), Named("knows", Knows())]
+
+    monkeypatch.setattr(roar_module, "measures", measures)
+    curves = roar(spec_of(toy, steps=3, epochs=4), tmp_path / "out", console=QUIET)
+    assert curves is not None
+    knows = curves.curves[1]
+    assert knows.curve[0].value > 0.9
+    assert knows.curve[1].value < 0.75  # the word is gone, and no model can learn to do without it
+    assert knows.racu is not None
+    assert knows.racu.value > 0.3
+
+
+CHILD = """
+import json, os, signal, sys
+from pathlib import Path
+from rich.console import Console
+from verax.run.roar import roar
+from verax.run.roar_spec import parse_roar_spec
+from verax.run.roar_stage import Stages
+from verax.train.resume import Resume
+
+where, after, out, content = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]), json.loads(sys.argv[4])
+owner = {"save": Resume, "finish": Stages}[where]
+inner, calls = getattr(owner, where), []
+
+def counted(*args):
+    calls.append(1)
+    if where == "finish" and len(calls) == after:
+        os.kill(os.getpid(), signal.SIGKILL)
+    inner(*args)
+    if where == "save" and len(calls) == after:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+setattr(owner, where, counted)
+roar(parse_roar_spec(content), out, console=Console(quiet=True))
+"""
+
+
+def test_killed_in_the_middle_it_goes_on_to_the_same_curves(ran: Ran, toy: Path, tmp_path: Path) -> None:
+    """Once between two epochs of the sixth training, once when a later one is trained but not yet told to be finished.
+
+    The last part is done here; every number is the same to the last digit.
+    """
+    out = tmp_path / "out"
+    env = {"OMP_NUM_THREADS": str(torch.get_num_threads()), "HF_HUB_OFFLINE": "1"}
+    kills = (("save", 17, 5, "1-leave_one_out-step-1"), ("finish", 3, 7, "2-input_x_gradient-step-1"))
+    for where, after, finished, newest in kills:
+        command = [sys.executable, "-c", CHILD, where, str(after), str(out), json.dumps(content(toy))]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=env)
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        assert len(list((out / "steps").glob("*.answers.safetensors"))) == finished
+        kept = {path.name.partition(".")[0] for path in (out / "steps").glob("*.weights.safetensors")}
+        assert kept == {"shared-step-0", newest}
+    assert not (out / "roar.json").exists()
+    lines: list[str] = []
+    roar(spec_of(toy), out, console=QUIET, announce=lines.extend)
+    assert "finished already: 7 of 11 trainings" in lines
+    result = json.loads((out / "roar.json").read_bytes())
+    assert result["measures"] == ran.result["measures"]
+    assert result["key"] == ran.result["key"]
+    left = {path.name for path in (out / "steps").iterdir()}
+    assert not any("weights" in name or "resume" in name for name in left)
+    again = (out / "roar.json").read_bytes()
+    roar(spec_of(toy), out, console=QUIET)
+    assert (out / "roar.json").read_bytes() == again
+
+
+def test_another_spec_in_the_same_folder_is_refused(ran: Ran, toy: Path, tmp_path: Path) -> None:
+    out = ran.prepared.out
+    for change in ({"steps": 5}, {"seed": 1}, {"methods": ["leave_one_out"]}, {"test": str(toy / "train.jsonl")}):
+        with pytest.raises(UserError, match="another spec, on other data or from another base; choose another --out"):
+            Roar(spec_of(toy, **change), out)
+    (tmp_path / "roar.json").write_text('{"key": "other"}', "utf-8")
+    with pytest.raises(UserError, match="holds the result of another ROAR"):
+        Roar(spec_of(toy), tmp_path)
+
+
+def test_the_cost_is_told_first_and_a_dry_run_writes_nothing(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def never(*_: Any, **__: Any) -> None:
+        raise AssertionError("a dry run trains nothing")
+
+    monkeypatch.setattr(roar_module, "fit_rows", never)
+    monkeypatch.chdir(tmp_path)
+    said = verax(
+        monkeypatch,
+        capsys,
+        *("--base", str(toy / "base"), "--data", str(toy / "train.jsonl"), "--test", str(toy / "test.jsonl")),
+        *("--method", "leave_one_out", "--steps", "3", "--epochs", "2", "--limit", "40", "--dry-run"),
+    )
+    assert "Recursive ROAR of 2 measures in 3 steps on 32 train, 8 validation, 32 test instances" in said
+    assert "to train: 6 models, 2 epochs each: 4 steps of the optimiser for one, 24 in all" in said
+    assert "time: less than a minute on this machine" in said
+    assert list(tmp_path.iterdir()) == []
+    lines: list[str] = []
+    with pytest.raises(AssertionError, match="a dry run trains nothing"):  # the cost was told before
+        roar(spec_of(toy), tmp_path / "out", console=QUIET, announce=lines.extend)
+    assert any(line.startswith("to train: 11 models") for line in lines)
+
+
+def verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *args: str, code: int = 0) -> str:
+    monkeypatch.setattr(sys, "argv", ["verax", "roar", "--out", "out", *args])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr()
+    assert (ended.value.code or 0) == code, said.err
+    return said.out + said.err
+
+
+def test_the_command_prints_the_areas(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(json.dumps(content(toy, methods=["activation"])), "utf-8")
+    said = verax(monkeypatch, capsys, str(spec), "--steps", "2", "--epochs", "1", "--limit", "16")
+    assert "training 4 of 4: for all measures, 100 % of the words masked" in said
+    assert "training 2 of 4: random, 50 % of the words masked" in said
+    assert "activation" in said.partition("ACU")[2]
+    assert json.loads((tmp_path / "out" / "roar.json").read_bytes())["instances"]["train"] == 16
+
+
+def test_inputs_that_can_not_be_read_are_left_out_and_counted(toy: Path, tmp_path: Path) -> None:
+    rows = [*_rows()[:6], {"id": "nothing", "text": " ", "label": "bird"}]
+    data = {"name": str(write(tmp_path / "some.jsonl", rows)), "columns": {"id": "id"}}
+    prepared = Roar(spec_of(toy, test=data), tmp_path / "out")
+    assert [len(split) for split in prepared.splits] == [64, 32, 6]
+    said = io.StringIO()
+    prepared.notice(Console(file=said, width=200))
+    assert said.getvalue() == "test: 1 of 7 instances left out, which the model can't read (empty: 1)\n"
+
+
+def test_an_explanation_that_can_not_be_had_ends_it_with_its_reason(toy: Path, tmp_path: Path) -> None:
+    rows = [*_rows(), {"id": "long", "text": "a red hen " * 6, "label": "bird"}]
+    data = {"name": str(write(tmp_path / "some.jsonl", rows)), "columns": {"id": "id"}}
+    spec = spec_of(toy, data=data, methods=["exact_shapley"], epochs=1)
+    with pytest.raises(UserError, match=r"^exact_shapley can't explain the train instance 'long': "):
+        roar(spec, tmp_path / "out", console=QUIET)
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"steps": 0}, "spec: steps: Input should be greater than or equal to 1, got 0"),
+        ({"step": 3}, "spec: unknown field 'step'.*did you mean 'steps'"),
+        ({"methods": ["leave_one_uot"]}, "unknown method 'leave_one_uot'.*did you mean 'leave_one_out'"),
+        ({"methods": ["lime", "lime"]}, "methods: 'lime' is there twice"),
+        ({"test": None}, "ROAR measures its models on a test set: name one with --test"),
+    ],
+)
+def test_a_users_mistakes_are_told_in_one_line(
+    toy: Path, tmp_path: Path, changes: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(UserError, match=complaint) as told:
+        Roar(spec_of(toy, **changes), tmp_path)
+    assert "\n" not in str(told.value)
+
+
+def test_a_base_without_a_mask_token_and_data_without_labels_are_refused(toy: Path, tmp_path: Path) -> None:
+    import tiny
+
+    tiny.save("gpt2", tmp_path / "gpt2")
+    with pytest.raises(UserError, match="has no mask token, and ROAR masks words"):
+        Roar(spec_of(toy, base=str(tmp_path / "gpt2")), tmp_path / "out")
+    plain = [{"id": row["id"], "text": row["text"]} for row in _rows()]
+    without = {"name": str(write(tmp_path / "plain.jsonl", plain)), "columns": {"id": "id"}}
+    with pytest.raises(UserError, match="has no labels"):
+        Roar(spec_of(toy, data=without), tmp_path / "out")
+    with pytest.raises(UserError, match="has no label; training needs one of beast, bird"):
+        Roar(spec_of(toy, test=without), tmp_path / "out")
+
+
+def test_time_is_told_as_people_do() -> None:
+    assert in_words(59) == "less than a minute"
+    assert [in_words(s) for s in (61, 600, 3600, 7300, 86400, 4e5)] == [
+        "about 1 minute",
+        "about 10 minutes",
+        "about 60 minutes",
+        "about 2 hours",
+        "about 24 hours",
+        "about 5 days",
+    ]
