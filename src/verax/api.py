@@ -214,6 +214,8 @@ def evaluate(
     seed: int = 0,
     explanations: Sequence[Path | str] = (),
     granularity: str = "word",
+    explain: str = "all",
+    validation: Dataset | None = None,
     progress: bool = True,
 ) -> Run:
     """Explain every instance by every method and measure every explanation by every metric.
@@ -227,20 +229,22 @@ def evaluate(
         seed: of everything that draws at random.
         explanations: JSONL files with explanations made elsewhere.
         granularity: `word`, or `token` for the model's sub-words.
+        explain: `all` parts, or those alone that the data says may be masked (`maskable`).
+        validation: what `in_distribution` learns from; the validation split of a built-in dataset by default.
         progress: show a progress bar.
     """
     folder = Path(tempfile.mkdtemp(prefix="verax-")) if out is None else Path(out)
     spec = parse_spec(
         {
             "model": {"name": model.name},
-            "data": {"name": data.name, "granularity": granularity},
+            "data": {"name": data.name, "granularity": granularity, "explain": explain},
             "methods": [_echo("methods", given, seed) for given in methods],
             "metrics": [_echo("metrics", given, seed) for given in metrics],
             "explanations": list(explanations),
             "seed": seed,
         }
     )
-    prepared = prepare_with(spec, model, data, methods, metrics)
+    prepared = prepare_with(spec, model, data, methods, metrics, validation)
     console = Console(stderr=True, quiet=not progress)
     carry_out(prepared, folder, command=f"verax.evaluate(..., out={str(folder)!r})", console=console)
     return Run(folder)
