@@ -28,6 +28,7 @@ from verax.run.roar_cost import in_words
 from verax.run.roar_inputs import Masks
 from verax.run.roar_spec import RoarSpec, parse_roar_spec
 from verax.run.roar_stage import Job, Stages, job_of, jobs
+from verax.train.measure import predicted
 from verax.train.world import Shape, build_model, build_tokenizer
 from verax.types import Attribution, Dataset, Instance, Kind, MaskingCurves, Passes, UserError
 
@@ -166,6 +167,26 @@ def test_a_model_is_trained_on_the_masked_inputs(ran: Ran) -> None:
                 assert [i == mask_id for i in row["input_ids"][1:-1]] == masked.tolist()
 
 
+def test_a_model_is_measured_on_the_masked_test_set(ran: Ran) -> None:
+    """By the code that measures trainings, which shares nothing with the engine."""
+    prepared, told = ran.prepared, []
+    test = prepared.splits[2]
+    for measure, step in ((0, 1), (0, 2), (1, 2)):
+        job = job_of(measure, step, STEPS)
+        model, tokenizer = prepared._load()
+        model.load_state_dict(prepared.stages.weights(job))
+        masked = test.rows(prepared.view(model), tokenizer, ran.masks(measure, step)["test"])
+        whole = test.rows(prepared.view(model), tokenizer, test.masks(masked=False))
+        found = prepared.stages.finished(job)
+        assert found.predicted.tolist() == predicted(model, tokenizer, masked).tolist()
+        told.append(found.predicted.tolist() != predicted(model, tokenizer, whole).tolist())
+        right = found.predicted == test.golds.numpy()
+        assert ((found.probability > 0.5) == right).all()
+        value = ran.curves.curves[measure].curve[step].value
+        assert value == pytest.approx(right.mean(), abs=1e-12)
+    assert any(told)  # else the masks would not have shown
+
+
 def test_both_ends_are_the_same_for_all_measures_and_random_has_no_area(ran: Ran) -> None:
     random, *others = ran.curves.curves
     assert random.acu.value == 0
@@ -221,18 +242,25 @@ from verax.run.roar_stage import Stages
 from verax.train.resume import Resume
 
 where, after, out, content = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]), json.loads(sys.argv[4])
-owner = {"save": Resume, "finish": Stages}[where]
-inner, calls = getattr(owner, where), []
+saves, finishes, save, finish = [], [], Resume.save, Stages.finish
 
-def counted(*args):
-    calls.append(1)
-    if where == "finish" and len(calls) == after:
-        os.kill(os.getpid(), signal.SIGKILL)
-    inner(*args)
-    if where == "save" and len(calls) == after:
-        os.kill(os.getpid(), signal.SIGKILL)
+def die():
+    print(len(saves), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
 
-setattr(owner, where, counted)
+def counted_save(*args):
+    save(*args)
+    saves.append(1)
+    if where == "save" and len(saves) == after:
+        die()
+
+def counted_finish(*args):
+    finishes.append(1)
+    if where == "finish" and len(finishes) == after:
+        die()
+    finish(*args)
+
+Resume.save, Stages.finish = counted_save, counted_finish
 roar(parse_roar_spec(content), out, console=Console(quiet=True))
 """
 
@@ -244,11 +272,12 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_curves(ran: Ran, toy: Path,
     """
     out = tmp_path / "out"
     env = {"OMP_NUM_THREADS": str(torch.get_num_threads()), "HF_HUB_OFFLINE": "1"}
-    kills = (("save", 17, 5, "1-leave_one_out-step-1"), ("finish", 3, 7, "2-input_x_gradient-step-1"))
-    for where, after, finished, newest in kills:
+    kills = (("save", 17, 17, 5, "1-leave_one_out-step-1"), ("finish", 3, 7, 7, "2-input_x_gradient-step-1"))
+    for where, after, epochs, finished, newest in kills:
         command = [sys.executable, "-c", CHILD, where, str(after), str(out), json.dumps(content(toy))]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=env)
         assert done.returncode == -signal.SIGKILL, done.stderr
+        assert int(done.stdout) == epochs  # the second child: the one that was left of the sixth training, then 3 and 3
         assert len(list((out / "steps").glob("*.answers.safetensors"))) == finished
         kept = {path.name.partition(".")[0] for path in (out / "steps").glob("*.weights.safetensors")}
         assert kept == {"shared-step-0", newest}
@@ -320,6 +349,36 @@ def test_the_command_prints_the_areas(
     assert "training 2 of 4: random, 50 % of the words masked" in said
     assert "activation" in said.partition("ACU")[2]
     assert json.loads((tmp_path / "out" / "roar.json").read_bytes())["instances"]["train"] == 16
+
+
+def test_only_the_part_that_may_be_masked_is_masked_and_long_inputs_are_cut(toy: Path, tmp_path: Path) -> None:
+    """A tokenizer of sub-words without segments; the first part stays, what is cut off is not counted."""
+    import tiny
+
+    tiny.save("roberta", tmp_path / "base")
+    rows = [
+        {"question": "is it quiet", "text": "the small red boat sails " * times, "label": ("yes", "no")[times % 2]}
+        for times in (1, 2, 9, 10)
+    ]
+    columns = {"parts": ["question", "text"], "maskable_part": "text"}
+    data = {"name": str(write(tmp_path / "pairs.jsonl", rows)), "columns": columns}
+    changes = {"base": str(tmp_path / "base"), "data": data, "validation": data, "test": data, "longest": 40}
+    prepared = Roar(spec_of(toy, **changes), tmp_path / "out")
+    split, tokenizer = prepared.splits[0], prepared.tokenizer
+    assert split.sizes[:2] == (5, 10)
+    assert 10 < split.sizes[2] == split.sizes[3] < 45
+    model, _ = prepared._load()
+    everything = split.rows(prepared.view(model), tokenizer, split.masks(masked=True))
+    nothing = split.rows(prepared.view(model), tokenizer, split.masks(masked=False))
+    for row, plain, maskable in zip(everything.columns, nothing.columns, everything.maskable, strict=True):
+        assert set(row) == {"input_ids", "attention_mask"}
+        assert len(row["input_ids"]) <= 40
+        masked = np.array(row["input_ids"]) == tokenizer.mask_token_id
+        assert (masked == maskable).all()
+        assert (np.array(row["input_ids"])[~masked] == np.array(plain["input_ids"])[~masked]).all()
+        shown = tokenizer.decode(np.array(row["input_ids"])[~masked], skip_special_tokens=True)
+        assert shown.split() == ["is", "it", "quiet"]
+        assert masked.any()
 
 
 def test_inputs_that_can_not_be_read_are_left_out_and_counted(toy: Path, tmp_path: Path) -> None:

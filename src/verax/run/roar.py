@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -36,9 +36,6 @@ from verax.store.keys import key_of
 from verax.store.lock import Lock
 from verax.train.fine_tuning import FineTuning, fit_rows
 from verax.types import Interval, MaskingCurves, Score, UserError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 VERSION = 1
 RESULT = "roar.json"
@@ -148,6 +145,8 @@ class Roar:
         )
 
     def _check_folder(self) -> None:
+        if self.out.exists() and not self.out.is_dir():
+            raise UserError(f"--out: {self.out} is a file; name a folder")
         self.stages.check()
         try:
             kept = json.loads((self.out / RESULT).read_bytes())

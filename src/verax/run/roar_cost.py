@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from rich.console import Console
@@ -19,6 +20,8 @@ from verax.types import Passes, Performance
 
 _BATCHES = 4
 _INPUTS = 8
+_FULL = 8
+_QUICK = 0.5
 _BACKWARD = 2
 """A backward pass is about twice the work of a forward pass."""
 
@@ -112,15 +115,27 @@ def measure_pace(
 
     train()  # the first steps are slower than those that follow
     step = _timed(train) / -(-len(rows) // recipe.batch_size)
-    few = splits[0].some(_INPUTS)
-    plain = few.masks(masked=False)
-    answers(few, classifier, plain)
-    read = _timed(lambda: answers(few, classifier, plain)) / len(few)
-    paces = []
+    few, seconds = _timed_on(splits[0], lambda some: answers(some, classifier, some.masks(masked=False)))
+    read, paces = seconds / len(few), []
     for method in methods:
-        seconds = _timed(lambda method=method: mask_more(few, classifier, method, plain, 1, 2))  # type: ignore[misc]
+        few, seconds = _timed_on(splits[0], partial(_explain, classifier, method))
         paces.append(seconds / max(1, sum(_work(1, method.what.passes(n)) for n in explained(few, 1, 2))))
     return Pace(step, read, tuple(paces))
+
+
+def _explain(classifier: Classifier, method: Named[Method], few: Split) -> object:
+    """One explanation of each input: the first of two steps."""
+    return mask_more(few, classifier, method, few.masks(masked=False), 1, 2)
+
+
+def _timed_on(split: Split, work: Callable[[Split], object]) -> tuple[Split, float]:
+    """A few inputs and the seconds that they took; more inputs if that was quick, since full batches are faster."""
+    few = split.some(_INPUTS)
+    seconds = _timed(lambda: work(few))
+    if seconds > _QUICK:
+        return few, seconds
+    more = split.some(_FULL * _INPUTS)
+    return more, _timed(lambda: work(more))
 
 
 def _work(explanations: int, passes: Passes) -> int:

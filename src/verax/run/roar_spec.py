@@ -38,7 +38,9 @@ class RoarSpec(RecipeSpec):
         "measured against it.",
     )
     steps: int = Field(default=10, ge=1, description="From nothing masked to everything; 10 masks 10 % more each time.")
-    seed: int = Field(default=0, ge=0, description="Of the head, the order of inputs, dropout, and methods that draw.")
+    seed: int = Field(
+        default=0, ge=0, lt=2**63, description="Of the head, the order of inputs, dropout, and methods that draw."
+    )
 
 
 def parse_roar_spec(content: Mapping[str, Any]) -> RoarSpec:
