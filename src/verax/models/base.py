@@ -11,6 +11,7 @@ from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
 from verax.models.checkpoint import first_line, quiet
+from verax.models.load import TOKENIZER
 from verax.types import UserError
 
 _HEADS = ("classifier", "pre_classifier", "score", "classification_head")
@@ -51,11 +52,20 @@ def load_base(folder: Path, name: str, labels: Sequence[str], *, seed: int, devi
             tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=False)
     except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
         raise UserError(f"base: {name!r} can't be loaded: {first_line(error)}") from error
-    lost = sorted(key for key in info["missing_keys"] if not any(piece in _MAY_BE_NEW for piece in key.split(".")))
+    lost = sorted(key for key in info["missing_keys"] if not _may_be_new(key))
     if lost:
         raise UserError(
             f"base: {name!r} lacks the weights {', '.join(lost[:3])}: it is no checkpoint of its own config"
         )
+    other = sorted(key for key, *_ in info["mismatched_keys"] if not _may_be_new(key))
+    if other:
+        raise UserError(
+            f"base: {name!r} has the weights {', '.join(other[:3])} in another shape than its config says: one of the "
+            "two is of another model"
+        )
+    if not any(path for pattern in TOKENIZER for path in folder.glob(pattern)):
+        # transformers would make one up, of special tokens alone
+        raise UserError(f"base: {name!r} has no tokenizer; save one into the folder with tokenizer.save_pretrained")
     if not getattr(tokenizer, "is_fast", False):
         raise UserError(f"base: the tokenizer of {name!r} is a slow one; verax needs a fast one")
     try:
@@ -64,10 +74,17 @@ def load_base(folder: Path, name: str, labels: Sequence[str], *, seed: int, devi
         raise UserError(f"device: {device!r} can't be used: {first_line(error)}") from error
 
 
+def _may_be_new(key: str) -> bool:
+    """Whether a weight belongs to what a fine-tuning may begin without."""
+    return any(piece in _MAY_BE_NEW for piece in key.split("."))
+
+
 @torch.no_grad()
 def _renew_head(model: Any) -> None:
     """Draw the weights of the head as the architecture does for a new model."""
     for name in _HEADS:
         head = getattr(model, name, None)
         for module in head.modules() if head is not None else ():
+            for weight in module.parameters(recurse=False):
+                weight._is_hf_initialized = False  # transformers leaves alone what it has loaded
             model._init_weights(module)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
 from verax.run.spec import DataSpec, Section, by_name, explain_mistake
 from verax.train.masking import Masking, Selection
@@ -14,6 +14,14 @@ from verax.types import UserError
 
 def _several(value: Any) -> Any:
     return value if isinstance(value, list | tuple) else (value,)
+
+
+def _once(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Each value once: a seed that is named twice is still one model."""
+    return tuple(dict.fromkeys(values))
+
+
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class RecipeSpec(Section):
@@ -34,9 +42,11 @@ class RecipeSpec(Section):
     )
     epochs: int = Field(default=10, ge=1, description="Passes over the training data.")
     batch_size: int = Field(default=16, ge=1, description="Inputs for each step of the optimiser.")
-    learning_rate: float = Field(default=2e-5, gt=0, description="Its peak.")
+    learning_rate: float = Field(default=2e-5, gt=0, allow_inf_nan=False, description="Its peak.")
     warmup: float = Field(default=0.06, ge=0, lt=1, description="Share of the steps over which it rises.")
-    weight_decay: float = Field(default=0.01, ge=0, description="On all weights but biases and norms.")
+    weight_decay: float = Field(
+        default=0.01, ge=0, allow_inf_nan=False, description="On all weights but biases and norms."
+    )
     longest: int | None = Field(default=None, ge=4, description="Cut inputs at so many tokens.")
     device: str = Field(default="cpu", description="cpu, cuda, cuda:1, mps.")
 
@@ -44,18 +54,18 @@ class RecipeSpec(Section):
 class TrainSpec(RecipeSpec):
     """A masked fine-tuning; several values of masking, select or seeds give a model for each combination."""
 
-    masking: Annotated[tuple[Masking, ...], BeforeValidator(_several)] = Field(
+    masking: Annotated[tuple[Masking, ...], BeforeValidator(_several), AfterValidator(_once)] = Field(
         default=("half",),
         min_length=1,
         description="What is masked in training: none, masking (every input), half (every other one of a mini-batch).",
     )
-    select: Annotated[tuple[Selection, ...], BeforeValidator(_several)] = Field(
+    select: Annotated[tuple[Selection, ...], BeforeValidator(_several), AfterValidator(_once)] = Field(
         default=("both",),
         min_length=1,
         description="What the best epoch is chosen on: none (the validation set as it is), masking (a masked copy), "
         "both.",
     )
-    seeds: Annotated[tuple[int, ...], BeforeValidator(_several)] = Field(
+    seeds: Annotated[tuple[Seed, ...], BeforeValidator(_several), AfterValidator(_once)] = Field(
         default=(0,), min_length=1, description="Of the head, the order of inputs, dropout and masks."
     )
     parts: Literal["all", "maskable"] = Field(

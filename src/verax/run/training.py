@@ -29,7 +29,7 @@ from verax.train.masking import Masking, Selection, fully_masked
 from verax.train.measure import measured
 from verax.train.resume import FOLDER as RESUME
 from verax.train.resume import Resume
-from verax.train.rows import encode
+from verax.train.rows import check_parts, encode, gold_classes
 from verax.types import Dataset, Interval, UserError
 
 VERSION = 1
@@ -83,6 +83,13 @@ def open_splits(spec: RecipeSpec, seed: int = 0) -> Opened:
         test = open_data(_of_split(spec.test, _same(spec.test, spec.data, "test")), seed)
     elif spec.data.name in entries("datasets"):
         test = open_data(_of_split(spec.data.model_copy(update={"limit": None}), "test", force=True), seed)
+    if len(train.labels) < 2:
+        had = (
+            f"the only label of {train.name} is {train.labels[0]!r}" if train.labels else f"{train.name} has no labels"
+        )
+        raise UserError(f"data: {had}; training needs at least two classes")
+    sets = (train, validation) if test is None else (train, validation, test)
+    check_parts([instance for one in sets for instance in one.instances])
     return Opened(train, validation, test)
 
 
@@ -125,6 +132,8 @@ def train_all(
         out: the folder of the model, or of the models if there are several.
         announce: told the data, how many trainings there are and how many are finished, before anything is trained.
     """
+    if out.exists() and not out.is_dir():
+        raise UserError(f"--out: {out} is a file; name a folder")
     data = open_splits(spec)
     base = checkpoint_folder(spec.base, None)
     trainings = list(dict.fromkeys((v.masking, v.seed) for v in variants(spec)))
@@ -132,6 +141,7 @@ def train_all(
     announce(data, len(jobs), sum(job.finished() for job in jobs))
     for number, job in enumerate(jobs, 1):
         if job.finished():
+            job.resume.remove()  # a kill may have come between the last model and this
             continue
         if len(jobs) > 1:
             console.print(f"training {number} of {len(jobs)}: masking {job.masking}, seed {job.seed}", highlight=False)
@@ -164,24 +174,27 @@ class _Training:
             validation=[input_key(instance) for instance in data.validation.instances],
             metric=data.train.metric,
         )
+        self.resume = Resume(next(iter(self.folders().values())) / RESUME, self.key)
 
     def folders(self) -> dict[Selection, Path]:
         return {s: folder_of(self.out, self.spec, Variant(self.masking, s, self.seed)) for s in self.spec.select}
 
     def finished(self) -> bool:
-        """Whether every model is there; a folder that holds another one is refused."""
+        """Whether every model is there; a folder that holds another one is refused, half a model of this one is not."""
+        begun = self.resume.is_begun()
         found = [_facts(folder) for folder in self.folders().values()]
         for folder, facts in zip(self.folders().values(), found, strict=True):
-            if facts.get("key", self.key) != self.key or (not facts and (folder / "config.json").exists()):
+            foreign = facts.get("key") != self.key if facts else (folder / "config.json").exists() and not begun
+            if foreign:
                 raise UserError(f"{folder} already holds another model; choose another --out")
         return all(found)
 
     def run(self, console: Console) -> None:
         folders = self.folders()
-        only = next(iter(folders.values()))
-        resume = Resume(only / RESUME, self.key)
         labels = self.data.train.labels
         model, tokenizer = load_base(self.base, self.spec.base, labels, seed=self.seed, device=self.spec.device)
+        if self.data.test is not None:
+            gold_classes(model, self.data.test)  # a label that is not known is told before the training, not after
         trained, weights = fit(
             model,
             tokenizer,
@@ -189,13 +202,13 @@ class _Training:
             self.data.validation,
             self.recipe,
             select=self.spec.select,
-            resume=resume,
+            resume=self.resume,
             console=console,
         )
         for selection, folder in folders.items():
             model.load_state_dict(weights[selection])
             self._write(model, tokenizer, folder, selection, trained)
-        resume.remove()
+        self.resume.remove()
 
     def _write(self, model: Any, tokenizer: Any, folder: Path, selection: Selection, trained: Trained) -> None:
         """A normal checkpoint, its model card and the facts; the facts last, since they say that it is finished."""
@@ -265,7 +278,7 @@ def ablation(spec: TrainSpec, out: Path) -> Iterator[AblationRow]:
     for masking in dict.fromkeys(spec.masking):
         for select in dict.fromkeys(spec.select):
             made = [_facts(folder_of(out, spec, Variant(masking, select, seed))) for seed in spec.seeds]
-            for split in made[0]["figures"]:
+            for split in (name for name in made[0]["figures"] if all(name in facts["figures"] for facts in made)):
                 figures = [Figures(**facts["figures"][split]) for facts in made]
                 masked = [one.fully_masked for one in figures if one.fully_masked is not None]
                 unmasked = _over_seeds([one.unmasked for one in figures])

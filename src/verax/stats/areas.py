@@ -80,7 +80,9 @@ def masked_runs(card: Mapping[str, Any], scores: Sequence[Score]) -> dict[str, M
 def _entries(card: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     """The entries of a run card that have a label; whatever else somebody wrote there is passed over."""
     rows = card.get(key)
-    return [row for row in rows if isinstance(row, Mapping) and "label" in row] if isinstance(rows, list) else []
+    if not isinstance(rows, list):
+        return []
+    return [row for row in rows if isinstance(row, Mapping) and isinstance(row.get("label"), str)]
 
 
 def _steps(entry: Mapping[str, Any]) -> Any:
@@ -93,10 +95,10 @@ def masking_curves(runs: Sequence[MaskedRun], *, seed: int = 0, resamples: int =
 
     The measures of several runs are those that all of them have. None if no run has a curve of the random measure.
     """
-    made = [found for run in runs if (found := _one_run(run, seed, resamples if len(runs) == 1 else 0)) is not None]
-    if not made:
-        return None
-    return made[0] if len(made) == 1 else _over_seeds(made, seed)
+    made = {i: found for i, run in enumerate(runs) if (found := _one_run(run, seed, 0)) is not None}
+    if len(made) > 1:
+        return _over_seeds(list(made.values()), seed)
+    return _one_run(runs[next(iter(made))], seed, resamples) if made else None
 
 
 def _one_run(run: MaskedRun, seed: int, resamples: int) -> MaskingCurves | None:
@@ -115,7 +117,8 @@ def _one_run(run: MaskedRun, seed: int, resamples: int) -> MaskingCurves | None:
             continue
         gold = np.array([int(random[i].series["gold"][0]) for i in chosen])
         both = [_predicted(which, chosen) for which in (random, scores)]
-        facts = (method, run.metric, run.signed.get(method, True), len(scores) - len(chosen), p_values.get(method))
+        skipped = len(scores.keys() | random.keys()) - len(chosen)
+        facts = (method, run.metric, run.signed.get(method, True), skipped, p_values.get(method))
         curves.append(_curve(facts, gold, *both, seed=seed, resamples=resamples))
     golds = np.array([int(random[i].series["gold"][0]) for i in known[run.baseline]])
     return MaskingCurves(run.baseline, majority(golds, int(golds.max()) + 1, run.metric), tuple(curves))

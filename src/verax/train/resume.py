@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,14 @@ class Resume:
         facts: dict[str, Any] = json.loads(metadata["facts"])
         return facts
 
+    def is_begun(self) -> bool:
+        """Whether there is a state of this very training."""
+        path = self.folder / _STATE
+        if not path.is_file():
+            return False
+        with _opened(path) as file:
+            return bool((file.metadata() or {}).get("key") == self.key)
+
     def best(self, selection: str, epoch: int) -> Path:
         """The file of the best weights by a selection; named after its epoch, so that no older one is overwritten."""
         return self.folder / f"best-{selection}-{epoch}.safetensors"
@@ -96,9 +105,15 @@ def write_weights(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[s
 
 def read_weights(path: Path) -> tuple[Weights, dict[str, str]]:
     """The tensors of a file and what was written about them."""
+    with _opened(path) as file:
+        return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
     try:
         with safe_open(path, framework="pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
+            yield file
     except (OSError, SafetensorError) as error:
         raise UserError(f"{path} can't be read ({error}); remove its folder to begin the training anew") from None
 

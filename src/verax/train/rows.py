@@ -52,6 +52,10 @@ def encode(
         parts: whose tokens may be masked; None: all.
         longest: cut there, if it is less than the model can read.
     """
+    if tokenizer.pad_token_id is None:
+        raise UserError(
+            f"the tokenizer of {model.config.name_or_path!r} has no padding token, so it can't make batches of texts"
+        )
     check_parts(dataset.instances)
     golds = gold_classes(model, dataset)
     if not len(dataset):
