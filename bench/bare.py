@@ -99,3 +99,13 @@ class BareAttention(Bare):
         """One batch."""
         answer = self.model(input_ids=ids, token_type_ids=types, output_attentions=True)
         torch.autograd.grad(answer.logits.gather(1, labels[:, None]).sum(), answer.attentions[-1])
+
+
+class BareHidden(BareForward):
+    """Forward passes whose hidden states are asked for, and each neuron's maximum over positions taken."""
+
+    def run(self, ids: Tensor, types: Tensor, labels: Tensor) -> None:
+        """One batch."""
+        with torch.inference_mode():
+            answer = self.model(input_ids=ids, token_type_ids=types, output_hidden_states=True)
+            torch.stack([layer.amax(1) for layer in answer.hidden_states], 1)

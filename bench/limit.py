@@ -19,18 +19,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from bench.bare import Bare, BareAttention, BareForward, BareGradient
+from bench.bare import Bare, BareAttention, BareForward, BareGradient, BareHidden
 from bench.models import PairMaker, random_bert
+from verax.engine.asks import Asking, Hidden
 from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.protocols import asking
 from verax.metrics.faithfulness.comprehensiveness import Comprehensiveness
+from verax.metrics.faithfulness.recursive_masking import RecursiveMasking
 from verax.metrics.faithfulness.sufficiency import Sufficiency
 from verax.models.classifier import AttentionPass, Classifier, PathPoint, Row
 from verax.models.encoding import Encoded
@@ -52,6 +55,7 @@ class Recorder:
     rows: list[Row] = field(default_factory=list)
     points: list[PathPoint] = field(default_factory=list)
     opened: list[AttentionPass] = field(default_factory=list)
+    seen: list[Row] = field(default_factory=list)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.model, name)
@@ -60,6 +64,11 @@ class Recorder:
         """Pass on, and keep."""
         self.rows.extend(rows)
         return self.model.logits(rows)
+
+    def hidden(self, rows: Sequence[Row]) -> Any:
+        """Pass on, and keep."""
+        self.seen.extend(rows)
+        return self.model.hidden(rows)
 
     def gradients(self, points: Sequence[PathPoint]) -> Any:
         """Pass on, and keep."""
@@ -104,6 +113,33 @@ def _erasure(engine: Engine, instances: Sequence[Instance]) -> None:
     )
 
 
+def _recursive(name: str) -> Callable[[Engine, Sequence[Instance]], None]:
+    """A method, and recursive masking by it: the method is run again at each step."""
+    method = resolve("methods", name)()
+    again = None if getattr(method, "recursive", False) else partial(asking, method)
+
+    def measured(x: Encoded) -> Asking[Any]:
+        made = yield from asking(method, x)
+        highlight = Highlight("", name, "token", Target(), x.units, tuple(made.scores.tolist()))
+        return (yield from RecursiveMasking()(x, highlight, explain=again))
+
+    def run(engine: Engine, instances: Sequence[Instance]) -> None:
+        labelled = [replace(instance, label=engine.model.labels[0]) for instance in instances]
+        engine.run(Task(measured(x), _raise_or_end) for x in _encoded(engine, labelled))
+
+    return run
+
+
+def _hidden(engine: Engine, instances: Sequence[Instance]) -> None:
+    """What the in-distribution test asks for, at random masks."""
+    rng = np.random.default_rng(0)
+
+    def peek(x: Encoded) -> Asking[Any]:
+        return (yield Hidden(x, rng.random((11, x.n_units)) < np.linspace(1, 0, 11)[:, None]))
+
+    engine.run(Task(peek(x), _raise_or_end) for x in _encoded(engine, instances))
+
+
 def _encoded(engine: Engine, instances: Sequence[Instance]) -> Any:
     return (Encoded.of(engine.model.encode(instance)) for instance in instances)
 
@@ -126,10 +162,14 @@ SHORT = ("exact_shapley",)
 
 
 def works() -> list[Work]:
-    """Every method that asks for a pass, and the erasure metrics."""
+    """Every method that asks for a pass, the erasure metrics, recursive masking and the in-distribution test."""
     timed = [name for name in entries("methods") if name not in (*WITHOUT_PASSES, *SHORT)]
     methods = [Work(name, _explaining(name), INSTANCES.get(name, 64)) for name in timed]
-    return [*methods, Work("erasure metrics", _erasure, 64)]
+    recursive = [
+        Work(f"recursive masking, {name}", _recursive(name), n)
+        for name, n in (("random", 64), ("leave_one_out", 4), ("gradient_vocabulary", 16), ("beam", 1))
+    ]
+    return [*methods, Work("erasure metrics", _erasure, 64), *recursive, Work("hidden states", _hidden, 32)]
 
 
 def _seconds(call: Callable[[], None]) -> float:
@@ -151,6 +191,7 @@ def measure(work: Work, *, repeats: int) -> dict[str, Any]:
             (BareForward, recorder.rows),
             (BareGradient, recorder.points),
             (BareAttention, recorder.opened),
+            (BareHidden, recorder.seen),
         )
         if passes
     ]

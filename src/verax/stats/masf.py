@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from verax.types import FloatArray
+from verax.types import FloatArray, IntArray
 
 Variant = Literal["conformal", "paper"]
 DECIMALS = 12
@@ -24,14 +24,14 @@ TINY = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class Masf:
-    """What was learned from a validation set; every array is sorted along its first axis.
+    """What was learned from a validation set; every array is sorted along its last axis.
 
     Args:
         variant: `paper` ranks a new input among the whole validation set at every step, as published. `conformal` (the
             default) learns the first two steps from one half and ranks the last statistic among the other half, which
             makes its p-values valid if the new inputs and the validation set are exchangeable.
-        neurons: largest values over positions, shape [n, layers, neurons].
-        layers: statistics of Simes, shape [n, layers].
+        neurons: largest values over positions, shape [layers, neurons, n].
+        layers: statistics of Simes, shape [layers, n].
         inputs: statistics of Fisher, shape [n, or those of the other half].
     """
 
@@ -49,20 +49,30 @@ class Masf:
             variant: as above.
             seed: of the halves.
         """
-        first, second = maxima, maxima
+        first, second = maxima, None
         if variant == "conformal":
             order = np.random.default_rng(seed).permutation(len(maxima))
             first, second = maxima[order[: len(order) // 2]], maxima[order[len(order) // 2 :]]
-        neurons = np.sort(first, axis=0)
-        layers = np.sort(_simes(_two_sided(neurons, first, variant)), axis=0)
-        learned = cls(variant, neurons, layers, np.empty(0))
-        return cls(variant, neurons, layers, np.sort(learned.statistics(second)))
+        columns = _columns(first)
+        neurons, smaller = np.empty_like(columns), np.empty(columns.shape, np.int32)
+        for place in np.ndindex(columns.shape[:-1]):
+            neurons[place], smaller[place] = _ranked(columns[place])
+        by_layer = _simes(_lesser_tail(smaller, len(first)), len(first), variant)
+        learned = cls(variant, neurons, np.sort(by_layer, axis=-1), np.empty(0))
+        among = learned._fisher(by_layer) if second is None else learned.statistics(second)
+        return cls(variant, neurons, learned.layers, np.sort(among))
 
     def statistics(self, maxima: FloatArray) -> FloatArray:
         """The statistic of Fisher for each input, larger for stranger ones: [inputs, layers, neurons] -> [inputs]."""
-        by_layer = _simes(_two_sided(self.neurons, maxima, self.variant))
-        p = _two_sided(self.layers, by_layer, self.variant)
-        return np.asarray(np.round(-2 * np.log(p + TINY).sum(1), DECIMALS))
+        smaller = _smaller(self.neurons, _columns(maxima))
+        n = self.neurons.shape[-1]
+        return self._fisher(_simes(_lesser_tail(smaller, n), n, self.variant))
+
+    def _fisher(self, by_layer: FloatArray) -> FloatArray:
+        """The same from the statistics of Simes: [layers, inputs] -> [inputs]."""
+        n = self.layers.shape[-1]
+        p = _p_value(_lesser_tail(_smaller(self.layers, by_layer), n), n, self.variant)
+        return np.asarray(np.round(-2 * np.log(p + TINY).sum(0), DECIMALS))
 
     def p_values(self, maxima: FloatArray) -> FloatArray:
         """How likely in-distribution inputs are at least as strange: [inputs, layers, neurons] -> [inputs].
@@ -76,26 +86,54 @@ class Masf:
         return np.asarray((n - smaller + 1) / (n + 1))
 
 
-def _two_sided(reference: FloatArray, values: FloatArray, variant: Variant) -> FloatArray:
-    """The lesser tail of each value among the reference values: [n, ...], [inputs, ...] -> [inputs, ...].
+def _columns(maxima: FloatArray) -> FloatArray:
+    """Each neuron's values side by side in memory: [inputs, layers, neurons] -> [layers, neurons, inputs]."""
+    return np.ascontiguousarray(np.moveaxis(maxima, 0, -1))
 
-    As published it is min(c, 1 - c) of the share c of strictly smaller values, which is 0 beyond the largest one: a
-    single such neuron decides for its layer, and all that have one are tied. The conformal variant counts the new value
-    into both tails, (count + 1) / (n + 1), so that no tail is empty and the number of such neurons tells.
+
+def _ranked(column: FloatArray) -> tuple[FloatArray, IntArray]:
+    """A column sorted, and how many of its values are strictly smaller than each; shape [n] each."""
+    order = np.argsort(column)
+    ordered = column[order]
+    first = np.arange(len(column), dtype=np.int32)
+    first[1:][ordered[1:] == ordered[:-1]] = 0
+    smaller = np.empty(len(column), np.int32)
+    smaller[order] = np.maximum.accumulate(first)
+    return ordered, smaller
+
+
+def _smaller(reference: FloatArray, values: FloatArray) -> IntArray:
+    """How many reference values are strictly smaller than each value: [..., n], [..., inputs] -> [..., inputs]."""
+    counts = np.empty(values.shape, np.int32)
+    for place in np.ndindex(values.shape[:-1]):
+        counts[place] = np.searchsorted(reference[place], values[place], side="left")
+    return counts
+
+
+def _lesser_tail(smaller: IntArray, n: int) -> IntArray:
+    """How many of n reference values lie in the lesser tail: those below, or those not below."""
+    return np.minimum(smaller, n - smaller)
+
+
+def _p_value(count: IntArray | FloatArray, n: int, variant: Variant) -> FloatArray:
+    """The p-value of a tail with so many of n reference values.
+
+    As published it is their share, which is 0 beyond the largest one: a single such neuron decides for its layer, and
+    all that have one are tied. The conformal variant counts the new value into the tail, (count + 1) / (n + 1), so that
+    no tail is empty and the number of such neurons tells.
     """
-    n, columns = len(reference), int(np.prod(reference.shape[1:]))
-    smaller = np.empty((columns, len(values)))
-    # columns as rows, so that each search runs over neighbours in memory
-    sorted_rows, rows = (np.ascontiguousarray(array.reshape(-1, columns).T) for array in (reference, values))
-    for i in range(columns):
-        smaller[i] = np.searchsorted(sorted_rows[i], rows[i], side="left")
-    lower, upper = smaller / n, 1 - smaller / n
-    if variant == "conformal":
-        lower, upper = (smaller + 1) / (n + 1), (n - smaller + 1) / (n + 1)
-    return np.minimum(lower, upper).T.reshape(values.shape)
+    return np.asarray(count / n if variant == "paper" else (count + 1) / (n + 1))
 
 
-def _simes(p: FloatArray) -> FloatArray:
-    """Simes over the last axis, rounded: [inputs, layers, neurons] -> [inputs, layers]."""
-    n = p.shape[-1]
-    return np.asarray(np.round((np.sort(p, axis=-1) * (n / np.arange(1, n + 1))).min(-1), DECIMALS))
+def _simes(tails: IntArray, n: int, variant: Variant) -> FloatArray:
+    """Simes over the neurons of each layer, rounded: counts of shape [layers, neurons, inputs] -> [layers, inputs].
+
+    The counts are sorted, not the p-values that they stand for: small whole numbers sort many times faster.
+    """
+    neurons = tails.shape[1]
+    weights = neurons / np.arange(1, neurons + 1)
+    least = []
+    for layer in tails:
+        ordered = np.sort(layer.T.astype(np.min_scalar_type(n + 1)), axis=-1)
+        least.append((_p_value(ordered.astype(np.float64), n, variant) * weights).min(-1))
+    return np.asarray(np.round(np.stack(least), DECIMALS))
