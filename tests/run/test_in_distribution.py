@@ -192,6 +192,11 @@ def test_a_model_without_a_mask_token_is_refused(checkpoint: Callable[[str], Pat
             )
 
 
+def test_data_without_labels_is_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"needs the gold class .* none of the 4 of sentences has a label"):
+        evaluate(load_model(folder), _data(4, label=None), ["random"], ["recursive_masking"], out=tmp_path / "run")
+
+
 def test_bad_parameters() -> None:
     with pytest.raises(UserError, match="alpha: got 2, it must be between 0 and 1"):
         InDistribution(alpha=2)

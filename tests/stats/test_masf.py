@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from verax.stats import masf
 from verax.stats.inference import simes
 from verax.stats.masf import Masf
 
@@ -110,3 +111,14 @@ def test_the_data_set_keeps_its_level() -> None:
         data = correlated(rng, 200, layers=2, neurons=6)
         below += simes(Masf.fit(data[:150], seed=repeat).p_values(data[150:])) <= 0.05
     assert below <= stats.binom.isf(0.001, 200, 0.05)
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 40))
+def test_few_inputs_and_many_are_ranked_alike(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    reference = np.sort(rng.integers(-4, 5, (2, 3, n)).astype(float), axis=-1)
+    values = rng.integers(-5, 6, (2, 3, 7)).astype(float)
+    expected = (reference[..., None, :] < values[..., None]).sum(-1)
+    np.testing.assert_array_equal(masf._smaller_at_once(reference, values), expected)
+    many = np.tile(values, masf.FEW)
+    np.testing.assert_array_equal(masf._smaller(reference, many), np.tile(expected, masf.FEW))

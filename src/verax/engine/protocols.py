@@ -54,7 +54,7 @@ class Metric(Protocol):
     it was made elsewhere, or its method is recursive; `explained_again(n)` tells how many words are left each time);
     `reference`, what was learned of the model from a validation set. `looks_inside` is as for a method. A metric that
     tells whether others are valid, and not which explanation is better, says `ranked: ClassVar[bool] = False`: it gets
-    no leaderboard.
+    no leaderboard. One that needs gold classes says `labelled: ClassVar[bool] = True`: data without any is refused.
     """
 
     version: ClassVar[int]

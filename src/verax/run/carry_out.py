@@ -68,6 +68,12 @@ def prepare_with(
     measures = [build("metrics", given, spec.seed) for given in (spec.metrics if metrics is None else metrics)]
     for named in (*explainers, *measures):
         check_fit(named, model)
+    for named in measures:
+        if getattr(named.what, "labelled", False) and all(instance.label is None for instance in data.instances):
+            raise UserError(
+                f"{named.name} needs the gold class of the inputs, and none of the {len(data)} of {data.name} has a "
+                "label; data.columns.label names the column"
+            )
     learning = {named.label: named.what for named in measures if "reference" in needs(named.what)}
     references = {}
     if learning:

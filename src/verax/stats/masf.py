@@ -20,6 +20,8 @@ DECIMALS = 12
 """Of the middle statistics: exact ties are the rule among them, and float noise must not break them."""
 TINY = 1e-8
 """Added to a p-value before its logarithm is taken."""
+FEW = 64
+"""Inputs, below which all columns are searched at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +106,28 @@ def _ranked(column: FloatArray) -> tuple[FloatArray, IntArray]:
 
 def _smaller(reference: FloatArray, values: FloatArray) -> IntArray:
     """How many reference values are strictly smaller than each value: [..., n], [..., inputs] -> [..., inputs]."""
+    if values.shape[-1] < FEW:
+        return _smaller_at_once(reference, values)
     counts = np.empty(values.shape, np.int32)
     for place in np.ndindex(values.shape[:-1]):
         counts[place] = np.searchsorted(reference[place], values[place], side="left")
+    return counts
+
+
+def _smaller_at_once(reference: FloatArray, values: FloatArray) -> IntArray:
+    """The same for few inputs: one binary search over all columns together, where a loop would cost more than it finds.
+
+    `counts` values are known to be smaller; at each turn it is tried whether `half` more are.
+    """
+    n = reference.shape[-1]
+    flat, first = reference.ravel(), np.arange(reference.size // n).reshape(*reference.shape[:-1], 1) * n
+    counts, half = np.zeros(values.shape, np.int64), 1 << n.bit_length() >> 1
+    while half:
+        more = counts + half
+        known = more <= n
+        known &= flat[first + np.minimum(more, n) - 1] < values
+        counts = np.where(known, more, counts)
+        half >>= 1
     return counts
 
 

@@ -32,6 +32,7 @@ class RecursiveMasking:
 
     removal: ClassVar[Removal] = "mask"
     needs: ClassVar[frozenset[Need]] = frozenset({"explain"})
+    labelled: ClassVar[bool] = True
     version: ClassVar[int] = 1
     reference: ClassVar[str] = REFERENCE
     higher_is_better: ClassVar[bool] = True
