@@ -170,8 +170,10 @@ def test_without_a_random_measure_there_is_nothing_to_compare_with() -> None:
     assert masking_curves([_run(RIGHT_UNTIL, baseline="dice")]) is None
 
 
-def test_bca_of_is_scipys_on_the_same_resamples() -> None:
-    x = np.random.default_rng(2).exponential(size=40)
+@pytest.mark.parametrize("kind", ["skewed", "with many ties"])
+def test_bca_of_is_scipys_on_the_same_resamples(kind: str) -> None:
+    rng = np.random.default_rng(2)
+    x = rng.exponential(size=40) if kind == "skewed" else (rng.random(40) < 0.2).astype(float)
     result = stats.bootstrap((x,), np.mean, method="BCa", rng=np.random.default_rng(5))
     left_out = (x.sum() - x) / 39
     low, high = bca_of(np.array([x.mean()]), result.bootstrap_distribution[:, None], left_out[:, None])

@@ -10,10 +10,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from sklearn.metrics import f1_score
 
 import tiny
 from verax.data.text import split_words
-from verax.train import fine_tuning
+from verax.train import fine_tuning, measure
 from verax.train.fine_tuning import FineTuning, fit
 from verax.train.masking import Masking, fully_masked, mask_at_random, mask_token, masked_batch, masked_copy
 from verax.train.rows import Rows, encode
@@ -170,7 +171,7 @@ def test_the_same_seed_gives_the_same_masks_and_another_epoch_others(monkeypatch
     assert first[0] != other[0]
 
 
-def test_the_masked_validation_copy_is_the_same_in_every_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_masked_validation_copy_is_drawn_from_the_seed() -> None:
     model, tokenizer = tiny.build("bert")
     rows = encode(model, tokenizer, _data())
     copies = [fine_tuning.Watched.of(rows, "accuracy", tokenizer.mask_token_id, seed).masked for seed in (0, 0, 1)]
@@ -179,13 +180,26 @@ def test_the_masked_validation_copy_is_the_same_in_every_epoch(monkeypatch: pyte
     assert fine_tuning.Watched.of(rows, "accuracy", None, 0).masked is None
 
 
-def test_selections_are_the_plain_set_a_masked_copy_and_both_together() -> None:
-    """Of two equally large copies accuracy on both is the mean of the two."""
+def test_selections_are_the_plain_set_a_masked_copy_and_both_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both is one data set, so its macro F1 is not the mean of theirs; scikit-learn knows it."""
     model, tokenizer = tiny.build("bert")
     rows = encode(model, tokenizer, _data(PAIRS * 5))
-    found = fine_tuning.Watched.of(rows, "accuracy", tokenizer.mask_token_id, 0).measure(model, tokenizer)
-    assert found["both"] == pytest.approx((found["none"] + found["masking"]) / 2)
-    assert list(fine_tuning.Watched.of(rows, "accuracy", None, 0).measure(model, tokenizer)) == ["none"]
+    golds = rows.golds.numpy()
+    plain, masked = np.random.default_rng(0).integers(0, 3, (2, 15))
+    watched = fine_tuning.Watched.of(rows, "macro_f1", tokenizer.mask_token_id, 0)
+
+    def guesses(_: Any, __: Any, asked: Rows) -> np.ndarray:
+        return plain if asked is watched.plain else masked
+
+    monkeypatch.setattr(measure, "predicted", guesses)
+    found = watched.measure(model, tokenizer)
+    assert found == {
+        "none": pytest.approx(f1_score(golds, plain, average="macro")),
+        "masking": pytest.approx(f1_score(golds, masked, average="macro")),
+        "both": pytest.approx(f1_score([*golds, *golds], [*plain, *masked], average="macro")),
+    }
+    assert len({*found.values(), (found["none"] + found["masking"]) / 2}) == 4
+    assert list(fine_tuning.Watched.of(rows, "macro_f1", None, 0).measure(model, tokenizer)) == ["none"]
 
 
 def test_a_tokenizer_without_a_mask_token_is_refused() -> None:
