@@ -191,7 +191,7 @@ def test_random_masks_are_in_distribution_for_the_masked_model_and_not_for_the_p
 
 
 def test_p_values_of_fresh_inputs_are_uniform() -> None:
-    """Kolmogorov and Smirnov at the 1 % level, over 20 repeats of 10 inputs each: those of one share their reference."""
+    """Kolmogorov and Smirnov at the 1 % level, over 20 repeats of 10 inputs, which share what they are ranked among."""
     model = load_model(MASKED)
     draws = [_maxima(model, opinion.load("test", 1000, seed=seed), seed) for seed in range(4)]
     maxima = np.concatenate(draws).reshape(20, 200, *draws[0].shape[1:])
