@@ -18,11 +18,13 @@ from pydantic import BaseModel
 
 from verax.cli import app, main
 from verax.data.columns import Columns
+from verax.data.world import splits
 from verax.methods.token.integrated_gradients import Baseline
 from verax.models.removal import CODES
 from verax.registry import BUILT_IN, Room, resolve
 from verax.run.parameters import build
 from verax.run.spec import DataSpec, ModelSpec, Spec, parse_spec
+from verax.run.train_spec import TrainSpec
 from verax.types import Target
 
 ROOT = Path(__file__).parent.parent
@@ -184,10 +186,12 @@ def workplace(tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: py
     return tmp_path
 
 
-def test_the_tutorial_works_from_beginning_to_end(
-    workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def verax(*args: str) -> str:
+@pytest.fixture
+def verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """The command line, in a wide terminal; what it said, if it did not complain."""
+    monkeypatch.setenv("COLUMNS", "160")
+
+    def call(*args: str) -> str:
         monkeypatch.setattr(sys, "argv", ["verax", *args])
         with pytest.raises(SystemExit) as ended:
             main()
@@ -195,10 +199,18 @@ def test_the_tutorial_works_from_beginning_to_end(
         assert not ended.value.code, (args, said.err)
         return said.out + said.err
 
-    monkeypatch.setenv("COLUMNS", "160")
+    return call
+
+
+def commands_of(page: Path) -> list[str]:
+    return [line for _, content in blocks(page, "sh") for line in content.splitlines()]
+
+
+def test_the_tutorial_works_from_beginning_to_end(
+    workplace: Path, verax: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
     verax("demo", "--limit", "4")  # `make demo` with fewer instances
-    commands = [line for _, content in blocks(DOCS / "tutorial.md", "sh") for line in content.splitlines()]
-    said = {line: verax(*shlex.split(line)[1:]) for line in commands}
+    said = {line: verax(*shlex.split(line)[1:]) for line in commands_of(DOCS / "tutorial.md")}
     assert len(said) >= 10
     assert "to do: 0," in said["verax run spec.yaml"]  # the last of the same commands: nothing was left to do
     assert re.search(r"mine .* 2 +4 ", said["verax run outside.yaml"])
@@ -206,3 +218,29 @@ def test_the_tutorial_works_from_beginning_to_end(
     ((_, code),) = blocks(DOCS / "tutorial.md", "python")
     exec(code, {"__name__": "tutorial"})  # noqa: S102
     assert "agreement" in capsys.readouterr().out
+
+
+def test_the_tutorial_of_measurable_models_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verax: Callable[..., str]
+) -> None:
+    """With fewer validation and test instances than the built-in corpus has, for time."""
+    page = DOCS / "faithfulness-measurable.md"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(splits, "SIZES", {"train": 600, "validation": 100, "test": 40})
+    for name, content in blocks(page, "yaml"):
+        (tmp_path / name).write_text(content, "utf-8")
+    said = {line: verax(*shlex.split(line)[1:]) for line in commands_of(page)}
+    assert len(said) == 6
+    assert len(list((tmp_path / "models" / "ablation").glob("*-seed-0/model.safetensors"))) == 9
+    assert "| beam" in said["verax racu runs/mine --markdown"]
+    assert (tmp_path / "my-masked" / "curves.svg").is_file()
+
+
+def test_the_table_of_training_has_every_field() -> None:
+    text = read(DOCS / "faithfulness-measurable.md")
+    rows = table(text.split("\n### All fields\n")[1].split("\n### ")[0])
+    assert list(rows) == list(TrainSpec.model_fields)
+    for name, field in TrainSpec.model_fields.items():
+        if isinstance(field.default, int | float):
+            assert float(rows[name]) == field.default, name

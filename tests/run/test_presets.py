@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from verax.registry import entries
+from verax.registry import entries, resolve
 from verax.run.parameters import Named, build
 from verax.run.presets import ATTRIBUTION_TABLE, IMPORTANCE_MEASURES
 from verax.run.spec import override, parse_spec, preset_spec
@@ -41,7 +41,8 @@ def test_the_importance_measures_are_9_of_the_gold_logit() -> None:
 @pytest.mark.parametrize("name", entries("presets"))
 def test_a_preset_alone_is_a_spec(name: str) -> None:
     spec = parse_spec(preset_spec(name, {}))
-    assert (spec.model.name, spec.data.name) == ("world/nli", "world/nli")
+    preset = resolve("presets", name)
+    assert (spec.model.name, spec.data.name) == (preset["model"], preset["data"]["name"])
     assert parse_spec(spec.model_dump(mode="json")) == spec
 
 

@@ -169,8 +169,8 @@ def _cut(name: str, size: int) -> Spoil:
             _config(intermediate_size=50),
             "has the weights bert.encoder.layer.0.intermediate.dense.bias, .* another shape",
         ),
-        (_no_tokenizer, "has no tokenizer"),
-        (_as_pickle, "can't be loaded: .*safetensors"),
+        (_no_tokenizer, "model: .* has no tokenizer"),
+        (_as_pickle, "model: .* holds no safetensors file"),
         (_cut("model.safetensors", 3000), "can't be loaded: "),
         (_cut("config.json", 10), "can't be loaded: .*config.json"),
         (_cut("tokenizer.json", 100), "can't be loaded: "),
@@ -183,7 +183,7 @@ def test_what_will_not_do_is_refused_in_one_line(
 ) -> None:
     folder = Path(shutil.copytree(language_model("bert"), tmp_path / "base"))
     spoil(folder)
-    with pytest.raises(UserError, match=f"^base: 'mine' {told}") as refused:
+    with pytest.raises(UserError, match=told if told.startswith("model: ") else f"^base: 'mine' {told}") as refused:
         load_base(folder, "mine", ("a", "b"), seed=0)
     assert "\n" not in str(refused.value)
 

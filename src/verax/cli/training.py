@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -64,7 +65,7 @@ def masked(
     `verax train masked ablation.yaml --base my-bert --out models/ablation`
     """
     from verax.run.train_spec import parse_train_spec
-    from verax.run.training import train_all, write_ablation
+    from verax.run.training import folder_of, train_all, variants, write_ablation
 
     told = {
         "base": base,
@@ -85,7 +86,11 @@ def masked(
     written = write_ablation(folder, parsed, rows)
     out.print(_table(rows))
     out.print(Text(f"Wrote {written}"), soft_wrap=True)
-    out.print(Text(f"Next: verax run --preset faithfulness-measurable --model {folder} --data {parsed.data.name}"))
+    model = shlex.quote(str(folder_of(folder, parsed, variants(parsed)[-1])))
+    measured = shlex.quote(parsed.data.name)
+    out.print(
+        Text(f"Next: verax run --preset faithfulness-measurable --model {model} --data {measured}"), soft_wrap=True
+    )
 
 
 def spec_content(spec: Path | None, told: Mapping[str, Any], data: Mapping[str, Any], command: str) -> dict[str, Any]:
@@ -107,7 +112,7 @@ def _announce(data: Opened, trainings: int, finished: int) -> None:
     sizes = f"{len(data.train)} training and {len(data.validation)} validation instances"
     tested = "" if data.test is None else f", {len(data.test)} for the test"
     done = f"; finished already: {finished}" if finished else ""
-    notes.print(Text(f"{sizes}{tested}; {trainings} training{'s' if trainings > 1 else ''}{done}"))
+    notes.print(Text(f"{sizes}{tested}; {trainings} training{'s' if trainings > 1 else ''}{done}"), soft_wrap=True)
 
 
 def _table(rows: list[AblationRow]) -> Table:

@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
 from verax.models.checkpoint import first_line, quiet
-from verax.models.load import TOKENIZER
+from verax.models.load import fingerprint
 from verax.types import UserError
 
 _HEADS = ("classifier", "pre_classifier", "score", "classification_head")
@@ -29,6 +29,7 @@ def load_base(folder: Path, name: str, labels: Sequence[str], *, seed: int, devi
         labels: names of the classes.
         seed: of the new head.
     """
+    fingerprint(folder)  # refuses a folder that lacks weights or tokenizer
     try:
         with quiet(), torch.random.fork_rng():
             torch.manual_seed(seed)
@@ -63,9 +64,6 @@ def load_base(folder: Path, name: str, labels: Sequence[str], *, seed: int, devi
             f"base: {name!r} has the weights {', '.join(other[:3])} in another shape than its config says: one of the "
             "two is of another model"
         )
-    if not any(path for pattern in TOKENIZER for path in folder.glob(pattern)):
-        # transformers would make one up, of special tokens alone
-        raise UserError(f"base: {name!r} has no tokenizer; save one into the folder with tokenizer.save_pretrained")
     if not getattr(tokenizer, "is_fast", False):
         raise UserError(f"base: the tokenizer of {name!r} is a slow one; verax needs a fast one")
     try:

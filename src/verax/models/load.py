@@ -130,6 +130,8 @@ def fingerprint(folder: Path) -> dict[str, str]:
     if not weights:
         raise UserError(f"model: {folder} holds no safetensors file; verax loads no other format (they can run code)")
     pieces = sorted({path for pattern in TOKENIZER for path in folder.glob(pattern) if path.is_file()})
+    if not pieces:  # transformers would make one up, of special tokens alone
+        raise UserError(f"model: {folder} has no tokenizer; save one into the folder with tokenizer.save_pretrained")
     return {"weights": hash_files([folder / "config.json", *weights]), "tokenizer": hash_files(pieces)}
 
 
