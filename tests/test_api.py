@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -82,3 +83,13 @@ def test_explain_all_shares_passes_and_says_what_is_skipped(classifier: Callable
             verax.explain_all(model, "a b", methods=methods)
     with pytest.raises(UserError, match="can't remove words by 'mask'"):
         verax.explain_all(blind, "a b", methods=["leave_one_out"])
+
+
+def test_a_model_is_trained_from_python(tmp_path: Path) -> None:
+    fields = {"masking": ["none", "half"], "epochs": 1, "test": {"name": "world/opinion", "limit": 4}}
+    fields["validation"] = {"name": "world/opinion", "split": "validation", "limit": 4}
+    folders = verax.train_masked("world/opinion", {"name": "world/opinion", "limit": 8}, tmp_path / "made", **fields)
+    assert [folder.name for folder in folders] == ["none-both-seed-0", "half-both-seed-0"]
+    assert [verax.load_model(folder).about["masking"] for folder in folders] == ["none", "half"]
+    with pytest.raises(verax.UserError, match="spec: unknown field 'epoch'; did you mean 'epochs'"):
+        verax.train_masked("world/opinion", "world/opinion", tmp_path / "other", epoch=1)

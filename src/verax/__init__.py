@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from verax.api import Explanation, Run, SideBySide, evaluate, explain, explain_all, open_run
+    from verax.api import Explanation, Run, SideBySide, evaluate, explain, explain_all, open_run, train_masked
     from verax.checks.checked import Checked
     from verax.checks.explainer import check_explainer
     from verax.checks.metric import check_metric
@@ -64,10 +64,11 @@ __all__ = [
     "load_dataset",
     "load_model",
     "open_run",
+    "train_masked",
 ]
 
 _HOMES = {
-    "verax.api": ("Explanation", "Run", "SideBySide", "evaluate", "explain", "explain_all", "open_run"),
+    "verax.api": ("Explanation", "Run", "SideBySide", "evaluate", "explain", "explain_all", "open_run", "train_masked"),
     "verax.checks.checked": ("Checked",),
     "verax.checks.explainer": ("check_explainer",),
     "verax.checks.metric": ("check_metric",),

@@ -258,6 +258,26 @@ def _echo(room: Room, given: Any, seed: int) -> Any:
     return {named.name: named.parameters}
 
 
+def train_masked(base: str, data: str | Mapping[str, Any], out: Path | str, **fields: Any) -> list[Path]:
+    """Fine-tune a classifier with masking; what is finished is left as it is, what was interrupted goes on.
+
+    Args:
+        base: a folder with a checkpoint, a hub id, or a shipped model.
+        data: the name of a dataset or file, or a section `data` as in a spec.
+        out: where the model goes, or the models if several are asked for.
+        fields: the other fields of `verax train masked` (docs/faithfulness-measurable.md): masking, select, seeds, ...
+
+    Returns:
+        The folder of each model; `load_model` takes them.
+    """
+    from verax.run.train_spec import parse_train_spec  # noqa: PLC0415 - imports torch
+    from verax.run.training import folder_of, train_all, variants  # noqa: PLC0415
+
+    spec = parse_train_spec({"base": str(base), "data": data, **fields})
+    train_all(spec, Path(out), console=Console(stderr=True))
+    return [folder_of(Path(out), spec, variant) for variant in variants(spec)]
+
+
 def open_run(folder: Path | str) -> Run:
     """The run that is kept in a folder."""
     return Run(folder)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from verax.checks.checked import Check
+from verax.checks.handed import handing
 from verax.checks.surroundings import GlobalRandom, changed, model_facts
 from verax.checks.trials import Alone, Case, Outcomes, apart, first_of, improper, numbers, together
 from verax.models.classifier import Classifier
@@ -35,6 +36,7 @@ class Behaviour:
     model: Classifier
     cases: Sequence[Case]
     first: Outcomes = field(init=False)
+    _call: Any = field(init=False)
     _alone: Alone = field(init=False)
     _random: GlobalRandom = field(init=False)
     _model_before: dict[str, str] = field(init=False)
@@ -43,13 +45,17 @@ class Behaviour:
 
     def __post_init__(self) -> None:
         self._alone = Alone(self.model, {})
+        self._call = self._handing(self.what)
         self._model_before, self._random = model_facts(self.model), GlobalRandom.now()
         cases = self._afresh()
         before = [_content(case) for case in cases]
-        self.first = self._alone.run(self.what, cases)
+        self.first = self._alone.run(self._call, cases)
         self._disturbed = changed(self._random.facts(), GlobalRandom.now().facts())
         after = [changed(was, _content(case)) for case, was in zip(cases, before, strict=True)]
         self._touched = [f"{case.name!r}: {', '.join(what)}" for case, what in zip(cases, after, strict=True) if what]
+
+    def _handing(self, what: Any) -> Any:
+        return handing(what, self.model, [case.x.encoding for case in self.cases])
 
     def leave(self) -> None:
         """Put the global random state back."""
@@ -58,7 +64,7 @@ class Behaviour:
     def once(self, cases: Sequence[Case]) -> Outcomes:
         """What becomes of cases, each alone."""
         self._random.put_back()
-        return self._alone.run(self.what, [case.afresh() for case in cases])
+        return self._alone.run(self._call, [case.afresh() for case in cases])
 
     def value(self, name: str, verb: str) -> Check:
         """Something must come out, or no other check has anything to look at."""
@@ -96,9 +102,9 @@ class Behaviour:
     def batch_and_order(self) -> list[Check]:
         """Alone or beside others, in other batches and with other padding, first or last: the same numbers."""
         self._random.put_back()
-        pooled = together(self.model, self.what, self._afresh())
+        pooled = together(self.model, self._call, self._afresh())
         self._random.put_back()
-        backwards = together(self.model, self.what, self._afresh()[::-1])
+        backwards = together(self.model, self._call, self._afresh()[::-1])
         found = {
             "batch": apart(self.first, pooled, self._rounding),
             "order": apart(pooled, backwards, self._rounding),
@@ -123,14 +129,14 @@ class Behaviour:
 
     def _reseeded(self, other: Any, case: Case) -> Outcomes:
         self._random.put_back()
-        return self._alone.run(other, [case])
+        return self._alone.run(self._handing(other), [case])
 
     def global_random(self) -> list[Check]:
         """It neither changes nor reads the random numbers that the whole process shares."""
         whose = " and ".join(sorted(self._disturbed))
         problem = f"{whose} global random state is changed; draw with x.rng(seed)" if whose else ""
         GlobalRandom.seeded(20_001).put_back()
-        differs = apart(self.first, self._alone.run(self.what, self._afresh()), self._rounding)
+        differs = apart(self.first, self._alone.run(self._call, self._afresh()), self._rounding)
         read = f"results follow the global seed, {differs}; draw with x.rng(seed)" if differs else ""
         return [Check("global random state", not problem, problem), Check("global seeds", not read, read)]
 

@@ -1,0 +1,35 @@
+"""What a metric is handed beside the explanation when it is checked, if it says that it needs more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+
+from verax.engine.protocols import asking
+from verax.methods.token.random import Random
+from verax.models.classifier import Classifier, Row
+from verax.models.encoding import Encoding
+from verax.models.removal import CODES
+from verax.stats.masf import Masf
+
+_ENOUGH = 40
+"""Inputs that a reference is learned from: those there are, each with other words masked, as often as it takes."""
+
+
+def handing(what: Any, model: Classifier, encodings: Sequence[Encoding]) -> Any:
+    """The metric with what it needs: a method that explains again at random, a reference learned from the inputs."""
+    needed = frozenset(getattr(what, "needs", ()))
+    handed: dict[str, Any] = {}
+    if "explain" in needed:
+        handed["explain"] = partial(asking, Random())
+    if "reference" in needed:
+        rng = np.random.default_rng(0)
+        often = [x for _, x in zip(range(_ENOUGH), cycle(encodings), strict=False)]
+        rows = [Row(x, ((rng.random(len(x.units)) < rng.random()) * CODES["mask"]).astype(np.int8)) for x in often]
+        seen = np.stack([model.hidden([row])[0] for row in rows])
+        handed["reference"] = Masf.fit(seen, getattr(what, "variant", "conformal"), seed=getattr(what, "seed", 0))
+    return partial(what, **handed) if handed else what
