@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -45,6 +46,15 @@ def written(table: Any, **wanted: bool) -> str | None:
         raise UserError(f"--{chosen[0]} and --{chosen[1]} exclude each other: choose one")
     writers = {"json": tables.to_json, "csv": tables.to_csv, "latex": tables.to_latex, "markdown": tables.to_markdown}
     return writers[chosen[0]](table) if chosen else None
+
+
+def show(table: Any, pretty: Callable[[], Any], **wanted: bool) -> None:
+    """A table in the one format that was asked for, or else as a person likes it."""
+    made = written(table, **wanted)
+    if made is None:
+        out.print(pretty())
+    else:
+        print_raw(made)
 
 
 def print_json(value: Any) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from verax.cli.app import Csv, Json, Latex, Markdown, app, notes, out, print_raw, written
+from verax.cli.app import Csv, Json, Latex, Markdown, app, notes, out, show
 from verax.types import Score, Skip, UserError
 
 if TYPE_CHECKING:
@@ -84,11 +84,14 @@ def summary(
     from verax.report import tables, terminal
 
     rows = open_run(folder).summaries
-    made = written(tables.summary_table(rows), json=as_json, csv=as_csv, latex=as_latex, markdown=as_markdown)
-    if made is None:
-        out.print(terminal.leaderboard(rows))
-    else:
-        print_raw(made)
+    show(
+        tables.summary_table(rows),
+        lambda: terminal.leaderboard(rows),
+        json=as_json,
+        csv=as_csv,
+        latex=as_latex,
+        markdown=as_markdown,
+    )
 
 
 @app.command()
@@ -110,11 +113,14 @@ def compare(
     a, b = open_run(folder_a), open_run(folder_b)
     _check_same_inputs(a, b)
     rows = compare_scores(a.scores, b.scores, {**b.directions, **a.directions})
-    made = written(tables.comparison_table(rows), json=as_json, csv=as_csv, latex=as_latex, markdown=as_markdown)
-    if made is None:
-        out.print(terminal.comparison(rows, str(folder_a), str(folder_b)))
-    else:
-        print_raw(made)
+    show(
+        tables.comparison_table(rows),
+        lambda: terminal.comparison(rows, str(folder_a), str(folder_b)),
+        json=as_json,
+        csv=as_csv,
+        latex=as_latex,
+        markdown=as_markdown,
+    )
 
 
 @app.command()
@@ -149,11 +155,14 @@ def racu(
     curves = masking_curves([run for found in masked for run in found])
     if curves is None:
         raise UserError(f"{folders[0]} has no curve of the random measure, which the others are measured against")
-    made = written(tables.masking_table(curves), json=as_json, csv=as_csv, latex=as_latex, markdown=as_markdown)
-    if made is None:
-        out.print(terminal.masking(curves))
-    else:
-        print_raw(made)
+    show(
+        tables.masking_table(curves),
+        lambda: terminal.masking(curves),
+        json=as_json,
+        csv=as_csv,
+        latex=as_latex,
+        markdown=as_markdown,
+    )
 
 
 @app.command()
