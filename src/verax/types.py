@@ -349,8 +349,8 @@ class MaskingCurve:
         racu: acu as a share of the area between the random curve and its end; None with `reason` if there is no such
             area.
         signed: whether the measure tells for from against; then racu has no upper bound of 1.
-        n: instances that both this measure and the random one have a curve for.
-        skipped: instances that they do not.
+        n: instances that both this measure and the random one have a curve for; of several runs, the fewest.
+        skipped: instances that they do not; of several runs, the most.
         over: what the intervals are over: resampled instances of one run, or seeds, one run each.
         p_values: in-distribution p-value of the data set at each masking ratio; None if it was not tested.
     """
@@ -385,8 +385,10 @@ class MaskingCurves:
     Args:
         baseline: the label of the random measure, whose curve is among `curves`.
         majority: performance of always naming the most frequent class.
+        runs: how many runs these are the means of.
     """
 
     baseline: str
     majority: float
     curves: tuple[MaskingCurve, ...]
+    runs: int = 1

@@ -115,10 +115,10 @@ def test_the_masks_are_those_of_the_training(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("metric", "n", "needed"),
     [
-        (InDistribution(), 37, 38),
-        (InDistribution(alpha=0.01), 100, 198),
-        (InDistribution(variant="paper"), 19, 20),
-        (InDistribution(validation=30), 1000, 38),
+        (InDistribution(), 39, 40),
+        (InDistribution(alpha=0.01), 100, 200),
+        (InDistribution(variant="paper"), 20, 21),
+        (InDistribution(validation=30), 1000, 40),
     ],
 )
 def test_a_validation_set_too_small_tells_the_size_that_is_needed(
@@ -129,11 +129,11 @@ def test_a_validation_set_too_small_tells_the_size_that_is_needed(
 
 
 def test_the_size_that_is_asked_for_is_just_enough(folder: Path) -> None:
-    """Whatever ranks above all others has the least p-value, and that is alpha or less."""
-    for metric, n in ((InDistribution(), 38), (InDistribution(variant="paper"), 20), (InDistribution(alpha=0.03), 66)):
+    """Whatever ranks above all others has the least p-value, and that is below alpha, so that it is rejected."""
+    for metric, n in ((InDistribution(), 40), (InDistribution(variant="paper"), 21), (InDistribution(alpha=0.03), 66)):
         ranked_among = len(_learn(folder, metric, n).inputs)
         least = 1 / ranked_among if metric.variant == "paper" else 1 / (ranked_among + 1)
-        assert least <= metric.alpha
+        assert least < metric.alpha
         with pytest.raises(UserError, match=f"at least {n}$"):
             metric.check_size(n - 1)
 

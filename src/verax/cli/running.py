@@ -150,8 +150,8 @@ def racu(
     for folder, found in zip(folders, masked, strict=True):
         if not found:
             raise UserError(f"{folder} has no scores of recursive_masking")
-    for other in opened[1:]:
-        _check_same_inputs(opened[0], other)
+    for number, other in enumerate(opened[1:], 1):
+        _check_seeds(opened[:number], other)
     curves = masking_curves([run for found in masked for run in found])
     if curves is None:
         raise UserError(f"{folders[0]} has no curve of the random measure, which the others are measured against")
@@ -246,6 +246,21 @@ def open_run(folder: Path) -> Run:
     for line in opened.stored.damaged:
         notes.print(Text(f"warning: {folder}: {line}", "yellow"))
     return opened
+
+
+def _check_seeds(before: list[Run], other: Run) -> None:
+    """Runs that are averaged must be of the same inputs and of models that differ in their seed alone."""
+    first = before[0]
+    _check_same_inputs(first, other)
+    if {i.id for i in first.stored.instances} != {i.id for i in other.stored.instances}:
+        raise UserError(f"{first.folder} and {other.folder} do not have the same instances: they can't be averaged")
+    for fact in ("architecture", "parameters", "masking"):
+        a, b = (run.card.get("model", {}).get(fact) for run in (first, other))
+        if a != b:
+            raise UserError(f"{first.folder} and {other.folder} are of different models ({fact}: {a}, {b})")
+    for run in before:
+        if run.card.get("model", {}).get("hash") == other.card.get("model", {}).get("hash"):
+            raise UserError(f"{run.folder} and {other.folder} are of the same model: there is no other seed in them")
 
 
 def _check_same_inputs(a: Run, b: Run) -> None:

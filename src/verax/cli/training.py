@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from verax.cli.app import app, notes, out
+from verax.registry import entries
 from verax.types import UserError
 
 if TYPE_CHECKING:
@@ -87,10 +88,11 @@ def masked(
     out.print(_table(rows))
     out.print(Text(f"Wrote {written}"), soft_wrap=True)
     model = shlex.quote(str(folder_of(folder, parsed, variants(parsed)[-1])))
-    measured = shlex.quote(parsed.data.name)
-    out.print(
-        Text(f"Next: verax run --preset faithfulness-measurable --model {model} --data {measured}"), soft_wrap=True
-    )
+    measured = f"--data {shlex.quote(parsed.data.name)}"
+    if parsed.data.name not in entries("datasets"):
+        others = {"--data": parsed.test, "--validation": parsed.validation}
+        measured = " ".join(f"{flag} {shlex.quote(one.name) if one else 'FILE'}" for flag, one in others.items())
+    out.print(Text(f"Next: verax run --preset faithfulness-measurable --model {model} {measured}"), soft_wrap=True)
 
 
 def spec_content(spec: Path | None, told: Mapping[str, Any], data: Mapping[str, Any], command: str) -> dict[str, Any]:
@@ -112,6 +114,8 @@ def _announce(data: Opened, trainings: int, finished: int) -> None:
     sizes = f"{len(data.train)} training and {len(data.validation)} validation instances"
     tested = "" if data.test is None else f", {len(data.test)} for the test"
     done = f"; finished already: {finished}" if finished else ""
+    if data.left_out:
+        notes.print(Text(f"left out: {data.left_out} instances with a part that has no words"))
     notes.print(Text(f"{sizes}{tested}; {trainings} training{'s' if trainings > 1 else ''}{done}"), soft_wrap=True)
 
 

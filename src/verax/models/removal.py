@@ -32,9 +32,9 @@ def is_deleted(state: States) -> BoolArray:
 def check_removal(removal: str, possible: Collection[str], model: str) -> None:
     """Refuse a rule that the model can't do, and name those it can."""
     if removal not in possible:
-        raise UserError(
-            f"the model {model!r} can't remove words by {removal!r}; rules it can do: {', '.join(sorted(possible))}"
-        )
+        hint = " (only a masked language model has a mask token)" if removal == "mask" else ""
+        can = ", ".join(sorted(possible))
+        raise UserError(f"the model {model!r} can't remove words by {removal!r}{hint}; rules it can do: {can}")
 
 
 def token_states(state: States, token_unit: IntArray) -> States:

@@ -16,6 +16,10 @@ PERFORMANCE: dict[Performance, str] = {
     "matthews": "Matthews correlation",
 }
 NO_BOUND = "no bound"
+_ONLY_THE_END = (
+    " The test tends to reject fully masked inputs, because it has seen few; what tells there is the performance: it "
+    "must not be below that of the most frequent class."
+)
 _REASONS = {NO_AREA: "random masking costs nothing"}
 
 
@@ -118,7 +122,7 @@ def distribution_said(curves: MaskingCurves) -> str:
         who = " and ".join(row.method for row in out)
     return (
         f"Masked inputs are not in-distribution (p < {ALPHA}) at masking ratios {every}, with {who}: "
-        "the numbers are not valid there." + untested
+        f"the numbers are not valid there.{_ONLY_THE_END if every == '100 %' else ''}{untested}"
     )
 
 
@@ -131,5 +135,6 @@ def intervals_said(curves: MaskingCurves) -> str:
     """What the intervals are over."""
     random = baseline_of(curves)
     if random.over == "seeds":
-        return "In brackets: 95 % intervals over runs that differ in their seed."
+        few = " So few runs say little." if curves.runs < 3 else ""
+        return f"In brackets: 95 % intervals over {curves.runs} runs that differ in the seed of their model.{few}"
     return f"In brackets: 95 % intervals over the {plural(random.n, 'instance')} of this run (BCa bootstrap)."

@@ -13,10 +13,11 @@ from verax.data.explanations import load_explanations
 from verax.data.load import load_dataset
 from verax.engine.engine import Engine
 from verax.models.classifier import Classifier
+from verax.models.labels import class_of
 from verax.models.load import load_model
 from verax.run.card import closing_card, opening_card
 from verax.run.execute import Execution
-from verax.run.parameters import build
+from verax.run.parameters import Named, build
 from verax.run.plan import BASELINE, Left, Plan, check_fit, make_plan, needs
 from verax.run.progress import watching
 from verax.run.reference import Reference
@@ -68,12 +69,8 @@ def prepare_with(
     measures = [build("metrics", given, spec.seed) for given in (spec.metrics if metrics is None else metrics)]
     for named in (*explainers, *measures):
         check_fit(named, model)
-    for named in measures:
-        if getattr(named.what, "labelled", False) and all(instance.label is None for instance in data.instances):
-            raise UserError(
-                f"{named.name} needs the gold class of the inputs, and none of the {len(data)} of {data.name} has a "
-                "label; data.columns.label names the column"
-            )
+    _check_labels(measures, model, data)
+    _check_steps(measures)
     learning = {named.label: named.what for named in measures if "reference" in needs(named.what)}
     references = {}
     if learning:
@@ -83,6 +80,33 @@ def prepare_with(
     keys = {label: reference.key for label, reference in references.items()}
     plan = make_plan(model, data, explainers, measures, _outside(spec, data), parts, keys)
     return Prepared(model, data, plan, spec, references)
+
+
+def _check_labels(measures: Sequence[Named[Any]], model: Classifier, data: Dataset) -> None:
+    """Refuse data of which no input has a gold class that the model knows, where that is needed."""
+    needing = [named.name for named in measures if getattr(named.what, "labelled", False)]
+    if not needing or any(class_of(instance.label, model.labels) is not None for instance in data.instances):
+        return
+    found = sorted({instance.label for instance in data.instances if instance.label is not None})
+    said = "data.columns.label names the column"
+    if found:
+        said = f"there are {', '.join(found[:4])}; the model knows {', '.join(model.labels)}; model.labels renames them"
+    raise UserError(
+        f"{needing[0]} needs the gold class of the inputs, and none of the {len(data)} of {data.name} has a label that "
+        f"the model knows: {said}"
+    )
+
+
+def _check_steps(measures: Sequence[Named[Any]]) -> None:
+    """Refuse an in-distribution test at other masking ratios than those that are measured."""
+    steps = {
+        name: {m.what.steps for m in measures if m.name == name} for name in ("recursive_masking", "in_distribution")
+    }
+    measured, tested = steps.values()
+    if measured and tested and not measured & tested:
+        raise UserError(
+            f"in_distribution: steps: got {min(tested)}, and recursive_masking has {min(measured)}: give both the same"
+        )
 
 
 def _outside(spec: Spec, data: Dataset) -> dict[str, list[Highlight]]:

@@ -26,7 +26,8 @@ from verax.store.files import replace_file
 from verax.store.keys import hash_bytes, key_of
 from verax.types import Dataset, FloatArray, Instance, Undefined, UserError
 
-VERSION = 1
+VERSION = 2
+"""Of what is kept, its layout included: part of its key."""
 FOLDER = "verax"
 _ARRAYS = ("neurons", "layers", "inputs")
 

@@ -87,8 +87,6 @@ class Roar:
         if data.test is None:
             raise UserError("ROAR measures its models on a test set: name one with --test")
         self.metric, self.labels = data.train.metric, data.train.labels
-        if len(self.labels) < 2:
-            raise UserError(f"{data.train.name} has no labels, or only one; ROAR trains models to tell them apart")
         self.base = checkpoint_folder(spec.base, None)
         self.hashes = fingerprint(self.base)
         model, tokenizer = self._load()

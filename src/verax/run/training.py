@@ -48,11 +48,12 @@ class Variant(NamedTuple):
 
 @dataclass(frozen=True)
 class Opened:
-    """The data of a fine-tuning."""
+    """The data of a fine-tuning; `left_out` instances have a part without words."""
 
     train: Dataset
     validation: Dataset
     test: Dataset | None
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +89,16 @@ def open_splits(spec: RecipeSpec, seed: int = 0) -> Opened:
             f"the only label of {train.name} is {train.labels[0]!r}" if train.labels else f"{train.name} has no labels"
         )
         raise UserError(f"data: {had}; training needs at least two classes")
-    sets = (train, validation) if test is None else (train, validation, test)
+    sets = [one for one in (train, validation, test) if one is not None]
     check_parts([instance for one in sets for instance in one.instances])
-    return Opened(train, validation, test)
+    readable = [_with_words(one) for one in sets]
+    left_out = sum(map(len, sets)) - sum(map(len, readable))
+    return Opened(readable[0], readable[1], readable[2] if len(readable) > 2 else None, left_out)
+
+
+def _with_words(data: Dataset) -> Dataset:
+    """The instances all of whose parts have words: a run skips the others too."""
+    return replace(data, instances=tuple(one for one in data.instances if all(part.words for part in one.parts)))
 
 
 def _of_split(spec: DataSpec, split: str | None, *, force: bool = False) -> DataSpec:
@@ -139,6 +147,10 @@ def train_all(
     trainings = list(dict.fromkeys((v.masking, v.seed) for v in variants(spec)))
     jobs = [_Training(spec, out, base, data, masking, seed) for masking, seed in trainings]
     announce(data, len(jobs), sum(job.finished() for job in jobs))
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"--out: {out} can't be made: {error.strerror}") from error
     for number, job in enumerate(jobs, 1):
         if job.finished():
             job.resume.remove()  # a kill may have come between the last model and this

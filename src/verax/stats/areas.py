@@ -228,14 +228,14 @@ def _over_seeds(made: Sequence[MaskingCurves], seed: int) -> MaskingCurves:
                 racu=_mean(areas, seed) if len(areas) == len(rows) else None,
                 reason=None if len(areas) == len(rows) else NO_AREA,
                 signed=rows[0].signed,
-                n=sum(row.n for row in rows),
-                skipped=sum(row.skipped for row in rows),
+                n=min(row.n for row in rows),
+                skipped=max(row.skipped for row in rows),
                 over="seeds",
                 # the worst of the seeds: where one of them leaves the distribution, the mean is not valid either
                 p_values=tuple(np.min(tested, axis=0).tolist()) if tested else None,
             )
         )
-    return MaskingCurves(made[0].baseline, float(np.mean([run.majority for run in made])), tuple(curves))
+    return MaskingCurves(made[0].baseline, float(np.mean([run.majority for run in made])), tuple(curves), len(made))
 
 
 def _find(run: MaskingCurves, method: str) -> MaskingCurve | None:

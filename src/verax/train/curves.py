@@ -7,12 +7,11 @@ from dataclasses import asdict, dataclass
 from xml.sax.saxutils import escape
 
 from verax.train.fine_tuning import FineTuning, Trained
-from verax.train.masking import Selection
+from verax.train.masking import NAMES, Selection
 from verax.types import Performance
 
 _WIDTH, _HEIGHT, _LEFT, _TOP = 640, 260, 56, 16
 _COLOURS: dict[Selection, str] = {"none": "#1b5e9e", "masking": "#b35806", "both": "#5a5a5a"}
-_NAMES: dict[Selection, str] = {"none": "unmasked", "masking": "masked", "both": "both copies"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +68,21 @@ def model_card(story: Story) -> str:
         "",
         f"![{story.metric} on the validation set after each epoch](curves.svg)",
         "",
-        "| epoch | training loss | " + " | ".join(_NAMES[name] for name in story.trained.curves) + " |",
+        "| epoch | training loss | " + " | ".join(NAMES[name] for name in story.trained.curves) + " |",
         "| ---: | ---: |" + " ---: |" * len(story.trained.curves),
         *(_epoch(story.trained, epoch, kept) for epoch in range(len(story.trained.losses))),
         "",
         "| parameter | value |",
         "| --- | --- |",
-        *(f"| {name} | {value} |" for name, value in asdict(story.recipe).items()),
+        *(f"| {name} | {_written(name, value)} |" for name, value in asdict(story.recipe).items()),
         "",
     ]
     return "\n".join(lines)
+
+
+def _written(name: str, value: object) -> str:
+    nothing = {"parts": "all", "longest": "the model's length"}
+    return nothing.get(name, "none") if value is None else str(value)
 
 
 def _promise(story: Story) -> str:
@@ -148,7 +152,7 @@ def curves_svg(trained: Trained, metric: Performance, kept: int) -> str:
             for x, y in (place(epoch, value) for epoch, value in enumerate(curve))
         ]
         y = _TOP + 16 + 18 * number
-        drawn.append(f'<text x="{right + 10}" y="{y}" fill="{colour}">{_NAMES[name]}</text>')
+        drawn.append(f'<text x="{right + 10}" y="{y}" fill="{colour}">{NAMES[name]}</text>')
     middle = (_LEFT + right) / 2
     drawn.append(f'<text x="{middle:.0f}" y="{_HEIGHT - 8}" text-anchor="middle">epoch (dashed: the one kept)</text>')
     title = escape(f"{metric} on the validation set after each epoch")

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from verax.models.first_position import last_layer, only_first_position
 from verax.stats.performance import performance
-from verax.train.masking import Masking, Selection, mask_token, masked_batch, masked_copy
+from verax.train.masking import NAMES, Masking, Selection, mask_token, masked_batch, masked_copy
 from verax.train.measure import counts
 from verax.train.resume import Resume, Weights, generator_state, read_weights, write_weights
 from verax.train.rows import Batch, Rows, batches, collate, encode
@@ -153,7 +153,7 @@ class _Training:
         begun = self._go_on()
         with _progress(console) as progress:
             total = self.recipe.epochs * self.steps_each
-            bar = progress.add_task("training", total=total, completed=begun * self.steps_each, note="")
+            bar = progress.add_task("training", total=total, completed=begun * self.steps_each)
             for epoch in range(begun, self.recipe.epochs):
                 self.trained.losses.append(self._epoch(epoch, progress, bar))
                 figures = self.watched.measure(self.model, self.tokenizer)
@@ -161,11 +161,8 @@ class _Training:
                     self.trained.curves.setdefault(selection, []).append(value)
                 self._keep_best(epoch)
                 self._save(epoch)
-                shown = ", ".join(f"{name} {value:.4f}" for name, value in figures.items())
-                note = f"epoch {epoch + 1}: loss {self.trained.losses[-1]:.3f}, {shown}"
-                progress.update(bar, note=note)
-                if not console.is_terminal:  # a bar that nobody sees move says nothing for hours
-                    console.print(note, highlight=False)
+                shown = ", ".join(f"{NAMES[name]} {value:.4f}" for name, value in figures.items())
+                console.print(f"epoch {epoch + 1}: loss {self.trained.losses[-1]:.3f}, {shown}", highlight=False)
 
     def _epoch(self, epoch: int, progress: Progress, bar: TaskID) -> float:
         """One pass over the training data; the mean loss."""
@@ -270,6 +267,5 @@ def _progress(console: Console) -> Progress:
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}"),
         console=console,
     )

@@ -16,6 +16,9 @@ Masking = Literal["none", "masking", "half"]
 Selection = Literal["none", "masking", "both"]
 """What the best epoch is chosen on: the validation set as it is, a masked copy of it, or both copies."""
 
+NAMES: dict[Selection, str] = {"none": "unmasked", "masking": "masked", "both": "both copies"}
+"""What people call the performance on each."""
+
 
 def mask_token(tokenizer: Any, name: str) -> int:
     """The id of the mask token; a clear error if there is none."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from verax.engine.asks import Asking, Hidden
 from verax.engine.protocols import Explain, Need
 from verax.metrics.faithfulness.masked_by import check_steps, explained_again, masked_by
@@ -64,8 +62,8 @@ class InDistribution:
 
     def check_size(self, n: int) -> None:
         """Refuse a validation set from which no p-value as small as alpha can come."""
-        needed = int(np.ceil(1 / self.alpha - 1e-9))  # 1 / n, or 1 / (n / 2 + 1), must not be above alpha
-        needed = 2 * (needed - 1) if self.variant == "conformal" else needed
+        inverse = int(1 / self.alpha + 1e-9)  # the least p, 1 / n or 1 / (n / 2 + 1), must be below alpha
+        needed = 2 * inverse if self.variant == "conformal" else inverse + 1
         if n < needed:
             raise UserError(
                 f"in_distribution: {n} validation instances can't give a p-value as small as alpha = {self.alpha:g}; "
