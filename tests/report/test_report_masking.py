@@ -248,8 +248,12 @@ def test_the_terminal_marks_what_must_be_known():
     curves = three((0.5,) * 5, (0.5, 0.5, 0.5, 0.01, 0.01), (0.5,) * 5)
     rows = {line.split()[0]: line.split()[-1] for line in printed(masking(curves)).splitlines() if "[" in line}
     assert (rows["good"], rows["bad"]) == ("✗", "±")
-    said = printed(masking(replace(curves, curves=tuple(replace(row, over="seeds") for row in curves.curves))), 200)
-    assert "over runs that differ in their seed" in said
+    seeds = replace(curves, curves=tuple(replace(row, over="seeds") for row in curves.curves), runs=5)
+    assert "over 5 runs that differ in the seed of their model." in printed(masking(seeds), 200)
+    assert "So few runs say little" in printed(masking(replace(seeds, runs=2)), 200)
+    only_the_end = three((0.5,) * 5, (0.5, 0.5, 0.5, 0.5, 0.01), (0.5,) * 5)
+    assert "tends to reject fully masked inputs" in printed(masking(only_the_end), 400)
+    assert "tends to reject" not in printed(masking(curves), 400)
     evil = replace(curves, curves=(*curves.curves, curve("\x1b[2J[bold]x\u202e", RANDOM)))
     assert not set(printed(masking(evil))) & set("\x1b\u202e")
     assert "[bold]x" in printed(masking(evil))

@@ -193,8 +193,19 @@ def test_a_model_without_a_mask_token_is_refused(checkpoint: Callable[[str], Pat
 
 
 def test_data_without_labels_is_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"needs the gold class .* none of the 4 of sentences has a label"):
+    with pytest.raises(UserError, match=r"none of the 4 of sentences has a label .*data\.columns\.label"):
         evaluate(load_model(folder), _data(4, label=None), ["random"], ["recursive_masking"], out=tmp_path / "run")
+
+
+def test_labels_that_the_model_does_not_know_are_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"there are other; the model knows yes, maybe, no; model\.labels renames"):
+        evaluate(load_model(folder), _data(4, label="other"), ["random"], ["recursive_masking"], out=tmp_path / "run")
+
+
+def test_a_test_at_other_ratios_is_refused(folder: Path, tmp_path: Path) -> None:
+    metrics = [{"recursive_masking": {"steps": 5}}, "in_distribution"]
+    with pytest.raises(UserError, match="steps: got 10, and recursive_masking has 5: give both the same"):
+        evaluate(load_model(folder), _data(4), ["random"], metrics, out=tmp_path / "run", validation=_data(60))
 
 
 def test_bad_parameters() -> None:

@@ -474,3 +474,34 @@ def test_sets_with_other_parts_do_not_go_together(
     data, other = _file(tmp_path / "data.jsonl", _rows(10)), _file(tmp_path / "other.jsonl", pairs)
     said = train("--base", checkpoint("bert"), "--data", data, "--test", other, "--out", tmp_path / "made")
     _one_line(said, "part(s); a classifier reads one, or two, in all instances")
+
+
+def test_instances_without_words_are_left_out_and_counted(
+    train: Verax, checkpoint: Callable[[str], Path], tmp_path: Path
+) -> None:
+    rows = [*_rows(12), {"text": "  ", "label": "far"}]
+    data, validation = _file(tmp_path / "some.jsonl", rows), _file(tmp_path / "other.jsonl", _rows(4))
+    said = train(
+        "--base",
+        checkpoint("bert"),
+        "--data",
+        data,
+        "--validation",
+        validation,
+        "--epochs",
+        1,
+        "--out",
+        tmp_path / "made",
+    )
+    assert said.code == 0
+    assert "left out: 1 instances with a part that has no words" in said.err
+    assert "12 training and 4 validation instances" in said.err
+    assert f"Next: verax run --preset faithfulness-measurable --model {tmp_path / 'made'} --data FILE" in said.out
+    assert f"--validation {validation}" in said.out
+
+
+def test_a_folder_that_can_not_be_made_is_told_before_training(
+    train: Verax, checkpoint: Callable[[str], Path], files: list[object]
+) -> None:
+    said = train("--base", checkpoint("bert"), *files, "--epochs", 1, "--out", "/proc/made")
+    assert (said.code, "can't be written to" in said.err) == (2, True)

@@ -243,7 +243,7 @@ def test_several_runs_give_intervals_over_seeds() -> None:
     single = [_of(masking_curves([run], resamples=0), "best") for run in runs]
     found = masking_curves(runs)
     curve = _of(found, "best")
-    assert (curve.over, curve.n, curve.skipped) == ("seeds", 200, 0)
+    assert (curve.over, curve.n, curve.skipped) == ("seeds", 40, 0)
     for mean, each in (
         (curve.acu, [one.acu.value for one in single]),
         (curve.racu, [_relative(one) for one in single]),
@@ -255,6 +255,7 @@ def test_several_runs_give_intervals_over_seeds() -> None:
         np.mean([[p.value for p in one.curve] for one in single], axis=0)
     )
     assert found is not None
+    assert found.runs == 5
     assert {each.method for each in found.curves} == {"random", "best"}, "only what all runs have"
 
 

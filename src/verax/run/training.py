@@ -55,6 +55,11 @@ class Opened:
     test: Dataset | None
     left_out: int = 0
 
+    @property
+    def size(self) -> int:
+        """How many instances there are in all."""
+        return len(self.train) + len(self.validation) + (0 if self.test is None else len(self.test))
+
 
 @dataclass(frozen=True, slots=True)
 class AblationRow:
@@ -89,16 +94,20 @@ def open_splits(spec: RecipeSpec, seed: int = 0) -> Opened:
             f"the only label of {train.name} is {train.labels[0]!r}" if train.labels else f"{train.name} has no labels"
         )
         raise UserError(f"data: {had}; training needs at least two classes")
-    sets = [one for one in (train, validation, test) if one is not None]
+    sets = (train, validation) if test is None else (train, validation, test)
     check_parts([instance for one in sets for instance in one.instances])
-    readable = [_with_words(one) for one in sets]
-    left_out = sum(map(len, sets)) - sum(map(len, readable))
-    return Opened(readable[0], readable[1], readable[2] if len(readable) > 2 else None, left_out)
+    return Opened(train, validation, test)
 
 
-def _with_words(data: Dataset) -> Dataset:
+def readable(data: Opened) -> Opened:
     """The instances all of whose parts have words: a run skips the others too."""
-    return replace(data, instances=tuple(one for one in data.instances if all(part.words for part in one.parts)))
+
+    def with_words(one: Dataset) -> Dataset:
+        return replace(one, instances=tuple(x for x in one.instances if all(part.words for part in x.parts)))
+
+    test = None if data.test is None else with_words(data.test)
+    left = Opened(with_words(data.train), with_words(data.validation), test)
+    return replace(left, left_out=data.size - left.size)
 
 
 def _of_split(spec: DataSpec, split: str | None, *, force: bool = False) -> DataSpec:
@@ -142,15 +151,11 @@ def train_all(
     """
     if out.exists() and not out.is_dir():
         raise UserError(f"--out: {out} is a file; name a folder")
-    data = open_splits(spec)
+    data = readable(open_splits(spec))
     base = checkpoint_folder(spec.base, None)
     trainings = list(dict.fromkeys((v.masking, v.seed) for v in variants(spec)))
     jobs = [_Training(spec, out, base, data, masking, seed) for masking, seed in trainings]
     announce(data, len(jobs), sum(job.finished() for job in jobs))
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"--out: {out} can't be made: {error.strerror}") from error
     for number, job in enumerate(jobs, 1):
         if job.finished():
             job.resume.remove()  # a kill may have come between the last model and this
@@ -205,8 +210,13 @@ class _Training:
         folders = self.folders()
         labels = self.data.train.labels
         model, tokenizer = load_base(self.base, self.spec.base, labels, seed=self.seed, device=self.spec.device)
-        if self.data.test is not None:
-            gold_classes(model, self.data.test)  # a label that is not known is told before the training, not after
+        for data in (self.data.train, self.data.validation, self.data.test):
+            if data is not None:
+                gold_classes(model, data)  # a label that is not known is told before the training, not after
+        try:
+            self.resume.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"--out: {self.out} can't be written to: {error.strerror}") from error
         trained, weights = fit(
             model,
             tokenizer,
