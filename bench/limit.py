@@ -167,7 +167,7 @@ def works() -> list[Work]:
     methods = [Work(name, _explaining(name), INSTANCES.get(name, 64)) for name in timed]
     recursive = [
         Work(f"recursive masking, {name}", _recursive(name), n)
-        for name, n in (("random", 64), ("leave_one_out", 4), ("gradient_vocabulary", 16), ("beam", 1))
+        for name, n in (("random", 64), ("leave_one_out", 4), ("gradient_vocabulary", 128), ("beam", 1))
     ]
     return [*methods, Work("erasure metrics", _erasure, 64), *recursive, Work("hidden states", _hidden, 32)]
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -357,3 +357,17 @@ def test_a_hub_id_is_found_in_the_cache(tmp_path: Path, checkpoint: Callable[[st
     found, refused = done.stdout.strip().split("\n")
     assert found == "('yes', 'maybe', 'no')"
     assert refused.startswith("refused: unknown model 'somebody/else'")
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_the_norm_over_the_vocabulary_is_that_of_the_whole_product(order: Literal[1, 2]) -> None:
+    """1e-12 relative, in float64; and it follows weights that change."""
+    inner, tokenizer = tiny.build("bert")
+    model = load_model(inner.double(), tokenizer=tokenizer)
+    words = inner.get_input_embeddings().weight
+    slope = np.random.default_rng(0).normal(size=(7, words.shape[1]))
+    for _ in range(2):
+        expected = np.linalg.norm(slope @ words.detach().numpy().T, ord=order, axis=1)
+        np.testing.assert_allclose(model.vocabulary_norm(slope, order), expected, rtol=1e-12)
+        with torch.no_grad():
+            words.mul_(1.5)

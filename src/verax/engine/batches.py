@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 SHORTEST = 0.8
 """A row below this share of the longest one starts a batch of its own rather than be padded to it."""
 
-WORTHWHILE = 1 / 20
+WORTHWHILE = 1 / 8
 """Rows of equal length that fill this share of the budget are a batch of their own."""
 
 

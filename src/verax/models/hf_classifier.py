@@ -70,6 +70,7 @@ class HFClassifier:
         self._equal_lengths = bool(model.config.is_encoder_decoder) or hasattr(model, "score")
         self._last_layer = last_layer(model)
         self._packed = PackedLinears(model)
+        self._gram: tuple[tuple[int, int], FloatArray] | None = None
         self._special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
         by_token = {"mask": tokenizer.mask_token_id, "pad": tokenizer.pad_token_id}
         self._stand_in: dict[str, int] = {rule: i for rule, i in by_token.items() if i is not None}
@@ -232,15 +233,33 @@ class HFClassifier:
         return np.asarray(marks.shape[1] - 1 - marks[:, ::-1].argmax(1))
 
     def vocabulary_norm(self, gradient: FloatArray, order: Literal[1, 2]) -> FloatArray:
-        """L1 or L2 norm over the vocabulary of embedding matrix times gradient, a slice of the vocabulary at a time."""
+        """L1 or L2 norm over the vocabulary of embedding matrix times gradient.
+
+        The L2 norm of W g is the root of g (W^T W) g, which needs no vocabulary at all once W^T W is known. For the L1
+        norm the product is made a slice of the vocabulary at a time.
+        """
         scale = float(getattr(self._embed, "embed_scale", 1.0))
+        if order == 2:
+            slope = np.asarray(gradient, np.float64) * scale
+            return np.asarray(np.sqrt(np.maximum(((slope @ self._products()) * slope).sum(1), 0.0)))
         with torch.inference_mode():
-            slope = torch.from_numpy(gradient).to(self._device, self._dtype) * scale
-            total = torch.zeros(len(slope), dtype=self._dtype, device=self._device)
-            for embeddings in torch.split(self._embed.weight, max(1, _AT_ONCE // len(slope))):
-                product = slope @ embeddings.T
-                total += product.abs().sum(1) if order == 1 else product.square().sum(1)
-            return _numpy(total if order == 1 else total.sqrt())
+            slopes = torch.from_numpy(gradient).to(self._device, self._dtype) * scale
+            total = torch.zeros(len(slopes), dtype=self._dtype, device=self._device)
+            for embeddings in torch.split(self._embed.weight, max(1, _AT_ONCE // len(slopes))):
+                total += (slopes @ embeddings.T).abs().sum(1)
+            return _numpy(total)
+
+    def _products(self) -> FloatArray:
+        """W^T W of the embedding matrix, in float64, [dimensions, dimensions]; made anew when the weights change."""
+        weight = self._embed.weight
+        now = (weight.data_ptr(), weight._version)
+        if self._gram is None or self._gram[0] != now:
+            total = np.zeros((weight.shape[1],) * 2)
+            for rows in torch.split(weight.detach(), max(1, _AT_ONCE // weight.shape[1])):
+                part = _numpy(rows)
+                total += part.T @ part
+            self._gram = now, total
+        return self._gram[1]
 
     def _sequence(self, row: Row) -> TokenSequence:
         return TokenSequence.of(row, self._stand_in.get("mask"))
