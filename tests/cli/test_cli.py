@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -299,7 +300,10 @@ def test_ctrl_c_keeps_what_was_done(tmp_path: Path, checkpoint: Callable[[str], 
     """A real SIGINT in the middle of a run: exit code 130, and the same command goes on from there."""
     spec = write_spec(tmp_path, checkpoint("bert"), 1500, token_budget=256)
     command = [*VERAX, "run", str(spec), "--out", str(tmp_path / "run")]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    # whoever runs the tests in the background ignores the signal, and children inherit that
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    pipes: dict[str, Any] = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes, preexec_fn=heard) as process:  # noqa: PLW1509 - no thread holds a lock here
         deadline = time.monotonic() + 60
         while not list(tmp_path.glob("run/shards/scores-*.parquet")):
             assert time.monotonic() < deadline
