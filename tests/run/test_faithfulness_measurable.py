@@ -229,3 +229,24 @@ def test_the_preset_runs_on_the_shipped_model_and_says_what_is_valid(
         main()
     assert end.value.code == 0
     assert '"racu"' in capsys.readouterr().out
+
+
+def test_only_runs_of_other_seeds_are_averaged(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same model again is no other seed, and another kind of model, or other inputs, can't be averaged at all."""
+    from verax.cli import main
+
+    options: dict[str, Any] = {"progress": False}
+    plain = evaluate(
+        load_model(PLAIN), opinion.load("test", 80), [], ["recursive_masking"], out=tmp_path / "a", **options
+    )
+    fewer = evaluate(
+        load_model(MASKED), opinion.load("test", 5), [], ["recursive_masking"], out=tmp_path / "b", **options
+    )
+    for other, told in ((run, "are of the same model"), (plain, "masking: half, None"), (fewer, "the same instances")):
+        monkeypatch.setattr("sys.argv", ["verax", "racu", str(run.folder), str(other.folder)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert end.value.code == 2
+        assert told in capsys.readouterr().err

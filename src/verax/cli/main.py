@@ -35,6 +35,7 @@ def main() -> None:
     except Exception as error:  # noqa: BLE001 - the last line of defence: say it in one line, keep the exit code honest
         if hasattr(error, "format_message"):  # wrong usage; typer may or may not bring a click of its own to raise it
             known = [command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands]
+            known += [group.name or "" for group in app.registered_groups]
             about = f"verax {args[0]} --help" if args[0] in known else "verax --help"
             text = f"{error.format_message().strip()} ({about} shows how)"
             code = _complain(text, debug=debug, code=2)

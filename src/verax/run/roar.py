@@ -34,7 +34,7 @@ from verax.stats.areas import MaskedRun, masking_curves
 from verax.store.files import replace_file
 from verax.store.keys import key_of
 from verax.store.lock import Lock
-from verax.train.fine_tuning import FineTuning, fit_rows
+from verax.train.fine_tuning import fit_rows
 from verax.types import Interval, MaskingCurves, Score, UserError
 
 VERSION = 1
@@ -102,15 +102,7 @@ class Roar:
         given = {"train": data.train, "validation": data.validation, "test": data.test}
         parts = data.train.maskable
         self.splits = tuple(Split.of(name, one, parts, model, classifier) for name, one in given.items())
-        self.recipe = FineTuning(
-            epochs=spec.epochs,
-            batch_size=spec.batch_size,
-            learning_rate=spec.learning_rate,
-            warmup=spec.warmup,
-            weight_decay=spec.weight_decay,
-            longest=spec.longest,
-            seed=spec.seed,
-        )
+        self.recipe = spec.recipe(seed=spec.seed)
         self.key = self._key()
         self.stages = Stages(out / FOLDER, self.key, [named.name for named in self.methods])
         self.jobs = jobs(len(self.methods), spec.steps)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
 from verax.run.spec import DataSpec, Section, by_name, explain_mistake
+from verax.train.fine_tuning import FineTuning
 from verax.train.masking import Masking, Selection
 from verax.types import UserError
 
@@ -49,6 +50,11 @@ class RecipeSpec(Section):
     )
     longest: int | None = Field(default=None, ge=4, description="Cut inputs at so many tokens.")
     device: str = Field(default="cpu", description="cpu, cuda, cuda:1, mps.")
+
+    def recipe(self, **more: Any) -> FineTuning:
+        """The recipe of one training; `more` is what differs from one to the next."""
+        shared = ("epochs", "batch_size", "learning_rate", "warmup", "weight_decay", "longest")
+        return FineTuning(**{name: getattr(self, name) for name in shared}, **more)
 
 
 class TrainSpec(RecipeSpec):

@@ -24,7 +24,7 @@ from verax.stats.performance import majority
 from verax.store.files import replace_file
 from verax.store.keys import key_of
 from verax.train.curves import Figures, Story, curves_svg, model_card
-from verax.train.fine_tuning import FineTuning, Trained, fit
+from verax.train.fine_tuning import Trained, fit
 from verax.train.masking import Masking, Selection, fully_masked
 from verax.train.measure import measured
 from verax.train.resume import FOLDER as RESUME
@@ -171,17 +171,8 @@ class _Training:
 
     def __init__(self, spec: TrainSpec, out: Path, base: Path, data: Opened, masking: Masking, seed: int) -> None:
         self.spec, self.out, self.base, self.data, self.masking, self.seed = spec, out, base, data, masking, seed
-        self.recipe = FineTuning(
-            epochs=spec.epochs,
-            batch_size=spec.batch_size,
-            learning_rate=spec.learning_rate,
-            warmup=spec.warmup,
-            weight_decay=spec.weight_decay,
-            masking=masking,
-            parts=data.train.maskable if spec.parts == "maskable" else None,
-            longest=spec.longest,
-            seed=seed,
-        )
+        parts = data.train.maskable if spec.parts == "maskable" else None
+        self.recipe = spec.recipe(masking=masking, parts=parts, seed=seed)
         self.key = key_of(
             version=VERSION,
             base=fingerprint(base),
