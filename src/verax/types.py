@@ -16,6 +16,8 @@ BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.integer]
 
 Kind = Literal["token", "token_interaction", "span_interaction"]
+Base = Literal["shapley", "attention", "integrated_gradients", "random"]
+"""What scores of different kinds can be made of: those of one base are compared at the same budget of words."""
 Removal = Literal["mask", "delete", "pad", "zero", "attention"]
 Performance = Literal["accuracy", "macro_f1", "micro_f1", "matthews"]
 """How well a classifier does on a data set."""

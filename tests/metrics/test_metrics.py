@@ -18,6 +18,7 @@ from verax.engine.protocols import asking
 from verax.metrics.agreement.agreement import Agreement
 from verax.metrics.complexity.complexity import Complexity
 from verax.metrics.faithfulness.comprehensiveness import Comprehensiveness
+from verax.metrics.faithfulness.masked_by import masked_by
 from verax.metrics.faithfulness.sufficiency import Sufficiency
 from verax.metrics.ranking import best_first
 from verax.models.black_box import BlackBox
@@ -143,7 +144,7 @@ def test_other_kinds_and_missing_words_are_reasons() -> None:
     x = Encoded.of(MODEL.encode(instance))
     pairs = Highlight("x", "m", "token_interaction", Target(), ((*x.units[0], *x.units[1]),), (1.0,))
     with pytest.raises(Undefined, match="needs_token_scores"):
-        next(asking(Agreement(), replace_gold(x), pairs))
+        next(masked_by(x, pairs, None, 10))
     some = Highlight("x", "m", "token", Target(), x.units[:1], (1.0,))
     with pytest.raises(Undefined, match="unscored_words"):
         next(asking(Agreement(), replace_gold(x), some))

@@ -13,11 +13,11 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from verax.models.classifier import Path
+from verax.models.classifier import Head, Path
 from verax.models.encoding import Encoded
 from verax.models.labels import class_of
 from verax.models.readout import Readout
-from verax.types import BoolArray, FloatArray, Removal, Target, Undefined
+from verax.types import BoolArray, FloatArray, IntArray, Removal, Target, Undefined
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -128,6 +128,7 @@ class Attention:
         x: the input.
         layer: counted from 0, or from the last one by -1.
         readout: weigh the heads by what they contribute to it; costs a backward pass instead of a forward pass.
+        map_of: ask for the whole map too, of this head; the most important one needs a readout.
 
     The answer is an `AttentionRead`.
     """
@@ -135,9 +136,43 @@ class Attention:
     x: Encoded
     layer: int = -1
     readout: Readout | None = None
+    map_of: Head | None = None
 
 
-Ask = Outputs | Hidden | PathGradient | Embeddings | VocabularyNorm | Attention
+@dataclass(frozen=True, eq=False, slots=True)
+class AttentionPathGradient:
+    """Integrated gradients of the attention maps of x, one layer at a time, summed over heads and layers.
+
+    Args:
+        x: the input.
+        readout: what is differentiated.
+        alphas: what a map is scaled by, point by point; all points weigh the same.
+
+    The answer is an `AttributedMaps`.
+    """
+
+    x: Encoded
+    readout: Readout
+    alphas: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class AttributedMaps:
+    """The answer to an AttentionPathGradient.
+
+    Args:
+        total: by the token that attends and the one that is attended to, summed over layers; shape [tokens, tokens].
+        layers: the sum over the whole map of each layer, special tokens and all: what its attention adds to the
+            readout, up to the error of the steps; shape [layers].
+        token_unit: unit of each token, -1 for special tokens; shape [tokens].
+    """
+
+    total: FloatArray
+    layers: FloatArray
+    token_unit: IntArray
+
+
+Ask = Outputs | Hidden | PathGradient | Embeddings | VocabularyNorm | Attention | AttentionPathGradient
 T = TypeVar("T")
 Asking = Generator[Ask, Any, T]
 

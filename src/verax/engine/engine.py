@@ -10,10 +10,20 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from verax.engine.asks import Ask, Asking, Attention, Embeddings, Hidden, Outputs, PathGradient, VocabularyNorm
-from verax.engine.memo import ASKED, Memo, attention_key, gradient_key
-from verax.engine.passes import Attending, Backward, Forward, PathSum, answer_all
-from verax.models.classifier import AttentionPass, Classifier, PathPoint, Row
+from verax.engine.asks import (
+    Ask,
+    Asking,
+    Attention,
+    AttentionPathGradient,
+    Embeddings,
+    Hidden,
+    Outputs,
+    PathGradient,
+    VocabularyNorm,
+)
+from verax.engine.memo import ASKED, Memo, attention_key, gradient_key, maps_key
+from verax.engine.passes import Attending, Attributing, Backward, Forward, MapSum, PathSum, answer_all
+from verax.models.classifier import AttentionPass, Classifier, MapPoint, PathPoint, Row
 from verax.models.encoding import Encoding
 from verax.models.removal import States
 from verax.types import Cost, Undefined, UserError
@@ -119,6 +129,9 @@ class Engine:
         elif isinstance(ask, PathGradient):
             asked, new = self._gather_gradient(task, ask, pool)
             cost = Cost(backward_asked=asked, backward=new)
+        elif isinstance(ask, AttentionPathGradient):
+            asked, new = self._gather_maps(task, ask, pool)
+            cost = Cost(backward_asked=asked, backward=new)
         elif isinstance(ask, Attention):
             asked, new = self._gather_attention(task, ask, pool)
             backward = ask.readout is not None
@@ -164,6 +177,28 @@ class Engine:
         pool.tokens += 2 * length * n  # a backward pass is about twice the work of a forward pass
         return n, n
 
+    def _gather_maps(self, task: Task[Any], ask: AttentionPathGradient, pool: _Pool) -> tuple[int, int]:
+        encoding, layers = ask.x.encoding, self.model.attention_layers
+        memo, key, n = self._memo(encoding), maps_key(ask), layers * len(ask.alphas)
+        if key in memo.maps:
+            return n, 0
+        if not layers:
+            raise UserError(
+                f"attention_attribution: the attention maps of the model {self.model.name!r} "
+                f"({self.model.about.get('architecture', 'unknown')}) can't be scaled; bivariate_shapley needs none"
+            )
+        memo.maps[key] = ASKED
+        row, maps = Row(encoding, ask.x.state), MapSum(ask, np.zeros(layers))
+        length = int(self.model.lengths(encoding, ask.x.state[None])[0])
+        pool.maps.append((maps, memo))
+        if length == 0:
+            return n, 0
+        for layer in range(layers):
+            for alpha in ask.alphas:
+                pool.attributing.append(Attributing(MapPoint(row, layer, alpha, ask.readout), length, maps, task))
+        pool.tokens += 2 * length * n
+        return n, n
+
     def _gather_attention(self, task: Task[Any], ask: Attention, pool: _Pool) -> tuple[int, int]:
         encoding = ask.x.encoding
         memo, key = self._memo(encoding), attention_key(ask)
@@ -174,7 +209,7 @@ class Engine:
             memo.attention[key] = Undefined("empty", "no token is left")
             return 1, 0
         memo.attention[key] = ASKED
-        attention = AttentionPass(Row(encoding, ask.x.state), ask.layer, ask.readout)
+        attention = AttentionPass(Row(encoding, ask.x.state), ask.layer, ask.readout, ask.map_of)
         pool.attention.append(Attending(attention, length, memo, key, task))
         pool.tokens += 2 * length
         return 1, 1
@@ -196,6 +231,13 @@ class Engine:
             self._backward_budget,
             lambda n: self.on_batch(Cost(backward=n)),
         )
+        self._backward_budget = answer_all(
+            pool.attributing,
+            lambda batch: model.map_gradients([one.point for one in batch]),
+            lambda one: (model.bucket(one.row, one.length), one.point.layer),
+            self._backward_budget,
+            lambda n: self.on_batch(Cost(backward=n)),
+        )
         for weighed, done in ((False, _forward_passes), (True, _backward_passes)):
             self._backward_budget = answer_all(
                 [one for one in pool.attention if weighed == (one.attention.readout is not None)],
@@ -206,19 +248,25 @@ class Engine:
             )
         for path, memo in pool.paths:
             path.finish(model, memo)
+        for maps, memo in pool.maps:
+            maps.finish(model, memo)
 
     def _answer(self, ask: Ask | None) -> Any:
         """The answer to a question all of whose passes are done, or the exception that stands in its way."""
+        if isinstance(ask, (Embeddings, VocabularyNorm)):
+            return self._answer_at_once(ask)
+        assert ask is not None  # noqa: S101 - tasks in a pool have a question
         if isinstance(ask, (Outputs, Hidden)):
             return self._answer_forward(ask)
+        memo = self._memo(ask.x.encoding)
         if isinstance(ask, PathGradient):
-            return self._memo(ask.x.encoding).gradients[gradient_key(ask)]
-        if isinstance(ask, Attention):
-            return self._memo(ask.x.encoding).attention[attention_key(ask)]
+            return memo.gradients[gradient_key(ask)]
+        return memo.attention[attention_key(ask)] if isinstance(ask, Attention) else memo.maps[maps_key(ask)]
+
+    def _answer_at_once(self, ask: Embeddings | VocabularyNorm) -> Any:
         try:
             if isinstance(ask, Embeddings):
                 return self.model.path(Row(ask.x.encoding, ask.x.state), "zero")
-            assert isinstance(ask, VocabularyNorm)  # noqa: S101 - _gather has refused anything else
             return self.model.vocabulary_norm(ask.gradient, ask.order)
         except UserError:
             raise
@@ -246,7 +294,9 @@ class _Pool:
     hidden: list[Forward] = field(default_factory=list)
     backward: list[Backward] = field(default_factory=list)
     attention: list[Attending] = field(default_factory=list)
+    attributing: list[Attributing] = field(default_factory=list)
     paths: list[tuple[PathSum, Memo]] = field(default_factory=list)
+    maps: list[tuple[MapSum, Memo]] = field(default_factory=list)
     tokens: int = 0
 
 

@@ -9,10 +9,19 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from verax.engine.asks import PathGradient, SummedGradient
+from verax.engine.asks import AttentionPathGradient, AttributedMaps, PathGradient, SummedGradient
 from verax.engine.batches import cut_batches
-from verax.engine.memo import AttentionKey, Memo, gradient_key
-from verax.models.classifier import AttentionPass, AttentionRead, Classifier, PathPoint, PointGradient, Row
+from verax.engine.memo import AttentionKey, Memo, gradient_key, maps_key
+from verax.models.classifier import (
+    AttentionPass,
+    AttentionRead,
+    Classifier,
+    MapGradient,
+    MapPoint,
+    PathPoint,
+    PointGradient,
+    Row,
+)
 from verax.types import FloatArray, Undefined, UserError
 
 
@@ -111,7 +120,54 @@ class Attending:
         self.memo.attention[self.key] = answer
 
 
-P = TypeVar("P", Forward, Backward, Attending)
+@dataclass(eq=False, slots=True)
+class MapSum:
+    """The gradients at the attention maps of one input, summed up as they come."""
+
+    ask: AttentionPathGradient
+    layers: FloatArray
+    total: FloatArray | None = None
+    problem: Exception | None = None
+
+    def finish(self, model: Classifier, memo: Memo) -> None:
+        """Keep the sums, or why there are none."""
+        answer: AttributedMaps | Exception
+        if self.problem is not None or self.total is None:
+            answer = self.problem or Undefined("empty", "no token is left")
+        elif not (np.isfinite(self.total).all() and np.isfinite(self.layers).all()):
+            answer = Undefined("nonfinite", "the gradients of the model's attention are not finite numbers")
+        else:
+            units = model.token_units(Row(self.ask.x.encoding, self.ask.x.state))
+            answer = AttributedMaps(self.total, self.layers, units)
+        memo.maps[maps_key(self.ask)] = answer
+
+
+@dataclass(eq=False, slots=True)
+class Attributing:
+    """One backward pass to the attention map of a layer."""
+
+    point: MapPoint
+    length: int
+    maps: MapSum
+    owner: Waiting
+
+    @property
+    def row(self) -> Row:
+        """The input."""
+        return self.point.row
+
+    def settle(self, answer: MapGradient | Exception) -> None:
+        """Add it to the sums, or note why there is nothing."""
+        maps = self.maps
+        if isinstance(answer, Exception):
+            maps.problem = answer
+            return
+        share = 1 / len(maps.ask.alphas)
+        maps.total = answer.product * share if maps.total is None else maps.total + answer.product * share
+        maps.layers[self.point.layer] += answer.total * share
+
+
+P = TypeVar("P", Forward, Backward, Attending, Attributing)
 
 
 def answer_all(

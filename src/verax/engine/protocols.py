@@ -11,7 +11,7 @@ from verax.types import Attribution, Highlight, Kind, Measured, Passes
 
 T = TypeVar("T")
 Explain = Callable[[Encoded], Asking[Attribution]]
-Need = Literal["explain", "reference"]
+Need = Literal["explain", "reference", "budget", "agents"]
 
 
 @runtime_checkable
@@ -26,7 +26,10 @@ class Method(Protocol):
     A method that asks for no backward pass but looks inside the model all the same (embeddings, attention) says so by
     `looks_inside: ClassVar[bool] = True`, so that a model which is a mere function is refused before anything is run.
     One whose order already accounts for what was removed before says `recursive: ClassVar[bool] = True`, and is not run
-    again by metrics that explain again. One that gives sizes and no signs says `signed: ClassVar[bool] = False`.
+    again by metrics that explain again. One that gives sizes and no signs says `signed: ClassVar[bool] = False`. One
+    that asks for its backward passes once for each layer of the model says `per_layer: ClassVar[bool] = True`. `base`
+    names what its scores are made of: methods of one base are compared at the same budget of words. `extra` names a
+    package that it needs, and the extra of verax that installs it.
     """
 
     kind: ClassVar[Kind]
@@ -52,7 +55,8 @@ class Metric(Protocol):
     A metric that needs more than the explanation says so by `needs: ClassVar[frozenset[Need]]`, and is handed it by
     name: `explain`, the method, to explain again what is left of the input (None where the explanation has to stand:
     it was made elsewhere, or its method is recursive; `explained_again(n)` tells how many words are left each time);
-    `reference`, what was learned of the model from a validation set. `looks_inside` is as for a method. A metric that
+    `reference`, what was learned of the model from a validation set; `budget`, how many words the span explanations of
+    the same input point at. `looks_inside` is as for a method. A metric that
     tells whether others are valid, and not which explanation is better, says `ranked: ClassVar[bool] = False`: it gets
     no leaderboard. One that needs gold classes says `labelled: ClassVar[bool] = True`: data without any is refused.
     """

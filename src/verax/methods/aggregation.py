@@ -30,6 +30,13 @@ def over_subwords(scores: FloatArray, token_unit: IntArray, x: Encoded) -> Float
     return np.asarray(totals[x.alive])
 
 
+def over_subword_pairs(scores: FloatArray, token_unit: IntArray, x: Encoded) -> FloatArray:
+    """Drop special tokens and average over the sub-words of both words: [tokens, tokens] -> [n_units, n_units]."""
+    member = (token_unit[None, :] == x.alive[:, None]).astype(np.float64)  # [n_units, tokens]
+    share = member / np.maximum(member.sum(1, keepdims=True), 1)
+    return np.asarray(share @ scores @ share.T)
+
+
 def to_words(
     scores: FloatArray, token_unit: IntArray, x: Encoded, *, aggregate: Aggregation, absolute: bool
 ) -> FloatArray:

@@ -63,6 +63,12 @@ class Weighted:
     weights: FloatArray
 
 
+def kernel_size_weights(n: int) -> FloatArray:
+    """The weight of one coalition of each size from 0 to n in the kernel; 0 for none and all, which are held fixed."""
+    inner = [(n - 1) / (comb(n, size) * size * (n - size)) for size in range(1, n)]
+    return np.array([0.0, *inner, 0.0][: n + 1])
+
+
 def kernel_coalitions(n: int, budget: int, rng: np.random.Generator) -> Weighted:
     """At most `budget` coalitions for Kernel SHAP, in pairs of a coalition and its complement.
 
@@ -71,7 +77,7 @@ def kernel_coalitions(n: int, budget: int, rng: np.random.Generator) -> Weighted
     coalitions drawn of it share its weight.
     """
     sizes = range(1, n // 2 + 1)
-    # the kernel gives a coalition of size s the weight (n - 1) / (C(n, s) s (n - s)); summed over both sizes of a pair:
+    # summed over all coalitions of both sizes of a pair
     mass = {s: (n - 1) / (s * (n - s)) * (1 if 2 * s == n else 2) for s in sizes}
     pairs = {s: comb(n, s) // (2 if 2 * s == n else 1) for s in sizes}
     left = budget // 2
@@ -138,3 +144,34 @@ def kernel_values(game: Weighted, values: FloatArray, nothing: float, everything
     rest = values - nothing - share * game.keep.sum(1)
     solution, *_ = np.linalg.lstsq(root * centred, root[:, 0] * rest, rcond=None)
     return np.asarray(share + solution)
+
+
+def bivariate_values(
+    keep: BoolArray, values: FloatArray, stands_for: FloatArray, shapley: FloatArray, nothing: float
+) -> FloatArray:
+    """What word i adds to the coalitions that hold word j, weighed as in the Shapley value of i (Equation 22).
+
+    The share that an additive game with the given Shapley values has in it is known (half of i's value: j comes in
+    before i in half of all orders), so only what is left of the game is summed up over the coalitions. With all of
+    them the answer is exact, whatever Shapley values are given.
+
+    Args:
+        keep: coalitions, shape [rows, n].
+        values: of each, shape [rows].
+        stands_for: how many coalitions each row stands for, shape [rows].
+        shapley: shape [n].
+        nothing: the value of no word.
+
+    Returns:
+        Shape [n, n]: entry [i, j] is the importance of i given j; the diagonal is 0.
+    """
+    n = keep.shape[1]
+    sizes = keep.sum(1)
+    inside = keep.astype(np.float64)
+    rest = (values - nothing - inside @ shapley) * stands_for
+    joining = np.array([1 / (n * comb(n - 1, size)) for size in range(n)])  # weight of a coalition that i joins
+    joined = inside * (rest * np.where(sizes > 0, joining[np.maximum(sizes, 1) - 1], 0.0))[:, None]
+    alone = inside * (rest * np.where(sizes < n, joining[np.minimum(sizes, n - 1)], 0.0))[:, None]
+    found = inside.T @ joined - (1 - inside).T @ alone + shapley[:, None] / 2
+    np.fill_diagonal(found, 0.0)
+    return np.asarray(found)

@@ -9,14 +9,28 @@ from verax.types import FloatArray, Highlight, IntArray, Undefined
 
 
 def word_scores(x: Encoded, highlight: Highlight) -> FloatArray:
-    """The score of each word of x, shape [n_units]; Undefined unless the explanation scores every word."""
+    """The score of each word of x, shape [n_units].
+
+    Of a word that several units hold (pairs, spans) the largest counts; words that no pair holds come last, tied.
+    Undefined if an explanation by words does not score every word.
+    """
+    best: dict[tuple[int, int], float] = {}
+    for unit, score in zip(highlight.units, highlight.scores, strict=True):
+        for span in unit:
+            for word in range(span.start, span.end):
+                best[span.part, word] = max(score, best.get((span.part, word), -np.inf))
+    words = [(unit[0].part, unit[0].start) for unit in x.units]
+    missing = sum(word not in best for word in words)
+    if missing and (highlight.kind == "token" or not best):
+        raise Undefined("unscored_words", f"{missing} of {x.n_units} words have no score")
+    last = min(best.values(), default=0.0) - 1.0
+    return np.array([best.get(word, last) for word in words])
+
+
+def needs_tokens(highlight: Highlight) -> None:
+    """Refuse an explanation that scores anything but words."""
     if highlight.kind != "token":
         raise Undefined("needs_token_scores", f"this metric measures token scores, not {highlight.kind}")
-    scores = dict(zip(highlight.units, highlight.scores, strict=True))
-    missing = [unit for unit in x.units if unit not in scores]
-    if missing:
-        raise Undefined("unscored_words", f"{len(missing)} of {x.n_units} words have no score")
-    return np.array([scores[unit] for unit in x.units])
 
 
 def best_first(scores: FloatArray) -> IntArray:

@@ -7,7 +7,16 @@ from typing import Literal
 
 import numpy as np
 
-from verax.models.classifier import AttentionPass, AttentionRead, Path, PathPoint, PointGradient, Row
+from verax.models.classifier import (
+    AttentionPass,
+    AttentionRead,
+    MapGradient,
+    MapPoint,
+    Path,
+    PathPoint,
+    PointGradient,
+    Row,
+)
 from verax.models.encoding import Encoding
 from verax.models.labels import class_of
 from verax.models.removal import CODES, KEPT, States, is_deleted
@@ -94,6 +103,19 @@ class BlackBox:
 
     def attention(self, passes: Sequence[AttentionPass]) -> list[AttentionRead]:
         """A callable shows no attention."""
+        raise self._no_inside()
+
+    @property
+    def attention_layers(self) -> int:
+        """None."""
+        return 0
+
+    def map_gradients(self, points: Sequence[MapPoint]) -> list[MapGradient]:
+        """A callable shows no attention."""
+        raise self._no_inside()
+
+    def token_units(self, row: Row) -> IntArray:
+        """A callable has no tokens."""
         raise self._no_inside()
 
     def vocabulary_norm(self, gradient: FloatArray, order: Literal[1, 2]) -> FloatArray:

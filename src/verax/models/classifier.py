@@ -53,12 +53,20 @@ class Path:
     token_unit: IntArray
 
 
+Head = Literal["most_important", "mean"] | int
+"""Of the heads of a layer: the one whose output contributes most to a readout, their mean, or one by its number."""
+
+
 class AttentionPass(NamedTuple):
-    """One pass with the attention of a layer in the open; with a `readout` backward too, to weigh the heads."""
+    """One pass with the attention of a layer in the open; with a `readout` backward too, to weigh the heads.
+
+    `map_of` asks for the whole map of a head too.
+    """
 
     row: Row
     layer: int
     readout: Readout | None
+    map_of: Head | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -70,11 +78,36 @@ class AttentionRead:
         contributions: gradient times activation of each head's output at the reading position, shape [heads]; None if
             no readout was given.
         token_unit: unit of each token, -1 for special tokens; shape [tokens].
+        map: how each token attends to each, in the head that was asked for; shape [tokens, tokens].
     """
 
     weights: FloatArray
     contributions: FloatArray | None
     token_unit: IntArray
+    map: FloatArray | None = None
+
+
+class MapPoint(NamedTuple):
+    """One backward pass: the gradient of `readout` at the attention map of a layer, scaled by `alpha`."""
+
+    row: Row
+    layer: int
+    alpha: float
+    readout: Readout
+
+
+class MapGradient(NamedTuple):
+    """The answer to a MapPoint: the unscaled map times the gradient at the scaled one, summed over heads.
+
+    Args:
+        product: by the token that attends and the one that is attended to; shape [tokens, tokens].
+        total: the sum over the whole map, special tokens and all.
+        value: the readout there.
+    """
+
+    product: FloatArray
+    total: float
+    value: float
 
 
 class Classifier(Protocol):
@@ -86,6 +119,7 @@ class Classifier(Protocol):
         removals: rules that it can remove words by.
         baselines: baselines that a path of gradients can start from; none if it has no gradients.
         fingerprint: hashes of whatever decides its answers (weights, tokenizer), and its dtype.
+        attention_layers: how many attention maps it has that can be scaled; 0 if nobody can look inside.
         about: facts for the run card (architecture, device, how it was trained if it says so, ...).
     """
 
@@ -95,6 +129,10 @@ class Classifier(Protocol):
     baselines: frozenset[str]
     fingerprint: dict[str, str]
     about: dict[str, str]
+
+    @property
+    def attention_layers(self) -> int:
+        """See above."""
 
     def encode(self, instance: Instance) -> Encoding:
         """The instance in this model's terms; raises Undefined where it can't be had."""
@@ -119,6 +157,12 @@ class Classifier(Protocol):
 
     def attention(self, passes: Sequence[AttentionPass]) -> list[AttentionRead]:
         """Attention from the reading position, in one batch; all passes see the same layer."""
+
+    def map_gradients(self, points: Sequence[MapPoint]) -> list[MapGradient]:
+        """Backward passes to attention maps, in one batch; all points are of the same layer."""
+
+    def token_units(self, row: Row) -> IntArray:
+        """The unit of each token that is left of a row, -1 for special tokens: shape [tokens]."""
 
     def vocabulary_norm(self, gradient: FloatArray, order: Literal[1, 2]) -> FloatArray:
         """Norm of the gradient with respect to the one-hot input: [tokens, dimensions] -> [tokens]."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import cached_property
 from os import PathLike
 from typing import Any, Literal
 
@@ -12,17 +13,28 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from verax.models.classifier import AttentionPass, AttentionRead, Path, PathPoint, PointGradient, Row
+from verax.models.classifier import (
+    AttentionPass,
+    AttentionRead,
+    Head,
+    MapGradient,
+    MapPoint,
+    Path,
+    PathPoint,
+    PointGradient,
+    Row,
+)
 from verax.models.encoding import Encoding
 from verax.models.first_position import last_layer, only_first_position
 from verax.models.labels import class_of
 from verax.models.packed import PackedLinears
 from verax.models.readout import Readout
 from verax.models.removal import CODES, States, is_deleted
+from verax.models.scaled_attention import AttentionCalls, watched_attention
 from verax.models.sequences import PaddedBatch, TokenSequence
 from verax.models.untouched import embedded, guided, open_attention, unhooked, untouched, word_embeddings
 from verax.models.words import split_by_tokens, words_of_tokens
-from verax.types import FloatArray, Instance, IntArray, Note, Undefined, UserError
+from verax.types import FloatArray, Instance, IntArray, Note, Text, Undefined, UserError
 
 OnLong = Literal["error", "truncate"]
 _AT_ONCE = 2**22
@@ -150,9 +162,7 @@ class HFClassifier:
         """Forward passes in one batch: shape [rows, classes], float64 whatever the model computes in."""
         batch = self._batch(rows)
         with torch.inference_mode(), self._packed.in_use():
-            embedded = np.isin(batch.state, (CODES["pad"], CODES["zero"])).any()
-            embeds = self._embeddings(batch) if embedded else None
-            return _numpy(self._run(batch, embeds).logits)
+            return _numpy(self._run(batch, self._replaced(batch)).logits)
 
     def hidden(self, rows: Sequence[Row]) -> FloatArray:
         """Each neuron's maximum over positions, layer by layer: [rows, layers + 1, neurons], in the model's own dtype.
@@ -176,7 +186,7 @@ class HFClassifier:
         with torch.inference_mode():
             end = self._embeddings(batch)
             start = self._baseline(batch, end, [baseline])
-        return Path(_numpy(end[0]), _numpy(start[0]), self._sequence(row).unit)
+        return Path(_numpy(end[0]), _numpy(start[0]), self.token_units(row))
 
     def gradients(self, points: Sequence[PathPoint]) -> list[PointGradient]:
         """Gradients of the readouts at points of paths, in one batch."""
@@ -206,7 +216,7 @@ class HFClassifier:
         with torch.set_grad_enabled(bool(weighed)), open_attention(self._model):
             with torch.no_grad():
                 embeds = self._embeddings(batch)
-            answer = self._run(batch, embeds, output_attentions=True)
+            answer = self._run(batch, embeds, whole_attention=True, output_attentions=True)
             crossing = self._model.config.is_encoder_decoder
             map_ = _layer(answer.cross_attentions if crossing else answer.attentions, passes[0].layer)
             read = torch.arange(len(passes)), self._tensor(self._reading_position(batch))
@@ -216,10 +226,68 @@ class HFClassifier:
                 # a head's output is its map times the values, so this is gradient times activation of that output
                 contributions = _numpy((slope.transpose(1, 2)[read] * weights).sum(-1).detach())
         arrays, lengths = _numpy(weights.detach()), batch.present.sum(1).tolist()
+        answers = []
+        for i, (one, n) in enumerate(zip(passes, lengths, strict=True)):
+            added = contributions[i] if weighed else None
+            chosen = None
+            if one.map_of is not None:
+                head = _head(map_[i].detach(), one.map_of, added)
+                chosen = _numpy((_one_earlier(head, -2) if crossing else head)[:n, :n])
+            answers.append(AttentionRead(arrays[i, :, :n], added, self.token_units(one.row), chosen))
+        return answers
+
+    @cached_property
+    def attention_layers(self) -> int:
+        """How many attention maps one call computes, in the way that transformers' models share; 0 if in another."""
+        calls = AttentionCalls(self._modules)
+        encoding = self.encode(Instance("", (Text("a", ("a",), ((0, 1),)),)))
+        with torch.inference_mode(), open_attention(self._model), watched_attention(self._model, calls):
+            self._run(self._batch([Row(encoding, np.zeros(1, np.int8))]), None, whole_attention=True)
+        return calls.count
+
+    def map_gradients(self, points: Sequence[MapPoint]) -> list[MapGradient]:
+        """Gradients of the readouts at the scaled attention maps of one layer, times the maps, in one batch."""
+        batch = self._batch([point.row for point in points])
+        alpha = torch.tensor([point.alpha for point in points], dtype=self._dtype, device=self._device)
+        calls = AttentionCalls(self._modules, points[0].layer, alpha)
+        with torch.no_grad(), open_attention(self._model), watched_attention(self._model, calls):
+            answer = self._run(batch, self._replaced(batch), whole_attention=True)
+            values = _read([point.readout for point in points], answer.logits)
+            assert calls.leaf is not None  # noqa: S101 - layers are counted by attention_layers
+            (slope,) = torch.autograd.grad(values.sum(), calls.leaf)
+        product = calls.product(slope)
+        totals = product.sum((1, 2)).tolist()
+        reading = id(calls.module) in self._decoder
+        if reading:
+            product = _one_earlier(product, -2)
+        if reading and id(calls.module) not in self._crossing:
+            product = _one_earlier(product, -1)
+        arrays, lengths = _numpy(product), batch.present.sum(1).tolist()
         return [
-            AttentionRead(arrays[i, :, :n], contributions[i] if weighed else None, self._sequence(one.row).unit)
-            for i, (one, n) in enumerate(zip(passes, lengths, strict=True))
+            MapGradient(arrays[i, :n, :n], total, float(value))
+            for i, (n, total, value) in enumerate(zip(lengths, totals, values.tolist(), strict=True))
         ]
+
+    @cached_property
+    def _modules(self) -> frozenset[int]:
+        return frozenset(id(module) for module in self._model.modules())
+
+    @cached_property
+    def _decoder(self) -> frozenset[int]:
+        """Modules of an encoder-decoder that read the words one place late: those of its decoder."""
+        if not self._model.config.is_encoder_decoder:
+            return frozenset()
+        return frozenset(id(module) for module in self._model.get_decoder().modules())
+
+    @cached_property
+    def _crossing(self) -> frozenset[int]:
+        """Modules by which the decoder attends to the encoder, by the name that transformers gives them."""
+        named = self._model.named_modules()
+        return frozenset(id(module) for name, module in named if name.endswith(("encoder_attn", "EncDecAttention")))
+
+    def token_units(self, row: Row) -> IntArray:
+        """The unit of each token that is left of a row, -1 for special tokens: shape [tokens]."""
+        return self._sequence(row).unit
 
     def _reading_position(self, batch: PaddedBatch) -> IntArray:
         """Where the classifier reads: first token, an encoder-decoder's last end mark, a decoder's last token."""
@@ -278,6 +346,10 @@ class HFClassifier:
         padded = batch.state == CODES["pad"]
         return torch.where(self._tensor(padded)[..., None], self._one("pad"), embeds) if padded.any() else embeds
 
+    def _replaced(self, batch: PaddedBatch) -> Tensor | None:
+        """Word embeddings, if a rule acts on them; None leaves them to the model."""
+        return self._embeddings(batch) if np.isin(batch.state, (CODES["pad"], CODES["zero"])).any() else None
+
     def _baseline(self, batch: PaddedBatch, end: Tensor, names: Sequence[str]) -> Tensor:
         rows = []
         for i, name in enumerate(names):
@@ -291,7 +363,7 @@ class HFClassifier:
         embedding: Tensor = self._embed(torch.tensor([self._stand_in[rule]], device=self._device))
         return embedding[0]
 
-    def _run(self, batch: PaddedBatch, embeds: Tensor | None, **options: Any) -> Any:
+    def _run(self, batch: PaddedBatch, embeds: Tensor | None, *, whole_attention: bool = False, **options: Any) -> Any:
         ids = self._tensor(batch.ids)
         inputs: dict[str, Any] = {"input_ids": ids, "return_dict": True, **self._no_cache, **options}
         if self._uses_types:
@@ -304,8 +376,7 @@ class HFClassifier:
                 inputs["decoder_attention_mask"] = self._tensor(shifted.astype(np.int64))
         placed = nullcontext() if embeds is None else embedded(self._model, ids, embeds)
         last = None if "output_hidden_states" in options else self._last_layer
-        seen = "output_attentions" in options
-        with untouched(self._model), placed, only_first_position(last, whole_attention=seen):
+        with untouched(self._model), placed, only_first_position(last, whole_attention=whole_attention):
             return self._model(**inputs)
 
 
@@ -346,6 +417,23 @@ def _layer(maps: Sequence[Tensor], layer: int) -> Tensor:
     if not -len(maps) <= layer < len(maps):
         raise UserError(f"layer: got {layer}; the model has {len(maps)}, counted from 0, or from the last one by -1")
     return maps[layer]
+
+
+def _head(maps: Tensor, which: Head, contributions: FloatArray | None) -> Tensor:
+    """The map of one head, or the mean of all: [heads, queries, keys] -> [queries, keys]."""
+    if which == "mean":
+        return maps.mean(0)
+    if which == "most_important":
+        assert contributions is not None  # noqa: S101 - a readout is asked for with it
+        return maps[int(contributions.argmax())]
+    if not 0 <= which < len(maps):
+        raise UserError(f"head: got {which}; the model has {len(maps)}, counted from 0")
+    return maps[which]
+
+
+def _one_earlier(scores: Tensor, dim: int) -> Tensor:
+    """Scores of the places where a decoder reads its tokens as those of the tokens: it reads them one place late."""
+    return torch.cat([scores.narrow(dim, 1, scores.shape[dim] - 1), torch.zeros_like(scores.narrow(dim, 0, 1))], dim)
 
 
 def _numpy(tensor: Tensor) -> FloatArray:

@@ -57,6 +57,7 @@ def opening_card(
                 "name": named.name,
                 "parameters": named.parameters,
                 "kind": named.what.kind,
+                "base": getattr(named.what, "base", None),
                 "target": str(getattr(named.what, "target", "none")),
                 "signed": signed(named.what),
                 "reference": named.what.reference,

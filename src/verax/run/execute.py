@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -13,10 +13,11 @@ from scipy.special import softmax
 
 from verax.engine.asks import Asking, Outputs
 from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.protocols import Method, Metric, asking
+from verax.engine.protocols import Method, asking
+from verax.metrics.budget import budget_of
 from verax.models.encoding import Encoded
 from verax.run.parameters import Named
-from verax.run.plan import Plan, PlannedExplanation, PlannedInstance, explain_again, needs
+from verax.run.plan import Plan, PlannedExplanation, PlannedInstance, PlannedScore, explain_again, needs
 from verax.stats.masf import Masf
 from verax.store.store import Store
 from verax.types import (
@@ -77,7 +78,7 @@ class Execution:
             explanation.key
             for planned in todo
             for explanation in planned.explanations
-            if explanation.key in present and any(key not in present for _, key in explanation.scores)
+            if explanation.key in present and _wanted(explanation, planned, present)
         }
         if not wanted:
             return {}
@@ -94,12 +95,13 @@ class Execution:
             return
         if planned.prediction not in self.store.keys:
             yield self._prediction(planned, x)
+        made = _Made()
         for explanation in planned.explanations:
             found = self._found.pop(explanation.key, None)
             if found is not None:
-                yield from self._measure(x, explanation, found)
+                yield from self._measure(x, explanation, found, made)
             elif explanation.key not in self.store.keys:
-                yield from self._explain(x, explanation)
+                yield from self._explain(x, explanation, made)
 
     def _add(self, key: str, row: Prediction | Highlight | Skip | Score) -> None:
         self.store.append(key, row)
@@ -116,7 +118,7 @@ class Execution:
             self._skip_scores(explanation, skip)
 
     def _skip_scores(self, explanation: PlannedExplanation, skip: Skip) -> None:
-        for metric, key in explanation.scores:
+        for metric, key, _ in explanation.scores:
             if key not in self.store.keys:
                 score = Score(skip.instance_id, skip.method, metric.label, None, skip.reason, skip.detail)
                 self._add(key, score)
@@ -131,13 +133,13 @@ class Execution:
 
         return Task(predict(x), done)
 
-    def _explain(self, x: Encoded, explanation: PlannedExplanation) -> Iterator[Task[Any]]:
+    def _explain(self, x: Encoded, explanation: PlannedExplanation, made: _Made) -> Iterator[Task[Any]]:
         instance = x.encoding.instance
         if explanation.method is None:
             missing = Skip(instance.id, explanation.label, "not_given", "the file has no explanation of this instance")
             row: Explained = explanation.given or missing
             self._add(explanation.key, row)
-            yield from self._measure(x, explanation, row)
+            yield from self._measure(x, explanation, row, made)
             return
         method = explanation.method
 
@@ -148,32 +150,73 @@ class Execution:
             else:
                 row = as_highlight(instance, method, outcome.value, outcome.cost)
             self._add(explanation.key, row)
-            return self._measure(x, explanation, row)
+            return self._measure(x, explanation, row, made)
 
         yield Task(asking(method.what, x), done)
 
-    def _measure(self, x: Encoded, explanation: PlannedExplanation, row: Explained) -> Iterator[Task[Any]]:
+    def _measure(self, x: Encoded, explanation: PlannedExplanation, row: Explained, made: _Made) -> Iterator[Task[Any]]:
+        """The scores of an explanation, those that wait for others only once these are made."""
+        made.rows[explanation.label] = row
         if isinstance(row, Skip):
             self._skip_scores(explanation, row)
-            return
-        for metric, key in explanation.scores:
-            if key not in self.store.keys:
-                yield self._score(x, metric, key, row, explanation.method)
+        else:
+            made.waiting += [
+                (score, row, explanation.method)
+                for score in explanation.scores
+                if score.key not in self.store.keys and "agents" not in needs(score.metric.what)
+            ]
+        ready = [one for one in made.waiting if all(label in made.rows for label in one[0].spans)]
+        made.waiting = [one for one in made.waiting if one not in ready]
+        for score, highlight, method in ready:
+            yield self._score(x, score, highlight, method, made)
 
     def _score(
-        self, x: Encoded, metric: Named[Metric], key: str, highlight: Highlight, method: Named[Method] | None
+        self, x: Encoded, planned: PlannedScore, highlight: Highlight, method: Named[Method] | None, made: _Made
     ) -> Task[Any]:
+        metric = planned.metric
+
         def done(outcome: Outcome[Measured]) -> Iterable[Task[Any]]:
-            self._add(key, _as_score(highlight, metric.label, outcome))
+            self._add(planned.key, as_score(highlight.instance_id, highlight.method, metric.label, outcome))
             return ()
 
         handed: dict[str, Any] = {}
+        if "budget" in needs(metric.what):
+            spans = [row for row in map(made.rows.get, planned.spans) if isinstance(row, Highlight)]
+            if not spans:
+                missing = Undefined("no_budget", f"no span explanation sets its budget ({', '.join(planned.spans)})")
+                return Task(_refused(missing), done)
+            handed["budget"] = budget_of(spans)
         if "explain" in needs(metric.what):
             again = explain_again(metric.what, None if method is None else method.what)
             handed["explain"] = None if again is None else partial(asking, again)
         if "reference" in needs(metric.what):
             handed["reference"] = self.references[metric.label]
         return Task(asking(partial(metric.what, **handed), x, highlight), done)
+
+
+@dataclass(slots=True)
+class _Made:
+    """What is made of one instance so far, and the scores that wait for more."""
+
+    rows: dict[str, Explained] = field(default_factory=dict)
+    waiting: list[tuple[PlannedScore, Highlight, Named[Method] | None]] = field(default_factory=list)
+
+
+def _wanted(explanation: PlannedExplanation, planned: PlannedInstance, present: Collection[str]) -> bool:
+    """Whether a stored explanation has scores to come, or sets the budget of some; those of agents come later."""
+
+    def to_come(score: PlannedScore) -> bool:
+        return score.key not in present and "agents" not in needs(score.metric.what)
+
+    return any(to_come(score) for score in explanation.scores) or any(
+        explanation.label in score.spans and to_come(score) for other in planned.explanations for score in other.scores
+    )
+
+
+def _refused(error: Undefined) -> Asking[Any]:
+    """A task that ends at once with what stands in its way."""
+    yield from ()
+    raise error
 
 
 def predict(x: Encoded) -> Asking[Prediction]:
@@ -192,8 +235,9 @@ def as_highlight(instance: Instance, method: Named[Method], attribution: Attribu
     return Highlight(*who, attribution.units, scores, cost, attribution.notes)
 
 
-def _as_score(highlight: Highlight, metric: str, outcome: Outcome[Measured]) -> Score:
-    who = (highlight.instance_id, highlight.method, metric)
+def as_score(instance_id: str, method: str, metric: str, outcome: Outcome[Measured]) -> Score:
+    """How a metric ended, as a row."""
+    who = (instance_id, method, metric)
     if outcome.value is None:
         reason, detail = _reason(outcome.error)
         return Score(*who, None, reason, detail, cost=outcome.cost)

@@ -35,14 +35,13 @@ class Named(Generic[T]):
         for field in dataclasses.fields(self.what):  # type: ignore[arg-type]
             value = getattr(self.what, field.name)
             if value != field.default and field.name not in self.implied:
-                changed.append(f"{field.name}={_short(value)}")
+                changed.append(f"{field.name}={_short(value, self.implied)}")
         return f"{self.name}({', '.join(changed)})" if changed else self.name
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """All parameters, as plain JSON values."""
-        fields = dataclasses.asdict(self.what)  # type: ignore[call-overload]
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
+        """All parameters, as plain JSON values; a method among them as {its name: its parameters}."""
+        return {field.name: _plain(getattr(self.what, field.name)) for field in dataclasses.fields(self.what)}  # type: ignore[arg-type]
 
 
 def build(room: Room, given: Any, seed: int) -> Named[Any]:
@@ -66,7 +65,7 @@ def build(room: Room, given: Any, seed: int) -> Named[Any]:
             raise UserError(
                 f"{name}: {unknown('parameter', str(parameter), fields) if fields else 'takes no parameter'}"
             )
-        values[parameter] = _convert(f"{name}: {parameter}", hints[parameter], value)
+        values[parameter] = _convert(f"{name}: {parameter}", hints[parameter], value, seed)
     return Named(name, kind(**values), implied)
 
 
@@ -80,7 +79,9 @@ def _split(room: Room, given: Any) -> tuple[str, Mapping[str, Any]]:
     raise UserError(f"{room}: expected a name or {{name: {{parameter: value}}}}, got {given!r}")
 
 
-def _convert(where: str, hint: Any, value: Any) -> Any:
+def _convert(where: str, hint: Any, value: Any, seed: int) -> Any:
+    if hint is Method:
+        return build("methods", value, seed).what
     if hint is Target and isinstance(value, str):
         return Target(value)
     if hint is Target and isinstance(value, Mapping):
@@ -105,7 +106,19 @@ def _registered_name(room: Room, kind: type) -> str:
     return next((entry.name for entry in entries(room).values() if entry.target == path), kind.__name__)
 
 
-def _short(value: Any) -> str:
+def _plain(value: Any) -> Any:
+    if isinstance(value, Method):
+        inner: Named[Any] = Named(_registered_name("methods", type(value)), value)
+        return {inner.name: inner.parameters, "version": value.version}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _short(value: Any, implied: frozenset[str]) -> str:
+    if isinstance(value, Method):
+        inner: Named[Any] = Named(_registered_name("methods", type(value)), value, implied)
+        return inner.label
     if isinstance(value, tuple):
-        return "/".join(map(_short, value))
+        return "/".join(_short(one, implied) for one in value)
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, NamedTuple
 
 from verax.engine.protocols import Method, Metric
 from verax.models.classifier import Classifier
@@ -18,6 +19,14 @@ from verax.types import Dataset, Highlight, Instance, Passes, UserError
 BASELINE = "random"
 
 
+class PlannedScore(NamedTuple):
+    """One score of one explanation: by which metric, its key, and the span explanations that set its budget."""
+
+    metric: Named[Metric]
+    key: str
+    spans: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedExplanation:
     """One explanation of one instance, and the scores it gets."""
@@ -26,8 +35,7 @@ class PlannedExplanation:
     key: str
     method: Named[Method] | None
     given: Highlight | None
-    scores: tuple[tuple[Named[Metric], str], ...]
-    """Each metric with the key of its score."""
+    scores: tuple[PlannedScore, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +52,7 @@ class PlannedInstance:
         yield self.prediction
         for explanation in self.explanations:
             yield explanation.key
-            yield from (key for _, key in explanation.scores)
+            yield from (score.key for score in explanation.scores)
 
 
 @dataclass(frozen=True)
@@ -58,6 +66,8 @@ class Plan:
     """Labels of explanations made elsewhere."""
     parts: tuple[int, ...] | None = None
     """The parts whose words are explained; None: all."""
+    layers: int = 1
+    """Of the model: what the passes of methods that go layer by layer are multiplied by."""
 
     def units(self, instance: Instance) -> int:
         """How many words of an instance are explained."""
@@ -84,9 +94,24 @@ class Plan:
                 continue
             n = self.units(planned.instance)
             for explanation in planned.explanations:
-                for passes in _passes(explanation, present, n):
+                for passes in self._passes(explanation, present, n):
                     forward, backward = forward + passes.forward, backward + passes.backward
         return Left(rows, done, Passes(forward, backward))
+
+    def _passes(self, explanation: PlannedExplanation, present: Collection[str], n: int) -> Iterator[Passes]:
+        method = None if explanation.method is None else explanation.method.what
+        if method is not None and explanation.key not in present:
+            yield self._of_method(method, n)
+        for metric, key, _ in explanation.scores:
+            if key in present:
+                continue
+            yield metric.what.passes(n)
+            if method is not None and explain_again(metric.what, method) is not None:
+                yield from (self._of_method(method, left) for left in metric.what.explained_again(n))  # type: ignore[attr-defined]
+
+    def _of_method(self, method: Method, n: int) -> Passes:
+        passes = method.passes(n)
+        return passes._replace(backward=passes.backward * self.layers) if per_layer(method) else passes
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,18 +121,6 @@ class Left:
     rows: int
     done: int
     passes: Passes
-
-
-def _passes(explanation: PlannedExplanation, present: Collection[str], n: int) -> Iterator[Passes]:
-    method = None if explanation.method is None else explanation.method.what
-    if method is not None and explanation.key not in present:
-        yield method.passes(n)
-    for metric, key in explanation.scores:
-        if key in present:
-            continue
-        yield metric.what.passes(n)
-        if explain_again(metric.what, method) is not None:
-            yield from (method.passes(left) for left in metric.what.explained_again(n))  # type: ignore[attr-defined,union-attr]
 
 
 def explain_again(metric: Metric, method: Method | None) -> Method | None:
@@ -120,6 +133,34 @@ def explain_again(metric: Metric, method: Method | None) -> Method | None:
 def needs(metric: Metric) -> frozenset[str]:
     """What a metric is handed beside the explanation."""
     return frozenset(getattr(metric, "needs", ()))
+
+
+def per_layer(method: Method) -> bool:
+    """Whether a method asks for its backward passes once for each layer of the model."""
+    return bool(getattr(method, "per_layer", False))
+
+
+def span_labels(methods: Sequence[Named[Method]], label: str, matched: str) -> tuple[str, ...]:
+    """The methods whose span pairs set the budget of one: itself, those of its base, or else all that are not random.
+
+    Args:
+        methods: of the run.
+        label: of the method that is measured; one that was made elsewhere has no base.
+        matched: `base` or `shared`.
+    """
+    spans = [method for method in methods if method.what.kind == "span_interaction"]
+    drawn = [method for method in spans if _base(method) != BASELINE] or spans
+    if matched == "base":
+        own = next((method for method in methods if method.label == label), None)
+        if own in drawn:
+            return (label,)
+        fitting = [] if own is None else [span for span in drawn if _base(span) == _base(own)]
+        drawn = fitting or drawn
+    return tuple(method.label for method in drawn)
+
+
+def _base(method: Named[Method]) -> str | None:
+    return getattr(method.what, "base", None)
 
 
 def make_plan(
@@ -145,6 +186,7 @@ def make_plan(
     if repeated:
         raise UserError(f"methods: {repeated[0]!r} is there twice")
     given = {label: {highlight.instance_id: highlight for highlight in rows} for label, rows in outside.items()}
+    _check_spans(methods, metrics)
     keys = _Keys(model, methods, metrics, references or {})
     instances = []
     for instance in data.instances:
@@ -153,12 +195,59 @@ def make_plan(
         explanations = [keys.by_method(explained, method) for method in methods]
         explanations += [keys.from_outside(explained, label, rows.get(instance.id)) for label, rows in given.items()]
         instances.append(PlannedInstance(instance, content, keys.prediction(content), tuple(explanations)))
-    return Plan(tuple(instances), tuple(methods), tuple(metrics), tuple(outside), parts)
+    layers = model.attention_layers if any(per_layer(method.what) for method in methods) else 1
+    scored = _with_scores(instances, methods, keys)
+    return Plan(scored, tuple(methods), tuple(metrics), tuple(outside), parts, layers)
+
+
+def _check_spans(methods: Sequence[Named[Method]], metrics: Sequence[Named[Metric]]) -> None:
+    """Refuse metrics that take their budget from span pairs where no method gives any."""
+    needing = [metric.name for metric in metrics if "budget" in needs(metric.what)]
+    if needing and not any(method.what.kind == "span_interaction" for method in methods):
+        raise UserError(
+            f"{needing[0]} takes its budget of words from span pairs, and no method gives any: add louvain, or use "
+            "metrics without a budget (comprehensiveness_flips: {words: [1, 3, 5]}, agreement, complexity)"
+        )
+
+
+def _with_scores(
+    instances: Sequence[PlannedInstance], methods: Sequence[Named[Method]], keys: _Keys
+) -> tuple[PlannedInstance, ...]:
+    """The same instances, each explanation with its scores, whose keys hang on other explanations too."""
+    if not instances:
+        return ()
+    labels = [explanation.label for explanation in instances[0].explanations]
+    spans = {(label, how): span_labels(methods, label, how) for label in labels for how in ("base", "shared")}
+    found = [{one.label: one.key for one in planned.explanations} for planned in instances]
+    # agents learn from all explanations of a method: another one among them makes other agents
+    every = {
+        label: hash_bytes(
+            *(
+                planned.prediction.encode() + keys_[label].encode()
+                for planned, keys_ in zip(instances, found, strict=True)
+            )
+        )
+        for label in labels
+    }
+    return tuple(
+        dataclasses.replace(
+            planned,
+            explanations=tuple(
+                dataclasses.replace(one, scores=keys.scores(one, here, spans, every)) for one in planned.explanations
+            ),
+        )
+        for planned, here in zip(instances, found, strict=True)
+    )
 
 
 def check_fit(named: Named[Any], model: Classifier) -> None:
     """Refuse a method or metric that asks for what the model can't do."""
     what = named.what
+    for inner in (getattr(what, field.name) for field in dataclasses.fields(what)):
+        if isinstance(inner, Method):
+            check_fit(Named(named.name, inner), model)
+    if hasattr(what, "extra") and find_spec(what.extra[0]) is None:
+        raise UserError(f"{named.name} needs {what.extra[0]}: pip install 'verax[{what.extra[1]}]'")
     if hasattr(what, "removal"):
         check_removal(what.removal, model.removals, model.name)
     if hasattr(what, "target"):
@@ -203,15 +292,36 @@ class _Keys:
 
     def by_method(self, content: str, method: Named[Method]) -> PlannedExplanation:
         key = _joined(self._methods[method.label], content)
-        return PlannedExplanation(method.label, key, method, None, self._scores(key))
+        return PlannedExplanation(method.label, key, method, None, ())
 
     def from_outside(self, content: str, label: str, given: Highlight | None) -> PlannedExplanation:
         said: JSON = None if given is None else {"scores": given.scores, "target": given.target.of}
         key = _joined(key_of(row="explanation", outside=label, said=said), content)
-        return PlannedExplanation(label, key, None, given, self._scores(key))
+        return PlannedExplanation(label, key, None, given, ())
 
-    def _scores(self, explanation: str) -> tuple[tuple[Named[Metric], str], ...]:
-        return tuple((metric, _joined(identity, explanation)) for metric, identity in self._metrics)
+    def scores(
+        self,
+        explanation: PlannedExplanation,
+        here: Mapping[str, str],
+        spans: Mapping[tuple[str, str], tuple[str, ...]],
+        every: Mapping[str, str],
+    ) -> tuple[PlannedScore, ...]:
+        """The scores of one explanation.
+
+        Args:
+            here: the keys of all explanations of the same instance, by label.
+            spans: by label and way of matching, the span explanations that set the budget.
+            every: by label, the key of all explanations of the run.
+        """
+        planned = []
+        for metric, identity in self._metrics:
+            needed = needs(metric.what)
+            by = spans[explanation.label, metric.what.budget] if "budget" in needed else ()  # type: ignore[attr-defined]
+            keys = [identity, explanation.key, *(here[label] for label in by)]
+            if "agents" in needed:
+                keys += [every[label] for label in (explanation.label, *by)]
+            planned.append(PlannedScore(metric, _joined(*keys), by))
+        return tuple(planned)
 
 
 def _identity(model: Classifier, named: Named[Method] | Named[Metric]) -> str:

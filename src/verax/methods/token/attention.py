@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from verax.engine.asks import Asking, Attention, resolve
 from verax.methods.aggregation import over_subwords
-from verax.models.classifier import AttentionRead
+from verax.models.classifier import AttentionRead, Head
 from verax.models.encoding import Encoded
-from verax.types import Attribution, Kind, Passes, Target, UserError
+from verax.types import Attribution, Base, Kind, Passes, Target, UserError
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,11 @@ class AttentionWeights:
     """
 
     target: Target = Target()
-    head: Literal["most_important", "mean"] | int = "most_important"
+    head: Head = "most_important"
     layer: int = -1
 
     kind: ClassVar[Kind] = "token"
+    base: ClassVar[Base] = "attention"
     signed: ClassVar[bool] = False
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Jain and Wallace 2019, Attention is not explanation; head as in Sun et al. 2024"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from verax.engine.asks import Asking, Outputs, resolve
-from verax.methods.coalitions import MOST_ENUMERATED, all_coalitions, shapley_values
+from verax.engine.asks import Asking
+from verax.methods.coalitions import MOST_ENUMERATED
+from verax.methods.games import enumerated
 from verax.models.encoding import Encoded
-from verax.types import Attribution, FloatArray, Kind, Passes, Removal, Target, Undefined
+from verax.types import Attribution, Base, Kind, Passes, Removal, Target, Undefined
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class ExactShapley:
     removal: Removal = "mask"
 
     kind: ClassVar[Kind] = "token"
+    base: ClassVar[Base] = "shapley"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Shapley 1953, A value for n-person games; Strumbelj and Kononenko 2010"
 
@@ -35,11 +37,5 @@ class ExactShapley:
         """One question: all coalitions, unless they are too many."""
         if x.n_units > MOST_ENUMERATED:
             raise Undefined("too_many_words", f"{x.n_units} words; exact_shapley takes up to {MOST_ENUMERATED}")
-        return (yield from by_enumeration(x, self.target, self.removal))
-
-
-def by_enumeration(x: Encoded, target: Target, removal: Removal) -> Asking[Attribution]:
-    """Shapley values from every coalition, whatever their number: who calls this has counted them."""
-    logits: FloatArray = yield Outputs(x, all_coalitions(x.n_units), removal)
-    readout = yield from resolve(target, x)
-    return x.attribution(shapley_values(readout(logits)))
+        game = yield from enumerated(x, self.target, self.removal)
+        return x.attribution(game.shapley())

@@ -10,7 +10,7 @@ import numpy as np
 from verax.engine.asks import Asking, Outputs, PathGradient, SummedGradient, resolve
 from verax.methods.aggregation import Aggregation, to_words
 from verax.models.encoding import Encoded
-from verax.types import Attribution, FloatArray, Kind, Passes, Removal, Target, UserError
+from verax.types import Attribution, Base, FloatArray, Kind, Passes, Removal, Target, UserError
 
 Baseline = Literal["pad", "mask", "zero", "zero_words"]
 REMOVED: dict[Baseline, Removal] = {"pad": "pad", "mask": "mask", "zero_words": "zero"}
@@ -42,6 +42,7 @@ class IntegratedGradients:
     absolute: bool = False
 
     kind: ClassVar[Kind] = "token"
+    base: ClassVar[Base] = "integrated_gradients"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Sundararajan, Taly and Yan 2017, Axiomatic attribution for deep networks"
 

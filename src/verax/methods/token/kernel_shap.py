@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from verax.engine.asks import Asking, Outputs, resolve
-from verax.methods.coalitions import kernel_coalitions, kernel_values
-from verax.methods.token.exact_shapley import by_enumeration
+from verax.engine.asks import Asking
+from verax.methods.games import sampled, sampled_passes
 from verax.models.encoding import Encoded
-from verax.types import Attribution, FloatArray, Kind, Passes, Removal, Target, UserError
+from verax.types import Attribution, Base, Kind, Passes, Removal, Target, UserError
 
 
 @dataclass(frozen=True)
@@ -35,6 +32,7 @@ class KernelShap:
     seed: int = 0
 
     kind: ClassVar[Kind] = "token"
+    base: ClassVar[Base] = "shapley"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Lundberg and Lee 2017; paired as in Covert and Lee 2021"
 
@@ -44,16 +42,9 @@ class KernelShap:
 
     def passes(self, n: int) -> Passes:
         """The budget, and never more than there are coalitions."""
-        return Passes(min(2**n, 2 * n + 2048 if self.budget is None else self.budget), 0)
+        return Passes(sampled_passes(n, self.budget), 0)
 
     def __call__(self, x: Encoded) -> Asking[Attribution]:
         """One question: no word, the coalitions, all words."""
-        n, budget = x.n_units, self.passes(x.n_units).forward
-        if 2**n <= budget:
-            return (yield from by_enumeration(x, self.target, self.removal))
-        game = kernel_coalitions(n, budget - 2, x.rng(self.seed, "kernel_shap"))
-        keep = np.concatenate([np.zeros((1, n), bool), game.keep])
-        logits: FloatArray = yield Outputs(x, keep, self.removal, and_full=True)
-        readout = yield from resolve(self.target, x)
-        nothing, *values, everything = readout(logits)
-        return x.attribution(kernel_values(game, np.array(values), nothing, everything))
+        game = yield from sampled(x, self.target, self.removal, self.budget, self.seed)
+        return x.attribution(game.shapley())

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from verax.engine.asks import Asking
 from verax.models.encoding import Encoded
-from verax.types import Attribution, Kind, Passes
+from verax.types import Attribution, Base, Kind, Passes
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class Random:
     seed: int = 0
 
     kind: ClassVar[Kind] = "token"
+    base: ClassVar[Base] = "random"
     signed: ClassVar[bool] = False
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "baseline"

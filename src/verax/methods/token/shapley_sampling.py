@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from verax.engine.asks import Asking, Outputs, resolve
-from verax.methods.coalitions import growing, permutations
-from verax.methods.token.exact_shapley import by_enumeration
+from verax.engine.asks import Asking
+from verax.methods.games import ordered, ordered_passes
 from verax.models.encoding import Encoded
-from verax.types import Attribution, FloatArray, Kind, Passes, Removal, Target, UserError
+from verax.types import Attribution, Base, Kind, Passes, Removal, Target, UserError
 
 
 @dataclass(frozen=True)
@@ -35,6 +32,7 @@ class ShapleySampling:
     seed: int = 0
 
     kind: ClassVar[Kind] = "token"
+    base: ClassVar[Base] = "shapley"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Castro, Gomez and Tejada 2009; Strumbelj and Kononenko 2010"
 
@@ -44,18 +42,9 @@ class ShapleySampling:
 
     def passes(self, n: int) -> Passes:
         """The coalitions between none and all of each order, and those two; never more than there are."""
-        return Passes(min(2**n, self.permutations * (n - 1) + 2), 0)
+        return Passes(ordered_passes(n, self.permutations), 0)
 
     def __call__(self, x: Encoded) -> Asking[Attribution]:
         """One question: the coalitions of all orders."""
-        n = x.n_units
-        if 2**n <= self.passes(n).forward:
-            return (yield from by_enumeration(x, self.target, self.removal))
-        orders = permutations(n, self.permutations, x.rng(self.seed, "shapley_sampling"))
-        logits: FloatArray = yield Outputs(x, np.concatenate([growing(order) for order in orders]), self.removal)
-        readout = yield from resolve(self.target, x)
-        values = readout(logits).reshape(self.permutations, n + 1)
-        scores = np.zeros(n)
-        for order, gains in zip(orders, np.diff(values, axis=1), strict=True):
-            scores[order] += gains / self.permutations
-        return x.attribution(scores)
+        game = yield from ordered(x, self.target, self.removal, self.permutations, self.seed)
+        return x.attribution(game.shapley())

@@ -1,42 +1,125 @@
-"""Agreement with people: do the words they marked come first?"""
+"""Agreement with people: do the words, or the pairs of words, that they marked come first?"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from sklearn.metrics import average_precision_score
 
+from verax.engine.protocols import Need
+from verax.metrics.budget import Budget, Matched, check_budget
+from verax.metrics.pieces import Word, top_words, words_of
 from verax.metrics.ranking import word_scores
 from verax.models.encoding import Encoded
-from verax.types import BoolArray, Highlight, Measured, Passes, Undefined
+from verax.types import BoolArray, FloatArray, Highlight, Human, Measured, Passes, Span, Undefined, UserError
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """Average precision of the word scores against the gold words of all parts; higher is better."""
+    """Average precision of the scores against what people marked; higher is better.
+
+    Args:
+        level: `token` ranks the words of all parts, each by the largest score of the units that hold it, against the
+            gold words; `interaction` ranks pairs of words against the gold span pairs, a pair by the largest score of
+            the units that hold both, and can't be had of scores for words.
+        within: `all` of them, or of the words those that the matched `budget` allows for; gold words that are not
+            among them count as missed.
+        budget: whose span pairs set the budget, as in comprehensiveness_flips.
+        k: the budget is theta(x, k).
+    """
+
+    level: Literal["token", "interaction"] = "token"
+    within: Literal["all", "budget"] = "all"
+    budget: Matched = "base"
+    k: int = 3
 
     version: ClassVar[int] = 1
-    reference: ClassVar[str] = "DeYoung et al. 2020, ERASER, Section 4.1"
+    reference: ClassVar[str] = (
+        "DeYoung et al. 2020, ERASER, Section 4.1; Sun, Atanasova and Augenstein 2024, Section 2.3"
+    )
     higher_is_better: ClassVar[bool] = True
     range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        check_budget("agreement", self.k, None)
+        if self.level == "interaction" and self.within == "budget":
+            raise UserError("agreement: within: pairs of words have no budget; with level: interaction use all")
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """The budget, if it counts."""
+        return frozenset({"budget"}) if self.within == "budget" else frozenset()
 
     def passes(self, n: int) -> Passes:
         """None."""
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded, highlight: Highlight) -> Measured:
-        """Over all words of all parts in one ranking."""
-        return Measured(float(average_precision_score(_gold(x), word_scores(x, highlight))))
+    def __call__(self, x: Encoded, highlight: Highlight, *, budget: Budget | None = None) -> Measured:
+        """Over all words of all parts in one ranking, or over all pairs that the explanation could have made."""
+        if self.level == "interaction":
+            gold, scores = _gold_pairs(x, highlight)
+            return Measured(float(average_precision_score(gold, scores)))
+        gold, scores = _gold_words(x), word_scores(x, highlight)
+        if budget is None:
+            return Measured(float(average_precision_score(gold, scores)))
+        chosen = top_words(x, highlight, budget.at(self.k))
+        if not gold[chosen].any():
+            return Measured(0.0)
+        # the gold words that were not chosen are never found: recall ends below 1
+        found = gold[chosen].sum() / gold.sum()
+        return Measured(float(found * average_precision_score(gold[chosen], scores[chosen])))
 
 
-def _gold(x: Encoded) -> BoolArray:
-    human = x.encoding.instance.human
-    if human is None or human.words is None or not any(human.words):
+def _gold_words(x: Encoded) -> BoolArray:
+    """Which words people marked, or held in their span pairs if they marked pairs alone; shape [n_units]."""
+    human = x.encoding.instance.human or Human()
+    marked: set[Word] = set()
+    if human.words is not None and any(human.words):
+        marked = {(part, word) for part, words in enumerate(human.words) for word in words}
+    elif human.span_pairs:
+        marked = {word for pair in human.span_pairs for word in words_of(pair)}
+    else:
         raise Undefined("no_gold", "nobody marked a word of this input")
-    marked = {(part, word) for part, words in enumerate(human.words) for word in words}
     gold = np.array([(unit[0].part, unit[0].start) in marked for unit in x.units])
     if not gold.any():
         raise Undefined("no_gold", "every word that people marked was cut off or removed")
     return gold
+
+
+def _gold_pairs(x: Encoded, highlight: Highlight) -> tuple[BoolArray, FloatArray]:
+    """Of each pair of words whether people paired them, and its score; pairs in no unit come last, tied."""
+    if highlight.kind == "token":
+        raise Undefined("needs_interactions", "scores for words pair nothing; level: token measures them")
+    human = x.encoding.instance.human
+    if human is None or not human.span_pairs:
+        raise Undefined("no_gold", "nobody marked a pair of spans in this input")
+    number = {(unit[0].part, unit[0].start): i for i, unit in enumerate(x.units)}
+    part = np.array([unit[0].part for unit in x.units])
+    same = part[:, None] == part[None, :]
+    inside = any(unit[0].part == unit[1].part for unit in highlight.units)
+    pairs = np.triu(same if inside else ~same, k=1)
+    gold = np.zeros(pairs.shape, bool)
+    scores = np.full(pairs.shape, -np.inf)
+    for first, second in human.span_pairs:
+        _spread(gold, number, first, second, True)
+    for (first, second), score in zip(highlight.units, highlight.scores, strict=True):
+        _spread(scores, number, first, second, score)
+    gold, scores = gold[pairs], scores[pairs]
+    if not gold.any():
+        raise Undefined("no_gold", "no pair of spans that people marked lies where the explanation pairs words")
+    unpaired = np.isneginf(scores)
+    if not unpaired.all():
+        scores[unpaired] = scores[~unpaired].min() - 1.0
+    else:
+        scores[:] = 0.0
+    return gold, scores
+
+
+def _spread(table: np.ndarray, number: dict[Word, int], first: Span, second: Span, value: float) -> None:
+    """Raise the entries of all word pairs of two spans to a value, both ways."""
+    i = [number[word] for word in words_of((first,)) if word in number]
+    j = [number[word] for word in words_of((second,)) if word in number]
+    for block in (np.ix_(i, j), np.ix_(j, i)):
+        table[block] = np.maximum(table[block], value)

@@ -1,34 +1,72 @@
-"""Complexity: is the explanation concentrated on a few words, or spread evenly over all?"""
+"""Complexity: is the explanation concentrated on a few pieces, or spread evenly over all?"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.special import entr
 
+from verax.engine.protocols import Need
+from verax.metrics.budget import Budget, Matched
+from verax.metrics.ranking import best_first
 from verax.models.encoding import Encoded
-from verax.types import Highlight, Measured, Passes, Undefined
+from verax.types import FloatArray, Highlight, Measured, Passes, Undefined
 
 
 @dataclass(frozen=True)
 class Complexity:
-    """Entropy, in nats, of the shares |a_i| / sum |a_j| of all scores; lower is simpler."""
+    """Entropy, in nats, of the shares |a_i| / sum |a_j| of the scores; lower is simpler.
+
+    Args:
+        top: `all` scores, or the first k_x of them, where k_x is the number of span pairs of the same input: so kinds
+            of explanation with many and with few pieces are compared at the same number (`span_pairs`).
+        by: which come first: the highest scores (`score`), or the largest (`magnitude`).
+        budget: whose span pairs count, as in comprehensiveness_flips.
+        seed: of the random bound that is kept with `span_pairs`.
+    """
+
+    top: Literal["all", "span_pairs"] = "all"
+    by: Literal["score", "magnitude"] = "score"
+    budget: Matched = "base"
+    seed: int = 0
 
     version: ClassVar[int] = 1
-    reference: ClassVar[str] = "Bhatt, Weller and Moura 2021, Evaluating and aggregating feature-based explanations"
+    reference: ClassVar[str] = (
+        "Bhatt, Weller and Moura 2021; matched as in Sun, Atanasova and Augenstein 2024, Equations 18 and 19"
+    )
     higher_is_better: ClassVar[bool] = False
     range: ClassVar[tuple[float | None, float | None]] = (0.0, None)
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """The budget, if it counts."""
+        return frozenset({"budget"}) if self.top == "span_pairs" else frozenset()
 
     def passes(self, n: int) -> Passes:
         """None."""
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded, highlight: Highlight) -> Measured:
-        """Equations 16 and 17 of the unified diagnostic framework; from 0 (one word) to ln n (all alike)."""
-        sizes = np.abs(np.array(highlight.scores))
-        total = sizes.sum()
-        if total == 0:
-            raise Undefined("no_signal", "all scores are zero")
-        return Measured(float(entr(sizes / total).sum()))
+    def __call__(self, x: Encoded, highlight: Highlight, *, budget: Budget | None = None) -> Measured:
+        """From 0 (one piece) to ln of their number (all alike).
+
+        With a budget the bounds are kept too: as many scores drawn from [0, 1), and as many equal ones.
+        """
+        scores = np.array(highlight.scores)
+        if budget is None:
+            return Measured(_entropy(scores))
+        order = best_first(scores if self.by == "score" else np.abs(scores))
+        chosen = scores[order[: budget.pieces]]
+        drawn = x.rng(self.seed, "complexity").random(len(chosen))
+        bounds = {"random": (_entropy(drawn),), "uniform": (float(np.log(len(chosen))),)}
+        return Measured(_entropy(chosen), series=bounds)
+
+
+def _entropy(scores: FloatArray) -> float:
+    """Equations 16 and 17."""
+    sizes = np.abs(scores)
+    total = sizes.sum()
+    if not total > 0:
+        raise Undefined("no_signal", "all scores are zero")
+    return float(entr(sizes / total).sum())

@@ -6,7 +6,7 @@ import numpy as np
 
 from verax.engine.asks import Asking
 from verax.engine.protocols import Explain
-from verax.metrics.ranking import best_first, word_scores
+from verax.metrics.ranking import best_first, needs_tokens, word_scores
 from verax.models.encoding import Encoded
 from verax.types import Attribution, BoolArray, Highlight, UserError
 
@@ -29,6 +29,7 @@ def masked_by(x: Encoded, highlight: Highlight, explain: Explain | None, steps: 
     Returns:
         Which words are kept, shape [steps + 1, n_units]; the first row is the full input, in the last nothing is left.
     """
+    needs_tokens(highlight)
     n = x.n_units
     scores = word_scores(x, highlight)
     keep = np.ones((steps + 1, n), bool)

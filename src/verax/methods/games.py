@@ -1,0 +1,146 @@
+"""The game of an input: ask for the value of coalitions of its words, and what follows from the answers.
+
+Shapley values and their bivariate form are read off the same game: whoever asks for it second pays for no pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from verax.engine.asks import Asking, Outputs, resolve
+from verax.methods.coalitions import (
+    Weighted,
+    all_coalitions,
+    bivariate_values,
+    growing,
+    kernel_coalitions,
+    kernel_size_weights,
+    kernel_values,
+    permutations,
+    shapley_values,
+)
+from verax.models.encoding import Encoded
+from verax.types import FloatArray, IntArray, Removal, Target
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Enumerated:
+    """A game of which the value of every coalition is known, in the order of `all_coalitions`: shape [2^n]."""
+
+    values: FloatArray
+
+    def shapley(self) -> FloatArray:
+        """Exact Shapley values, shape [n]."""
+        return shapley_values(self.values)
+
+    def bivariate(self) -> FloatArray:
+        """Exact importance of word i given that word j is present, shape [n, n]."""
+        keep = all_coalitions(len(self.values).bit_length() - 1)
+        return bivariate_values(keep, self.values, np.ones(len(keep)), self.shapley(), float(self.values[0]))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Sampled:
+    """A game of which some coalitions are known, drawn and weighed as Kernel SHAP does.
+
+    Args:
+        drawn: the coalitions between none and all.
+        values: their values, shape [rows].
+        nothing, everything: the values of no word and of all.
+    """
+
+    drawn: Weighted
+    values: FloatArray
+    nothing: float
+    everything: float
+
+    def shapley(self) -> FloatArray:
+        """Shapley values by weighted least squares, shape [n]."""
+        return kernel_values(self.drawn, self.values, self.nothing, self.everything)
+
+    def bivariate(self) -> FloatArray:
+        """Importance of word i given that word j is present, shape [n, n].
+
+        What an additive game with these Shapley values explains is known exactly; the rest is summed up over the
+        coalitions that were drawn, each standing for all of its size.
+        """
+        n = self.drawn.keep.shape[1]
+        stands_for = self.drawn.weights / kernel_size_weights(n)[self.drawn.keep.sum(1)]
+        return bivariate_values(self.drawn.keep, self.values, stands_for, self.shapley(), self.nothing)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Ordered:
+    """A game of which the coalitions of some orders are known, that grow word by word.
+
+    Args:
+        orders: shape [orders, n].
+        values: from no word to all, shape [orders, n + 1].
+    """
+
+    orders: IntArray
+    values: FloatArray
+
+    def shapley(self) -> FloatArray:
+        """What each word adds when it comes in, on average over the orders: shape [n]."""
+        return np.asarray(self._gains().mean(0))
+
+    def bivariate(self) -> FloatArray:
+        """The same, counting only the orders in which word j came in before word i: shape [n, n]."""
+        places = np.argsort(self.orders, axis=1)
+        before = places[:, None, :] < places[:, :, None]  # [orders, i, j]
+        return np.asarray(np.einsum("oi,oij->ij", self._gains(), before) / len(self.orders))
+
+    def _gains(self) -> FloatArray:
+        gains = np.empty(self.orders.shape)
+        np.put_along_axis(gains, self.orders, np.diff(self.values, axis=1), axis=1)
+        return gains
+
+
+Game = Enumerated | Sampled | Ordered
+
+
+def enumerated(x: Encoded, target: Target, removal: Removal) -> Asking[Enumerated]:
+    """Every coalition, whatever their number: who calls this has counted them."""
+    logits: FloatArray = yield Outputs(x, all_coalitions(x.n_units), removal)
+    readout = yield from resolve(target, x)
+    return Enumerated(readout(logits))
+
+
+def sampled(x: Encoded, target: Target, removal: Removal, budget: int | None, seed: int) -> Asking[Game]:
+    """As many coalitions as the budget allows for, or all if it allows for them.
+
+    One question: no word, the coalitions, all words.
+    """
+    n, passes = x.n_units, sampled_passes(x.n_units, budget)
+    if 2**n <= passes:
+        return (yield from enumerated(x, target, removal))
+    drawn = kernel_coalitions(n, passes - 2, x.rng(seed, "kernel_shap"))
+    keep = np.concatenate([np.zeros((1, n), bool), drawn.keep])
+    logits: FloatArray = yield Outputs(x, keep, removal, and_full=True)
+    readout = yield from resolve(target, x)
+    nothing, *values, everything = readout(logits)
+    return Sampled(drawn, np.array(values), nothing, everything)
+
+
+def sampled_passes(n: int, budget: int | None) -> int:
+    """The budget, 2 n + 2048 by default, and never more than there are coalitions."""
+    return min(1 << n, 2 * n + 2048 if budget is None else budget)
+
+
+def ordered(x: Encoded, target: Target, removal: Removal, count: int, seed: int) -> Asking[Game]:
+    """The coalitions of `count` random orders, or all if those would ask for as many."""
+    n = x.n_units
+    if 2**n <= ordered_passes(n, count):
+        return (yield from enumerated(x, target, removal))
+    orders = permutations(n, count, x.rng(seed, "shapley_sampling"))
+    logits: FloatArray = yield Outputs(x, np.concatenate([growing(order) for order in orders]), removal)
+    readout = yield from resolve(target, x)
+    return Ordered(orders, readout(logits).reshape(count, n + 1))
+
+
+def ordered_passes(n: int, count: int) -> int:
+    """The coalitions between none and all of each order, and those two; never more than there are."""
+    return min(1 << n, count * (n - 1) + 2)

@@ -1,0 +1,1 @@
+"""Explanations by pairs of words: how much two words matter together."""

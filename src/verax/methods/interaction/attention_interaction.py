@@ -1,0 +1,57 @@
+"""Attention between words: how much two words look at each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from verax.engine.asks import Asking, Attention, resolve
+from verax.methods.aggregation import over_subword_pairs
+from verax.methods.pairs import Pairing, pair_attribution
+from verax.models.classifier import AttentionRead, Head
+from verax.models.encoding import Encoded
+from verax.types import Attribution, Base, Kind, Note, Passes, Target
+
+
+@dataclass(frozen=True)
+class AttentionInteraction:
+    """Attention weight from one word to the other, averaged over their sub-words and over both directions.
+
+    Of an encoder-decoder the cross-attention is taken, from where the decoder reads a word to where the encoder does.
+    In a decoder a word looks back only, so one of the two directions is 0.
+
+    Args:
+        target: what the importance of a head is measured by; of no influence with another `head`.
+        head: as in `attention`: `most_important`, `mean`, or a number.
+        layer: from 0, or from the last one by -1.
+        parts: pairs `between` the two parts, or `within` each part.
+        directed: score what i gives j and what j gives i as two units.
+    """
+
+    target: Target = Target()
+    head: Head = "most_important"
+    layer: int = -1
+    parts: Pairing = "between"
+    directed: bool = False
+
+    kind: ClassVar[Kind] = "token_interaction"
+    base: ClassVar[Base] = "attention"
+    signed: ClassVar[bool] = False
+    version: ClassVar[int] = 1
+    reference: ClassVar[str] = "Clark et al. 2019, What does BERT look at?; head as in Sun et al. 2024"
+    looks_inside: ClassVar[bool] = True
+
+    def passes(self, n: int) -> Passes:
+        """One pass; backward too, and one to know the prediction, if heads are weighed."""
+        return Passes(1, 1) if self.head == "most_important" else Passes(1, 0)
+
+    def __call__(self, x: Encoded) -> Asking[Attribution]:
+        """One question: the attention map of a layer."""
+        readout = (yield from resolve(self.target, x)) if self.head == "most_important" else None
+        read: AttentionRead = yield Attention(x, self.layer, readout, map_of=self.head)
+        assert read.map is not None  # noqa: S101 - asked for, by map_of
+        notes: dict[str, Note] = {}
+        if read.contributions is not None:
+            notes["head"] = int(read.contributions.argmax())
+        scores = over_subword_pairs(read.map, read.token_unit, x)
+        return pair_attribution(x, scores, self.parts, directed=self.directed, **notes)

@@ -1,0 +1,65 @@
+"""Bivariate Shapley: what a word adds where another one is present."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from verax.engine.asks import Asking
+from verax.methods.games import ordered, ordered_passes, sampled, sampled_passes
+from verax.methods.pairs import Pairing, pair_attribution
+from verax.models.encoding import Encoded
+from verax.types import Attribution, Base, Kind, Passes, Removal, Target, UserError
+
+
+@dataclass(frozen=True)
+class BivariateShapley:
+    """The Shapley value of word i, counting only the coalitions that hold word j; of a pair the mean of both ways.
+
+    It is read off the coalitions of `kernel_shap` or `shapley_sampling` with the same budget, removal and seed: where
+    one of them ran, it asks the model nothing. Coalitions are over the words of all parts.
+
+    Args:
+        target: what of the model is explained.
+        coalitions: whose: `kernel_shap` or `shapley_sampling`.
+        budget: of kernel_shap, forward passes; 2 n + 2048 for n words by default.
+        permutations: of shapley_sampling.
+        removal: how the words outside a coalition are removed.
+        parts: pairs `between` the two parts, or `within` each part.
+        directed: score i given j and j given i as two units.
+        seed: of the coalitions.
+    """
+
+    target: Target = Target()
+    coalitions: Literal["kernel_shap", "shapley_sampling"] = "kernel_shap"
+    budget: int | None = None
+    permutations: int = 25
+    removal: Removal = "mask"
+    parts: Pairing = "between"
+    directed: bool = False
+    seed: int = 0
+
+    kind: ClassVar[Kind] = "token_interaction"
+    base: ClassVar[Base] = "shapley"
+    version: ClassVar[int] = 1
+    reference: ClassVar[str] = "Masoomi et al. 2022, Explanations of black-box models based on directional interactions"
+
+    def __post_init__(self) -> None:
+        if self.budget is not None and self.budget < 4:
+            raise UserError(f"bivariate_shapley: budget: got {self.budget}, it must be at least 4")
+        if self.permutations < 1:
+            raise UserError(f"bivariate_shapley: permutations: got {self.permutations}, it must be at least 1")
+
+    def passes(self, n: int) -> Passes:
+        """Those of the Shapley values that it is made with."""
+        if self.coalitions == "kernel_shap":
+            return Passes(sampled_passes(n, self.budget), 0)
+        return Passes(ordered_passes(n, self.permutations), 0)
+
+    def __call__(self, x: Encoded) -> Asking[Attribution]:
+        """The question of the Shapley values, and no other."""
+        if self.coalitions == "kernel_shap":
+            game = yield from sampled(x, self.target, self.removal, self.budget, self.seed)
+        else:
+            game = yield from ordered(x, self.target, self.removal, self.permutations, self.seed)
+        return pair_attribution(x, game.bivariate(), self.parts, directed=self.directed)

@@ -1,0 +1,42 @@
+"""Random scores for pairs of words: what every interaction is measured against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from verax.engine.asks import Asking
+from verax.methods.pairs import Pairing, pair_attribution
+from verax.models.encoding import Encoded
+from verax.types import Attribution, Base, Kind, Passes
+
+
+@dataclass(frozen=True)
+class RandomInteraction:
+    """Scores drawn uniformly from [0, 1) for every pair of words, anew for each input and seed.
+
+    Args:
+        parts: pairs `between` the two parts, or `within` each part.
+        directed: draw for both directions of a pair.
+        seed: the same seed gives the same input the same scores.
+    """
+
+    parts: Pairing = "between"
+    directed: bool = False
+    seed: int = 0
+
+    kind: ClassVar[Kind] = "token_interaction"
+    base: ClassVar[Base] = "random"
+    signed: ClassVar[bool] = False
+    version: ClassVar[int] = 1
+    reference: ClassVar[str] = "baseline"
+
+    def passes(self, n: int) -> Passes:
+        """None."""
+        return Passes(0, 0)
+
+    def __call__(self, x: Encoded) -> Asking[Attribution]:
+        """Asks the model nothing."""
+        yield from ()
+        drawn = x.rng(self.seed, "random_interaction").random((x.n_units, x.n_units))
+        return pair_attribution(x, drawn, self.parts, directed=self.directed)

@@ -1,0 +1,52 @@
+"""Pairs of words: which ones an interaction scores, and its scores as an explanation."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from verax.models.encoding import Encoded
+from verax.types import Attribution, FloatArray, IntArray, Note, Undefined
+
+Pairing = Literal["between", "within"]
+"""`between` pairs each word of the first part with each of the second; `within` those of the same part."""
+
+
+def word_pairs(x: Encoded, parts: Pairing) -> IntArray:
+    """Pairs of words of x by their numbers, in reading order: shape [pairs, 2]."""
+    part = np.array([unit[0].part for unit in x.units])
+    first, second = np.triu_indices(len(part), k=1)
+    if parts == "between":
+        held = len(x.encoding.instance.parts)
+        if held != 2:
+            raise Undefined("needs_two_parts", f"the input has {held}; parts: within pairs the words of the same part")
+        chosen = part[first] != part[second]
+    else:
+        chosen = part[first] == part[second]
+    if not chosen.any():
+        where = "a part has no word left" if parts == "between" else "no part has two words"
+        raise Undefined("no_pairs", where)
+    return np.stack([first[chosen], second[chosen]], axis=1)
+
+
+def pair_attribution(
+    x: Encoded, scores: FloatArray, parts: Pairing, *, directed: bool = False, **notes: Note
+) -> Attribution:
+    """An interaction's result: a score for each pair of words.
+
+    Args:
+        scores: shape [n_units, n_units]; entry [i, j] is what the direction from i to j is worth.
+        parts: which pairs are scored.
+        directed: score both directions, each as a unit of its own that begins with i; else the mean of the two.
+    """
+    pairs = word_pairs(x, parts)
+    i, j = pairs.T
+    if directed:
+        i, j = np.concatenate([i, j]), np.concatenate([j, i])
+        values = scores[i, j]
+    else:
+        values = (scores[i, j] + scores[j, i]) / 2
+    words = x.units
+    units = tuple((words[a][0], words[b][0]) for a, b in zip(i.tolist(), j.tolist(), strict=True))
+    return Attribution(units, np.asarray(values, np.float64), {**x.encoding.notes, **notes})

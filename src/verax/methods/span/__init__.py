@@ -1,0 +1,1 @@
+"""Explanations by pairs of spans: how much two phrases matter together."""

@@ -1,0 +1,71 @@
+"""Random spans: what every explanation by span pairs is measured against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from verax.engine.asks import Asking
+from verax.methods.pairs import Pairing, word_pairs
+from verax.models.encoding import Encoded
+from verax.types import Attribution, Base, Kind, Passes, Span, Unit, UserError
+
+
+@dataclass(frozen=True)
+class RandomSpan:
+    """Both parts are cut into runs of random length, each run is paired with one of the other part, scores are drawn.
+
+    Args:
+        longest: words in a run, at most; lengths from 1 on are equally likely.
+        parts: pairs `between` the two parts, or `within` each part.
+        seed: the same seed gives the same input the same spans.
+    """
+
+    longest: int = 4
+    parts: Pairing = "between"
+    seed: int = 0
+
+    kind: ClassVar[Kind] = "span_interaction"
+    base: ClassVar[Base] = "random"
+    signed: ClassVar[bool] = False
+    version: ClassVar[int] = 1
+    reference: ClassVar[str] = "baseline"
+
+    def __post_init__(self) -> None:
+        if self.longest < 1:
+            raise UserError(f"random_span: longest: got {self.longest}, it must be at least 1")
+
+    def passes(self, n: int) -> Passes:
+        """None."""
+        return Passes(0, 0)
+
+    def __call__(self, x: Encoded) -> Asking[Attribution]:
+        """Asks the model nothing."""
+        yield from ()
+        word_pairs(x, self.parts)  # refuses an input without pairs
+        rng = x.rng(self.seed, "random_span")
+        runs = self._cut(x, rng)
+        units: dict[Unit, None] = {}
+        for run in runs:
+            inside = self.parts == "within"
+            others = [other for other in runs if other != run and (other.part == run.part) == inside]
+            if others:
+                first, second = sorted((run, others[rng.integers(len(others))]))
+                units[first, second] = None
+        return Attribution(tuple(units), rng.random(len(units)), dict(x.encoding.notes))
+
+    def _cut(self, x: Encoded, rng: np.random.Generator) -> list[Span]:
+        """Runs of words that stand side by side, in reading order."""
+        runs: list[Span] = []
+        left = 0
+        for unit in x.units:
+            span = unit[0]
+            if left and runs[-1].part == span.part and runs[-1].end == span.start:
+                runs[-1] = runs[-1]._replace(end=span.end)
+                left -= 1
+            else:
+                runs.append(span)
+                left = int(rng.integers(self.longest))
+        return runs

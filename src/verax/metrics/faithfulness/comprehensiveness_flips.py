@@ -1,0 +1,16 @@
+"""The prediction should change when the words that an explanation puts first are taken away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from verax.metrics.faithfulness.flips import Flips
+
+
+@dataclass(frozen=True)
+class ComprehensivenessFlips(Flips):
+    """Share of perturbations without the top words that change the prediction; higher is better."""
+
+    top: ClassVar[Literal["removed", "kept"]] = "removed"
+    version: ClassVar[int] = 1
