@@ -137,6 +137,8 @@ def test_text_in_a_words_column_is_split_at_white_space_alone(write: Write) -> N
         ({"gold_words": ["g", "h"]}, {"g": [0, 2], "h": [1]}),
         ({"gold_words": "g"}, {"g": [[0, 2], [1]]}),
         ({"gold_mask": ["g", "h"]}, {"g": [1, 0, 1, 0], "h": [False, True, False, False]}),
+        ({"gold_spans": ["g", "h"]}, {"g": [[2, 3], [0, 1]], "h": [[1, 2], [1, 2]]}),
+        ({"gold_spans": "g"}, {"g": "[[[0, 1], [2, 3]], [[1, 2]]]"}),
         ({"gold_chars": ["g", "h"]}, {"g": [[0, 1], [8, 9]], "h": [[2, 9]]}),
         ({"gold_words": ["g", "h"]}, {"g": "[0, 2]", "h": "[1]"}),
     ],
@@ -152,6 +154,16 @@ def test_gold_characters_mark_every_word_that_they_touch(write: Write) -> None:
     row = {"text": "one two three", "g": [[2, 9]]}
     human = load_dataset(write("a.jsonl", jsonl(row)), columns={"gold_chars": "g"}).instances[0].human
     assert human == Human(words=((0, 1, 2),))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("gold_words", [1, 2]), ("gold_mask", [0, 1, 1, 0]), ("gold_spans", [[1, 3]])]
+)
+def test_a_part_in_which_nothing_is_marked_needs_no_column(write: Write, field: str, value: Any) -> None:
+    path = write("a.jsonl", jsonl(PAIR | {"g": value}, PAIR | {"g": None}))
+    for fields, words in (([None, "g"], ((), (1, 2))), (["g", None], ((1, 2), ()))):
+        dataset = load_dataset(path, columns={field: fields})
+        assert [instance.human for instance in dataset.instances] == [Human(words=words), None]
 
 
 def test_a_row_without_annotations_has_none(write: Write) -> None:
@@ -305,7 +317,7 @@ def read_or_refused(name: str, content: bytes, columns: dict[str, Any] | None = 
 @settings(deadline=None)
 @given(
     st.lists(st.dictionaries(st.sampled_from(FIELDS), JSON_VALUE), min_size=1, max_size=3),
-    st.sampled_from(["gold_words", "gold_mask", "gold_chars"]),
+    st.sampled_from(["gold_words", "gold_mask", "gold_spans", "gold_chars"]),
 )
 def test_any_json_is_read_or_refused_on_one_line(rows: list[dict[str, Any]], gold: str) -> None:
     columns = {"id": "k", "lang": "l", "parallel_id": "p", gold: "g", "span_pairs": "s", "explanations": "e"}
@@ -368,6 +380,12 @@ def test_a_malformed_row_is_named_by_line_and_field(write: Write, row: dict[str,
     [
         ("gold_mask", [1], "1 entries for the 2 words of the text"),
         ("gold_mask", [1, 2], "expected 0 or 1, got the number 2"),
+        ("gold_spans", [3], "expected a pair [start, end], got the number 3"),
+        ("gold_spans", [[0, 1, 2]], "expected a pair [start, end], got a list of 3"),
+        ("gold_spans", [[0, True]], "expected a word number, got true"),
+        ("gold_spans", [[1, 3]], "[1, 3] does not lie in the 2 words of the text"),
+        ("gold_spans", [[-1, 1]], "[-1, 1] does not lie in the 2 words of the text"),
+        ("gold_spans", [[1, 1]], "[1, 1] does not lie in the 2 words of the text"),
         ("gold_chars", [3], "expected a pair [start, end], got the number 3"),
         ("gold_chars", [[3]], "expected a pair [start, end], got a list of 1"),
         ("gold_chars", [[0, 9]], "[0, 9] does not lie in the 5 characters of the text"),
@@ -471,6 +489,7 @@ def test_parquet_rows_and_broken_parquet_are_named(tmp_path: Path) -> None:
         ({"label": 3}, "columns.label: Input should be a valid string, got 3"),
         ({"gold_words": "g", "gold_mask": "h"}, "columns: give one of gold_words and gold_mask, not both"),
         ({"gold_words": ["g", "h"]}, "columns: gold_words has 2 columns for 1 parts"),
+        ({"gold_spans": [None]}, "columns: gold_spans names no column"),
         ({"words": ["g"]}, "columns: words: 'g' is not one of parts ['text']"),
         ({"maskable_part": "txt"}, "columns: maskable_part: 'txt' is not one of parts ['text']"),
         ({"maskable_part": "b", "parts": "text"}, "columns: maskable_part: 'b' is not one of parts ['text']"),

@@ -167,7 +167,7 @@ def test_estimated_interaction_index_keeps_its_budget() -> None:
 @pytest.mark.parametrize("method", ["bivariate_shapley", "attention_interaction", "random_interaction", "random_span"])
 def test_one_part_is_refused_or_paired_within(method: str) -> None:
     model = load_model("world/opinion")
-    with pytest.raises(Undefined, match="needs_two_parts.*parts: within"):
+    with pytest.raises(Undefined, match=r"needs_two_parts.*parts: within"):
         explain(model, "the old hotel was lovely", method=method)
     made = explain(model, "the old hotel was lovely", method={method: {"parts": "within"}}).highlight
     assert made.units
@@ -343,7 +343,7 @@ def test_a_model_without_maps_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     model, tokenizer = tiny.build("bert")
     classifier = load_model(model, tokenizer=tokenizer)
     monkeypatch.setattr(type(classifier), "attention_layers", 0)
-    with pytest.raises(UserError, match="attention maps of the model .* can't be scaled"):
+    with pytest.raises(UserError, match=r"attention maps of the model .* can't be scaled"):
         explain(classifier, *PAIR, method="attention_attribution")
     callable_model = game_model(random_game(3, 0))
     with pytest.raises(UserError, match="needs gradients"):

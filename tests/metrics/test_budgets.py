@@ -1,4 +1,4 @@
-"""Matched budgets: what every kind of explanation may point at, and the metrics that use it, by hand and by property."""
+"""Matched budgets: what every kind of explanation may point at, and the metrics that use them."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def test_agreement_reasons() -> None:
     with pytest.raises(Undefined, match="no_gold"):
         measure(Agreement(level="interaction"), PAIRS, encoded(human=Human(words=((0,), ()))))
     inside = Human(span_pairs=((span("a"), span("b")),))
-    with pytest.raises(Undefined, match="no_gold.*where the explanation pairs"):
+    with pytest.raises(Undefined, match=r"no_gold.*where the explanation pairs"):
         measure(Agreement(level="interaction"), PAIRS, encoded(human=inside))
 
 

@@ -27,7 +27,10 @@ KNOWN_PARTS: tuple[tuple[str, ...], ...] = (
 KNOWN_LABELS = ("label", "gold_label")
 
 # A single name may be written without brackets.
-Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+_listed = BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)
+Names = Annotated[tuple[str, ...], _listed]
+GoldNames = Annotated[tuple[str | None, ...], _listed]
+GOLD = ("gold_words", "gold_mask", "gold_spans", "gold_chars")
 
 
 class Columns(BaseModel):
@@ -56,15 +59,19 @@ class Columns(BaseModel):
         description="Those columns of `parts` whose text is split at white space and nowhere else. A column that "
         "holds lists of words needs no mention: they are taken as they are.",
     )
-    gold_words: Names = Field(
+    gold_words: GoldNames = Field(
         default=(),
-        description="Columns with the words that people marked, as word numbers from 0: a column for each part, or one "
-        "column that holds a list for each part.",
+        description="Columns with the words that people marked, as word numbers from 0: a column for each part (null "
+        "for a part in which nothing is marked), or one column that holds a list for each part.",
     )
-    gold_mask: Names = Field(
+    gold_mask: GoldNames = Field(
         default=(), description="The same as gold_words, but as a list of 0 and 1 with an entry for each word."
     )
-    gold_chars: Names = Field(
+    gold_spans: GoldNames = Field(
+        default=(),
+        description="The same as gold_words, but as pairs [start, end] of word numbers, end exclusive.",
+    )
+    gold_chars: GoldNames = Field(
         default=(),
         description="The same as gold_words, but as pairs [start, end] of character offsets, end exclusive; each word "
         "that a pair overlaps is marked.",
@@ -89,10 +96,12 @@ class Columns(BaseModel):
 
     @model_validator(mode="after")
     def _fit_together(self) -> Columns:
-        gold = {name: value for name in ("gold_words", "gold_mask", "gold_chars") if (value := getattr(self, name))}
+        gold = {name: value for name in GOLD if (value := getattr(self, name))}
         if len(gold) > 1:
             raise ValueError(f"give one of {' and '.join(gold)}, not both")
         for name, value in gold.items():
+            if not any(value):
+                raise ValueError(f"{name} names no column")
             if self.parts and len(value) not in (1, len(self.parts)):
                 raise ValueError(f"{name} has {len(value)} columns for {len(self.parts)} parts")
         for field in ("words", "maskable_part"):
@@ -109,8 +118,8 @@ class Columns(BaseModel):
     def optional(self) -> tuple[str, ...]:
         """The columns that a row may leave out, though the table may not."""
         single = (self.label, self.lang, self.parallel_id, self.span_pairs)
-        several = (*self.gold_words, *self.gold_mask, *self.gold_chars, *self.explanations)
-        return (*(name for name in single if name is not None), *several)
+        gold = (name for field in GOLD for name in getattr(self, field))
+        return tuple(name for name in (*single, *gold, *self.explanations) if name is not None)
 
 
 def parse_columns(value: Columns | Mapping[str, Any] | None) -> Columns:

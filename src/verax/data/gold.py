@@ -25,21 +25,23 @@ def read_human(row: Row, columns: Columns, parts: Sequence[Text]) -> Human | Non
 
 
 def _gold(row: Row, columns: Columns, parts: Sequence[Text]) -> tuple[tuple[int, ...], ...] | None:
-    readings: tuple[tuple[tuple[str, ...], WordReader], ...] = (
+    readings: tuple[tuple[tuple[str | None, ...], WordReader], ...] = (
         (columns.gold_words, _from_numbers),
         (columns.gold_mask, _from_mask),
+        (columns.gold_spans, _from_spans),
         (columns.gold_chars, _from_characters),
     )
     for fields, read in readings:
-        values = [_structured(row, field) for field in fields]
+        values = [None if field is None else _structured(row, field) for field in fields]
         if all(value is None for value in values):
             continue
-        together = len(fields) == 1 < len(parts)
-        lists = row.items(fields[0], values[0], "a list for each part") if together else values
-        if len(lists) != len(parts):
-            raise row.error(fields[0], f"expected a list for each of the {len(parts)} parts, got {describe(lists)}")
-        names = fields * len(parts) if together else fields
-        return tuple(read(row, *cell) for cell in zip(names, lists, parts, strict=True))
+        if len(fields) == 1 < len(parts) and fields[0] is not None:
+            values = row.items(fields[0], values[0], "a list for each part")
+            if len(values) != len(parts):
+                message = f"expected a list for each of the {len(parts)} parts, got {describe(values)}"
+                raise row.error(fields[0], message)
+        cells = zip(fields * len(parts) if len(fields) < len(parts) else fields, values, parts, strict=True)
+        return tuple(() if field is None else read(row, field, value, text) for field, value, text in cells)
     return None
 
 
@@ -62,25 +64,52 @@ def _from_mask(row: Row, field: str, value: Any, text: Text) -> tuple[int, ...]:
     return tuple(number for number, item in enumerate(mask) if item)
 
 
+def _from_spans(row: Row, field: str, value: Any, text: Text) -> tuple[int, ...]:
+    return _union(row, field, value, text, _words_between)
+
+
 def _from_characters(row: Row, field: str, value: Any, text: Text) -> tuple[int, ...]:
+    return _union(row, field, value, text, read_stretch)
+
+
+def _union(
+    row: Row, field: str, value: Any, text: Text, read: Callable[[Row, str, Any, Text], range]
+) -> tuple[int, ...]:
     marked: set[int] = set()
     for item in row.items(field, value, "a list of [start, end] ([] where nothing is marked)"):
-        start, end = read_offsets(row, field, item, text)
-        hit = words_over(text, start, end)
-        if start == end or not hit:
-            raise row.error(field, f"[{start}, {end}] covers no word of the text")
-        marked.update(hit)
+        marked.update(read(row, field, item, text))
     return tuple(sorted(marked))
+
+
+def _words_between(row: Row, field: str, value: Any, text: Text) -> range:
+    start, end = _pair(row, field, value, "a word number")
+    if not 0 <= start < end <= len(text.words):
+        raise row.error(field, f"[{start}, {end}] does not lie in the {len(text.words)} words of the text")
+    return range(start, end)
+
+
+def read_stretch(row: Row, field: str, value: Any, text: Text) -> range:
+    """The numbers of the words that a pair [start, end] of character offsets touches: one at least."""
+    start, end = read_offsets(row, field, value, text)
+    hit = words_over(text, start, end)
+    if start == end or not hit:
+        raise row.error(field, f"[{start}, {end}] covers no word of the text")
+    return hit
 
 
 def read_offsets(row: Row, field: str, value: Any, text: Text) -> tuple[int, int]:
     """A pair [start, end] of character offsets into a text, end exclusive."""
+    start, end = _pair(row, field, value, "a character offset")
+    if not 0 <= start <= end <= len(text.raw):
+        raise row.error(field, f"[{start}, {end}] does not lie in the {len(text.raw)} characters of the text")
+    return start, end
+
+
+def _pair(row: Row, field: str, value: Any, what: str) -> tuple[int, int]:
     pair = row.items(field, value, "a pair [start, end]")
     if len(pair) != 2:
         raise row.error(field, f"expected a pair [start, end], got {describe(pair)}")
-    start, end = (row.whole_number(field, offset, "a character offset") for offset in pair)
-    if not 0 <= start <= end <= len(text.raw):
-        raise row.error(field, f"[{start}, {end}] does not lie in the {len(text.raw)} characters of the text")
+    start, end = (row.whole_number(field, number, what) for number in pair)
     return start, end
 
 

@@ -12,7 +12,9 @@ from typing import Any
 from verax.data.assemble import assemble
 from verax.data.babi import SUFFIX, is_babi, load_babi
 from verax.data.columns import Columns, parse_columns
+from verax.data.eraser import is_eraser, load_eraser
 from verax.data.hub import NotFound, open_folder, open_hub
+from verax.data.recognise import recognised
 from verax.data.rows import Source
 from verax.data.table import SUFFIXES, open_file
 from verax.registry import entries, resolve, unknown
@@ -36,8 +38,10 @@ def load_dataset(
 
     Args:
         name: a name that `verax list datasets` shows; or the path of a JSONL, CSV, TSV or Parquet file, or of a folder
-            that the `datasets` library can read; or a text file of bAbI, or a folder with those of a task; or a dataset
-            of the Hugging Face hub, `owner/name` or `owner/name:configuration`.
+            that the `datasets` library can read; or a text file of bAbI, or a folder with those of a task; or a file of
+            SNLI, e-SNLI, FEVER with gold evidence or SpanEx as it was published, or a folder in the format of ERASER,
+            which are recognised unless `columns` are given; or a dataset of the Hugging Face hub, `owner/name` or
+            `owner/name:configuration`.
         split: `test` by default, or the only one there is. A file is one split: it is written down, not looked for.
         limit: read the first so many rows and no more.
         columns: which column means what; see `Columns`.
@@ -48,12 +52,19 @@ def load_dataset(
         revision: of a dataset of the hub: branch, tag or commit.
     """
     known = entries("datasets").get(str(name))
+    path = Path(name).expanduser()
     if known is not None:
         why = f"{name} is {'built in' if known.kind == 'built-in' else 'known by its name'}"
         _refuse(why, columns=columns, labels=labels, revision=revision)
         load = resolve("datasets", str(name))
         dataset: Dataset = load(limit=limit, seed=seed) if split is None else load(split=split, limit=limit, seed=seed)
-    elif is_babi(path := Path(name).expanduser()):
+    elif columns is None and is_eraser(path):
+        _refuse(f"{name} is in the format of ERASER", revision=revision)
+        dataset = load_eraser(path, split=split, limit=limit, labels=labels, lang=lang)
+    elif (columns is None or path.suffix.lower() == SUFFIX) and (public := recognised(path)) is not None:
+        _refuse(f"{name} is in the format of {public.name}", columns=columns, revision=revision)
+        dataset = public.load([path], split=split, limit=limit, labels=labels, lang=lang)
+    elif is_babi(path):
         _refuse(f"{name} is in the format of bAbI", columns=columns, revision=revision)
         dataset = load_babi(path, split=split, limit=limit, labels=labels, lang=lang)
     else:

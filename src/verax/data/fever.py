@@ -1,0 +1,50 @@
+"""FEVER with gold evidence: JSONL with a claim and the sentences of an encyclopedia that speak for or against it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from verax.data.columns import Columns
+from verax.data.formats import Format, has, with_cells
+from verax.data.rows import Row, describe
+from verax.data.table import read_jsonl
+
+LABELS = ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")
+_CLAIM, _EVIDENCE, _LABEL, _ID = "claim", "evidence", "label", "id"
+
+
+def _is_fever(cells: Mapping[str, Any]) -> bool:
+    there = has(_CLAIM, _EVIDENCE, _LABEL, _ID)(cells) and cells[_LABEL] in LABELS
+    return there and isinstance(cells[_EVIDENCE], list) and all(isinstance(item, list) for item in cells[_EVIDENCE])
+
+
+def _joined(rows: Iterator[Row]) -> Iterator[Row]:
+    """Rows with the sentences of the evidence in one text; a claim with several evidences has a row for each."""
+    seen: Counter[str | None] = Counter()
+    for row in rows:
+        items = row.items(_EVIDENCE, row.cells.get(_EVIDENCE), "a list of [page, number, sentence]")
+        text = " ".join(_sentence(row, number, item) for number, item in enumerate(items))
+        name = row.name(_ID)
+        seen[name] += 1
+        own = f"{name}/{seen[name]}" if name is not None and seen[name] > 1 else name
+        yield with_cells(row, **{_EVIDENCE: text, _ID: own})
+
+
+def _sentence(row: Row, number: int, item: Any) -> str:
+    field = f"{_EVIDENCE}[{number}]"
+    triple = row.items(field, item, "[page, number, sentence]")
+    if len(triple) != 3:
+        raise row.error(field, f"expected [page, number, sentence], got {describe(triple)}")
+    return row.text(field, triple[2], "a sentence as the third").strip()
+
+
+FEVER = Format(
+    name="FEVER with gold evidence",
+    readers={".jsonl": read_jsonl},
+    fits=_is_fever,
+    convert=_joined,
+    columns=Columns(parts=(_CLAIM, _EVIDENCE), label=_LABEL, id=_ID, maskable_part=(_EVIDENCE,), metric="macro_f1"),
+    labels=LABELS,
+)

@@ -1,0 +1,71 @@
+"""Public pairs that people annotated, by name: their files lie in the folder that VERAX_DATA names, as published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from verax.data.esnli import ESNLI
+from verax.data.fever import FEVER
+from verax.data.formats import Format
+from verax.data.public.on_disk import data_folder
+from verax.data.public.splits import presented
+from verax.data.spanex import SPANEX_FEVER, SPANEX_SNLI
+from verax.registry import unknown
+from verax.types import Dataset, UserError
+
+
+@dataclass(frozen=True, slots=True)
+class Annotated:
+    """A data set in files of a public format.
+
+    Args:
+        name: by which it is known here.
+        format: of its files.
+        folders: below the folder of the data, where the files are looked for; the first is named to people.
+        files: those of each split.
+    """
+
+    name: str
+    format: Format
+    folders: tuple[str, ...]
+    files: Mapping[str, tuple[str, ...]]
+
+    def __call__(self, split: str = "test", limit: int | None = None, seed: int = 0) -> Dataset:
+        """The instances of a split.
+
+        Args:
+            split: `train`, `validation` or `test`, as far as it is there.
+            limit: the first so many.
+            seed: changes nothing, since nothing is drawn.
+        """
+        if split not in self.files:
+            raise UserError(f"{self.name}: {unknown('split', split, self.files)}")
+        wanted = " and ".join(f"{self.folders[0]}/{file}" for file in self.files[split])
+        root = data_folder(self.name, wanted)
+        for folder in self.folders:
+            paths = [root / folder / file for file in self.files[split]]
+            if all(path.is_file() for path in paths):
+                return presented(self.format.load(paths, split=split, limit=limit), self.name, split)
+        places = ", ".join(str(root / folder) for folder in self.folders)
+        raise UserError(f"{self.name}: put {wanted} into {root}; looked for in {places}")
+
+
+esnli = Annotated(
+    "esnli",
+    ESNLI,
+    ("esnli", "", "e-SNLI/dataset", "e-SNLI"),
+    {
+        "train": ("esnli_train_1.csv", "esnli_train_2.csv"),
+        "validation": ("esnli_dev.csv",),
+        "test": ("esnli_test.csv",),
+    },
+)
+fever = Annotated(
+    "fever",
+    FEVER,
+    ("fever", "fever_gold_evidence"),
+    {"train": ("train.jsonl",), "validation": ("valid.jsonl",), "test": ("test.jsonl",)},
+)
+spanex_snli = Annotated("spanex-snli", SPANEX_SNLI, ("spanex",), {"test": ("snli.jsonl",)})
+spanex_fever = Annotated("spanex-fever", SPANEX_FEVER, ("spanex",), {"test": ("fever.jsonl",)})
