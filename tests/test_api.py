@@ -11,7 +11,9 @@ import pytest
 
 import verax
 from verax import Dataset, Explanation, Instance, UserError
+from verax.data.text import split_words
 from verax.models.classifier import Classifier
+from verax.types import Highlight, Prediction, Span, Target
 
 
 def test_all_names_resolve_and_nothing_else_is_public() -> None:
@@ -93,3 +95,17 @@ def test_a_model_is_trained_from_python(tmp_path: Path) -> None:
     assert [verax.load_model(folder).about["masking"] for folder in folders] == ["none", "half"]
     with pytest.raises(verax.UserError, match="spec: unknown field 'epoch'; did you mean 'epochs'"):
         verax.train_masked("world/opinion", "world/opinion", tmp_path / "other", epoch=1)
+
+
+def test_interactions_are_given_as_pairs_and_not_as_scores_of_words() -> None:
+    instance = Instance("i", (split_words("a small red boat"), split_words("a ship")))
+    units = ((Span(0, 1, 4), Span(1, 1, 2)), (Span(0, 0, 1), Span(1, 0, 1)))
+    highlight = Highlight("i", "louvain", "span_interaction", Target(), units, (0.5, -0.25))
+    made = Explanation(instance, Prediction("i", "yes", ("yes",), (1.0,)), highlight, {})
+    found = made.to_dict()
+    assert found["pairs"] == [
+        {"spans": [[0, 1, 4], [1, 1, 2]], "words": ["small red boat", "ship"], "score": 0.5},
+        {"spans": [[0, 0, 1], [1, 0, 1]], "words": ["a", "a"], "score": -0.25},
+    ]
+    assert [set(part) for part in found["parts"]] == [{"text", "words", "offsets"}] * 2
+    assert 'aria-label="The 2 pairs with the highest scores: 1. small red boat ↔ ship +0.5' in made._repr_html_()

@@ -19,6 +19,7 @@ from verax.models.encoding import Encoded
 from verax.registry import Room, entries
 from verax.report.notebook import highlight_html
 from verax.report.page import write_report
+from verax.report.pairs import words_of
 from verax.run.carry_out import carry_out, prepare_with
 from verax.run.execute import as_highlight, predict
 from verax.run.parameters import Named, build
@@ -40,17 +41,30 @@ class Explanation:
     parameters: Mapping[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        """Method, parameters, target, prediction, and for each part its words, offsets and scores."""
-        scores = {unit[0]: score for unit, score in zip(self.highlight.units, self.highlight.scores, strict=True)}
-        parts = [
-            {
-                "text": text.raw,
-                "words": list(text.words),
-                "offsets": [list(offset) for offset in text.offsets],
-                "scores": [scores.get(Span(part, word, word + 1)) for word in range(len(text.words))],
-            }
-            for part, text in enumerate(self.instance.parts)
+        """Method, parameters, target, prediction, and for each part its words, offsets and scores.
+
+        Of interactions the parts have no scores: `pairs` has the spans, the words and the score of each, in the order
+        of the method.
+        """
+        scored = zip(self.highlight.units, self.highlight.scores, strict=True)
+        parts: list[dict[str, Any]] = [
+            {"text": text.raw, "words": list(text.words), "offsets": [list(offset) for offset in text.offsets]}
+            for text in self.instance.parts
         ]
+        pairs = {}
+        if self.highlight.kind == "token":
+            scores = {unit[0]: score for unit, score in scored}
+            for number, part in enumerate(parts):
+                part["scores"] = [scores.get(Span(number, word, word + 1)) for word in range(len(part["words"]))]
+        else:
+            pairs["pairs"] = [
+                {
+                    "spans": [list(span) for span in unit],
+                    "words": list(words_of(unit, self.instance)),
+                    "score": score,
+                }
+                for unit, score in scored
+            ]
         chances = dict(zip(self.prediction.labels, self.prediction.probabilities, strict=True))
         return {
             "method": self.highlight.method,
@@ -58,6 +72,7 @@ class Explanation:
             "target": {"of": self.highlight.target.of, "space": self.highlight.target.space},
             "prediction": {"label": self.prediction.label, "probabilities": chances},
             "parts": parts,
+            **pairs,
             "notes": dict(self.highlight.notes),
         }
 

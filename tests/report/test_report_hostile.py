@@ -11,7 +11,7 @@ from verax.report.markup import Html, visible
 from verax.report.page import render, write_report
 from verax.store.read import Stored
 from verax.store.store import Store
-from verax.types import Highlight, Human, Instance, Prediction, Score, Skip, Target
+from verax.types import Highlight, Human, Instance, Prediction, Score, Skip, Span, Target
 
 RAN = "document.documentElement.setAttribute('ran-{}','1')"
 REFRESH = "<meta http-equiv=refresh content=0;url=about:blank>"
@@ -172,6 +172,31 @@ def test_the_notebook_picture_is_escaped(browser, stored, tmp_path):
     for payload in PAYLOADS:
         for place in ("method", "target", "gold", "class"):
             assert visible(f"{place} {payload}") in shown
+
+
+def test_nothing_runs_in_the_pictures_of_interactions(browser, stored, tmp_path):
+    from verax.report.notebook import highlight_html
+
+    units = tuple((Span(0, i, len(PAYLOADS)), Span(1, 0, 1)) for i in range(len(PAYLOADS)))
+    human = Human(span_pairs=units, words=((0,), (0,)))
+    instances = [replace(instance, human=human) for instance in stored.instances]
+    ramp = tuple(float(-k) for k in range(len(units)))
+    highlights = [replace(h, kind="span_interaction", units=units, scores=ramp) for h in stored.highlights]
+    paths = [tmp_path / "report.html", tmp_path / "notebook.html"]
+    paths[0].write_text(render(replace(stored, instances=instances, highlights=highlights)), encoding="utf-8")
+    pieces = [highlight_html(h, i) for h, i in zip(highlights, instances, strict=True)]
+    paths[1].write_text("<!doctype html><meta charset=utf-8>" + "".join(pieces), encoding="utf-8")
+    for path, scripts in zip(paths, (1, 0), strict=True):
+        assert traces(browser, path) == set()
+        assert browser.requests == [path.as_uri()]
+        assert browser.ask("document.scripts.length") == scripts
+        assert browser.ask("document.images.length") == 0
+        drawn = browser.ask("[...document.querySelectorAll('svg:not(.plot) *')].map(e => e.localName)")
+        assert set(drawn) == {"g", "title", "path", "rect", "text", "circle"}
+        spoken = browser.ask("document.querySelector('svg:not(.plot)').getAttribute('aria-label')")
+        assert all(visible(payload.replace(" ", "\u00a0")) in spoken for payload in PAYLOADS)
+    table = browser.ask("document.querySelector('details').textContent")
+    assert all(visible(payload.replace(" ", "\u00a0")) in table for payload in PAYLOADS)
 
 
 def test_hostile_strings_go_through_the_store_into_the_same_page(stored, tmp_path):

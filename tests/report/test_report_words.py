@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from verax.report.arcs import INKS
 from verax.report.markup import visible
 from verax.report.notebook import highlight_html
 from verax.report.picture import picture
@@ -112,6 +113,13 @@ def test_words_can_be_read_on_every_colour(name):
         assert contrast(line, colours["sheet"]) >= 3, look
 
 
+@pytest.mark.parametrize("ink", INKS.values())
+def test_arcs_can_be_seen_and_the_figures_on_them_read(ink):
+    colour = tuple(bytes.fromhex(ink[1:]))
+    assert contrast(colour, (255, 255, 255)) >= 4.5
+    assert all(contrast(colour, theme(name)["sheet"]) >= 3 for name in ("light", "dark"))
+
+
 @pytest.mark.parametrize("name", ["light", "dark"])
 @pytest.mark.parametrize("ground", ["paper", "sheet"])
 @pytest.mark.parametrize("ink", ["ink", "quiet", "accent", "alarm"])
@@ -131,18 +139,6 @@ def test_notebook_html_carries_its_own_looks(text):
     assert STYLES["gold"] in html
     assert "&lt;b&gt;" in html
     assert "(0.750)" in html
-
-
-def test_interactions_are_listed_strongest_first(text):
-    instance = Instance("i", (text("a b c d e f"), text("x y")))
-    units = tuple((Span(0, w, w + 1), Span(1, 0, 2)) for w in range(6)) * 2
-    html = picture(
-        highlight(instance, [float(k) for k in range(12)], "span_interaction", units), instance, inline=False
-    )
-    assert html.count("<li>") == 10
-    assert html.index("+11") < html.index("+10") < html.index("+9")
-    assert "<bdi>f</bdi> ↔ <bdi>x y</bdi>" in html
-    assert "and 2 weaker ones" in html
 
 
 def test_the_style_sheet_has_a_rule_for_every_class():

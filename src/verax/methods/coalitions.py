@@ -16,6 +16,8 @@ from verax.types import BoolArray, FloatArray, IntArray
 
 MOST_ENUMERATED = 14
 """Games of more words than this are never enumerated: 2^14 coalitions are 16,384 forward passes."""
+RIDGE = 1e-3
+"""Penalty of a regression on pairs of words, as a share of the mean weight of a feature."""
 
 
 def all_coalitions(n: int) -> BoolArray:
@@ -146,21 +148,67 @@ def kernel_values(game: Weighted, values: FloatArray, nothing: float, everything
     return np.asarray(share + solution)
 
 
-def bivariate_values(
-    keep: BoolArray, values: FloatArray, stands_for: FloatArray, shapley: FloatArray, nothing: float
-) -> FloatArray:
+@dataclass(frozen=True, eq=False, slots=True)
+class Quadratic:
+    """A game in which words are worth something by themselves and in pairs, and no more.
+
+    Args:
+        own: shape [n].
+        bonds: of each pair, symmetric with 0 on the diagonal; shape [n, n].
+    """
+
+    own: FloatArray
+    bonds: FloatArray
+
+    def __call__(self, keep: BoolArray) -> FloatArray:
+        """Its value at coalitions: [rows, n] -> [rows]."""
+        inside = keep.astype(np.float64)
+        return np.asarray(inside @ self.own + ((inside @ self.bonds) * inside).sum(1) / 2)
+
+    def bivariate(self) -> FloatArray:
+        """The importance of i given j, shape [n, n].
+
+        j comes in before i in half of all orders, and j and a third word both do in a third of them.
+        """
+        others = self.bonds.sum(1)[:, None] - self.bonds
+        return np.asarray(self.own[:, None] / 2 + self.bonds / 2 + others / 3)
+
+
+def quadratic_fit(drawn: Weighted, values: FloatArray, shapley: FloatArray) -> Quadratic:
+    """The additive game with these Shapley values, and what pairs of words explain of the rest.
+
+    Pairs are fitted by ridge regression, and only where there are twice as many coalitions as words and pairs.
+
+    Args:
+        values: of the coalitions, less that of no word; shape [rows].
+    """
+    rows, n = drawn.keep.shape
+    first, second = np.triu_indices(n, k=1)
+    bonds = np.zeros((n, n))
+    if 2 * (n + len(first)) > rows:
+        return Quadratic(shapley, bonds)
+    inside = drawn.keep.astype(np.float64)
+    root = np.sqrt(drawn.weights)[:, None]
+    features = root * np.concatenate([inside, inside[:, first] * inside[:, second]], axis=1)
+    products = features.T @ features
+    ridge = RIDGE * np.trace(products) / len(products)
+    rest = root[:, 0] * (values - inside @ shapley)
+    fitted = np.linalg.solve(products + ridge * np.eye(len(products)), features.T @ rest)
+    bonds[first, second] = bonds[second, first] = fitted[n:]
+    return Quadratic(shapley + fitted[:n], bonds)
+
+
+def bivariate_values(keep: BoolArray, values: FloatArray, stands_for: FloatArray, known: Quadratic) -> FloatArray:
     """What word i adds to the coalitions that hold word j, weighed as in the Shapley value of i (Equation 22).
 
-    The share that an additive game with the given Shapley values has in it is known (half of i's value: j comes in
-    before i in half of all orders), so only what is left of the game is summed up over the coalitions. With all of
-    them the answer is exact, whatever Shapley values are given.
+    The share of a quadratic game is known, so only what is left is summed up over the coalitions. With all of them the
+    answer is exact, whatever that game is.
 
     Args:
         keep: coalitions, shape [rows, n].
-        values: of each, shape [rows].
+        values: of each, less that of no word; shape [rows].
         stands_for: how many coalitions each row stands for, shape [rows].
-        shapley: shape [n].
-        nothing: the value of no word.
+        known: a game that comes near.
 
     Returns:
         Shape [n, n]: entry [i, j] is the importance of i given j; the diagonal is 0.
@@ -168,10 +216,10 @@ def bivariate_values(
     n = keep.shape[1]
     sizes = keep.sum(1)
     inside = keep.astype(np.float64)
-    rest = (values - nothing - inside @ shapley) * stands_for
+    rest = (values - known(keep)) * stands_for
     joining = np.array([1 / (n * comb(n - 1, size)) for size in range(n)])  # weight of a coalition that i joins
     joined = inside * (rest * np.where(sizes > 0, joining[np.maximum(sizes, 1) - 1], 0.0))[:, None]
     alone = inside * (rest * np.where(sizes < n, joining[np.minimum(sizes, n - 1)], 0.0))[:, None]
-    found = inside.T @ joined - (1 - inside).T @ alone + shapley[:, None] / 2
+    found = inside.T @ joined - (1 - inside).T @ alone + known.bivariate()
     np.fill_diagonal(found, 0.0)
     return np.asarray(found)

@@ -11,6 +11,7 @@ import numpy as np
 
 from verax.engine.asks import Asking, Outputs, resolve
 from verax.methods.coalitions import (
+    Quadratic,
     Weighted,
     all_coalitions,
     bivariate_values,
@@ -19,6 +20,7 @@ from verax.methods.coalitions import (
     kernel_size_weights,
     kernel_values,
     permutations,
+    quadratic_fit,
     shapley_values,
 )
 from verax.models.encoding import Encoded
@@ -37,8 +39,9 @@ class Enumerated:
 
     def bivariate(self) -> FloatArray:
         """Exact importance of word i given that word j is present, shape [n, n]."""
-        keep = all_coalitions(len(self.values).bit_length() - 1)
-        return bivariate_values(keep, self.values, np.ones(len(keep)), self.shapley(), float(self.values[0]))
+        n = len(self.values).bit_length() - 1
+        nothing = Quadratic(np.zeros(n), np.zeros((n, n)))
+        return bivariate_values(all_coalitions(n), self.values - self.values[0], np.ones(len(self.values)), nothing)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -63,12 +66,18 @@ class Sampled:
     def bivariate(self) -> FloatArray:
         """Importance of word i given that word j is present, shape [n, n].
 
-        What an additive game with these Shapley values explains is known exactly; the rest is summed up over the
-        coalitions that were drawn, each standing for all of its size.
+        What words and pairs of words explain by themselves is known exactly; the rest is summed up over the coalitions
+        that were drawn, each standing for all of its size, and the one of all words.
         """
-        n = self.drawn.keep.shape[1]
-        stands_for = self.drawn.weights / kernel_size_weights(n)[self.drawn.keep.sum(1)]
-        return bivariate_values(self.drawn.keep, self.values, stands_for, self.shapley(), self.nothing)
+        keep, n = self.drawn.keep, self.drawn.keep.shape[1]
+        stands_for = self.drawn.weights / kernel_size_weights(n)[keep.sum(1)]
+        known = quadratic_fit(self.drawn, self.values - self.nothing, self.shapley())
+        return bivariate_values(
+            np.concatenate([keep, np.ones((1, n), bool)]),
+            np.append(self.values, self.everything) - self.nothing,
+            np.append(stands_for, 1.0),
+            known,
+        )
 
 
 @dataclass(frozen=True, eq=False, slots=True)

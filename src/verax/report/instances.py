@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from verax.report.arcs import people_html
 from verax.report.content import Content
 from verax.report.labels import method_label
 from verax.report.markup import Html, join, tag
 from verax.report.masking_plot import spark
 from verax.report.numbers import count, number, plural
+from verax.report.pairs import CHOICES, TOP
 from verax.report.picture import picture
 from verax.report.words import words_html
 from verax.types import Highlight, Instance, Prediction, Skip
@@ -24,16 +26,18 @@ def section(content: Content) -> Html:
     extent = plural(len(shown), "instance")
     if len(shown) < len(content.instances):
         extent = f"The first {count(len(shown))} of {plural(len(content.instances), 'instance')}"
+    arcs = any(_has_arcs(content, instance) for instance in shown)
     return join(
         tag("p", f"{extent}, in the order of the run."),
-        _legend(content),
+        _legend(content, arcs=arcs),
         _filter(content, shown),
+        _choice_of_pairs() if arcs else None,
         tag("div", [_instance(content, instance) for instance in shown], id="instances-list"),
         tag("nav", id="instances-pages", aria_label="Pages of instances", hidden=True),
     )
 
 
-def _legend(content: Content) -> Html:
+def _legend(content: Content, *, arcs: bool) -> Html:
     samples = (
         (
             "for8",
@@ -51,7 +55,32 @@ def _legend(content: Content) -> Html:
             "The small curve is the probability of the gold class while words are masked by this explanation, from "
             f"none to all (0 to 1); in grey {content.baseline}."
         )
+    if arcs:
+        notes.append(
+            "An arc joins two words or spans that work together; its number is its rank by score, highest first. It is "
+            "thicker the stronger the pair, compared with the strongest pair of the same explanation; orange and solid "
+            "for, blue and dotted against. Point at an arc for its score. Pairs that people marked are grey."
+        )
     return tag("ul", keys, [tag("li", note) for note in notes], class_="legend keys")
+
+
+def _has_arcs(content: Content, instance: Instance) -> bool:
+    """Whether any method explains an instance by interactions."""
+    made = [content.highlights.get((instance.id, method)) for method in content.methods]
+    return any(highlight is not None and highlight.kind != "token" for highlight in made)
+
+
+def _choice_of_pairs() -> Html:
+    """How many pairs of each explanation are seen; the style sheet obeys it without any script."""
+    choices = [
+        tag(
+            "label",
+            tag("input", type="radio", name="top", id=f"top-{top}", value=top, checked=top == TOP, autocomplete="off"),
+            f" {top}",
+        )
+        for top in CHOICES
+    ]
+    return tag("fieldset", tag("legend", "Pairs shown of each explanation"), choices, id="top")
 
 
 def _filter(content: Content, shown: Iterable[Instance]) -> Html:
@@ -103,7 +132,12 @@ def _instance(content: Content, instance: Instance) -> Html:
         "article",
         tag("header", tag("h3", instance.id, dir="auto"), _labels(instance, prediction, wrong=wrong)),
         _human(instance),
-        tag("dl", [_explanation(content, instance, method, skips) for method in content.methods], class_="methods"),
+        tag(
+            "dl",
+            [_explanation(content, instance, method, skips) for method in content.methods],
+            _people(instance) if _has_arcs(content, instance) else None,
+            class_="methods",
+        ),
         _scores(content, instance),
         class_="instance",
         data_gold=instance.label,
@@ -144,6 +178,12 @@ def _human(instance: Instance) -> Html | None:
         [tag("p", tag("span", "People: ", class_="quiet"), said, dir="auto") for said in instance.human.explanations],
         class_="human",
     )
+
+
+def _people(instance: Instance) -> Html | None:
+    """The pairs that people marked, below those of the methods."""
+    drawn = people_html(instance, inline=False)
+    return None if drawn is None else tag("div", tag("dt", "marked by people"), tag("dd", drawn))
 
 
 def _explanation(content: Content, instance: Instance, method: str, skips: Iterable[Skip]) -> Html:

@@ -27,7 +27,8 @@ from verax.report.masking_words import (
     performance_said,
     ratios,
 )
-from verax.report.numbers import count, interval, number, p_value, signed
+from verax.report.numbers import count, interval, number, p_value, plural, signed
+from verax.report.pairs import SHOWN, TOP, heads, top_pairs
 from verax.report.ranking import best_group, by_metric
 from verax.report.tables import difference
 from verax.report.words import LEVELS, gold_words, level, word_scores
@@ -117,7 +118,8 @@ def leaderboard(summaries: Sequence[Summary]) -> RenderableType:
     boards.append(
         Text("◆ best, or can't be told apart from the best. Methods that share a letter can't be told apart.", "dim")
     )
-    boards.append(Text("p: paired test against the random explanation, Holm-corrected.", "dim"))
+    against = "p: paired test against the random explanation (of the same kind, where the run has one), Holm-corrected."
+    boards.append(Text(against, "dim"))
     return Group(*boards)
 
 
@@ -187,13 +189,34 @@ def masking(curves: MaskingCurves) -> RenderableType:
 
 
 def explanation(highlight: Highlight, instance: Instance, prediction: Prediction | None = None) -> RenderableType:
-    """Who explains what, the text with coloured words, and a table of words and scores."""
+    """Who explains what, the text with coloured words, and a table of words, or of pairs, and scores."""
     head = Text.assemble(plain(highlight.method, "bold"), " explains ", plain(str(highlight.target)))
     if prediction is not None:
         chance = dict(zip(prediction.labels, prediction.probabilities, strict=True)).get(prediction.label)
         head.append_text(Text.assemble("; predicted ", plain(prediction.label, "bold"), f" ({number(chance)})"))
+    if highlight.kind != "token":
+        return Group(head, Text(), *_lines(instance, {}), Text(), *_pairs(highlight, instance, SHOWN))
     scores = word_scores(highlight)
     return Group(head, Text(), *_lines(instance, scores), Text(), _scores(instance, scores))
+
+
+def _pairs(highlight: Highlight, instance: Instance, top: int) -> Iterable[RenderableType]:
+    """The pairs with the highest scores in a table, and of how many they are the first."""
+    pairs = top_pairs(highlight, instance, top)
+    if not pairs:
+        yield Text("no pair of words or spans")
+        return
+    strongest = max(abs(score) for score in highlight.scores)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("rank", justify="right", no_wrap=True)
+    for head in heads(pairs):
+        table.add_column(head, overflow="fold")
+    table.add_column("score", justify="right", no_wrap=True)
+    for pair in pairs:
+        score = Text(signed(pair.score), _style(pair.score, strongest) or "")
+        table.add_row(str(pair.rank), *map(plain, pair.words), score)
+    yield table
+    yield Text(f"The highest {count(len(pairs))} of {plural(len(highlight.units), 'pair')}.", "dim")
 
 
 @dataclass(frozen=True)
@@ -253,7 +276,12 @@ def side_by_side(
     legend = Text("Orange, underlined: for. Blue, slanted: against. Each column has a scale of its own.", "dim")
     if not highlights:
         return Group(head, Text("No method has anything to say:"), *reasons)
-    return Group(head, Text(), SideBySideTable(tuple(highlights), instance), legend, *reasons)
+    of_words = tuple(highlight for highlight in highlights if highlight.kind == "token")
+    shown: list[RenderableType] = [SideBySideTable(of_words, instance), legend] if of_words else []
+    for highlight in highlights:
+        if highlight.kind != "token":
+            shown += [Text(), plain(highlight.method, "bold"), *_pairs(highlight, instance, TOP)]
+    return Group(head, Text(), *shown, *reasons)
 
 
 def _lines(instance: Instance, scores: dict[tuple[int, int], float]) -> Iterable[Text]:

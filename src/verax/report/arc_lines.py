@@ -1,0 +1,171 @@
+"""The words of an instance set in lines: wrapped, in their direction of writing, each with the place that it takes."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+from verax.report.markup import visible
+from verax.report.text_width import cut_to, text_width
+from verax.types import Text
+
+SIZE = 15.0
+"""Height of the font."""
+MARGIN = 10.0
+_SPACE = 5.5
+_GLUED = 0.5
+_LEAST_WIDTH = 80.0
+_RTL_LANGUAGES = frozenset({"ar", "ckb", "dv", "fa", "he", "iw", "ks", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"})
+
+
+class Box(NamedTuple):
+    """A word, or what stands between two words, and from where to where it reaches.
+
+    `word` is its number in its part, None for what belongs to no word; `space` whether white space stands before it.
+    """
+
+    shown: str
+    word: int | None
+    left: float
+    right: float
+    space: bool
+
+    @property
+    def middle(self) -> float:
+        """Where the text is centred."""
+        return (self.left + self.right) / 2
+
+
+class Line(NamedTuple):
+    """Boxes of one part in reading order, which need not be the order from left to right."""
+
+    part: int
+    rtl: bool
+    boxes: tuple[Box, ...]
+
+
+@lru_cache(maxsize=16)  # the same words are set for each method that explains them
+def lay_out(parts: tuple[Text, ...], width: float) -> tuple[tuple[Line, ...], float]:
+    """All parts one below the other in lines at most `width` wide, and how wide the widest is with its margins."""
+    wrapped = [
+        (index, is_rtl(part), line)
+        for index, part in enumerate(parts)
+        for line in _wrapped(_pieces(part), width - 2 * MARGIN)
+    ]
+    used = max(_LEAST_WIDTH, *(_length(line) + 2 * MARGIN for _, _, line in wrapped))
+    return tuple(Line(index, rtl, _placed(line, rtl=rtl, width=used)) for index, rtl, line in wrapped), used
+
+
+def is_rtl(part: Text) -> bool:
+    """Whether a part is written from right to left: by its first letter, or by its language where it has none."""
+    for character in part.raw:
+        if (rtl := _direction(character)) is not None:
+            return rtl
+    return part.lang.lower().split("-")[0].split("_")[0] in _RTL_LANGUAGES
+
+
+class _Piece(NamedTuple):
+    """Something to be set that is never broken."""
+
+    shown: str
+    word: int | None
+    width: float
+    space: bool
+
+
+def _pieces(part: Text) -> list[_Piece]:
+    """The words and what stands between them, in reading order."""
+    found: list[tuple[str, int | None, int]] = []
+    end = 0
+    for word, (start, stop) in enumerate(part.offsets):
+        found += [(part.raw[end:start], None, end), (part.raw[start:stop], word, start)]
+        end = stop
+    found.append((part.raw[end:], None, end))
+    pieces = []
+    for raw, number, start in found:
+        if shown := " ".join(visible(raw).split()) or ("\N{REPLACEMENT CHARACTER}" if number is not None else ""):
+            space = raw[0].isspace() or (start > 0 and part.raw[start - 1].isspace())
+            pieces.append(_Piece(shown, number, text_width(shown, SIZE), space))
+    return pieces or [_Piece("(blank)", None, text_width("(blank)", SIZE), space=False)]
+
+
+def _gap(piece: _Piece) -> float:
+    return _SPACE if piece.space else _GLUED
+
+
+def _length(line: Sequence[_Piece]) -> float:
+    return sum(piece.width for piece in line) + sum(map(_gap, line[1:]))
+
+
+def _wrapped(pieces: Sequence[_Piece], room: float) -> list[list[_Piece]]:
+    """Lines no longer than the room; what has no white space between it stays together if it can."""
+    fitting = [piece._replace(shown=cut_to(piece.shown, room, SIZE), width=min(piece.width, room)) for piece in pieces]
+    lines: list[list[_Piece]] = [[]]
+    for chunk in _chunks(fitting):
+        if lines[-1] and _length([*lines[-1], *chunk]) > room:
+            lines.append([])
+        for piece in chunk:
+            if lines[-1] and _length([*lines[-1], piece]) > room:
+                lines.append([])
+            lines[-1].append(piece)
+    return lines
+
+
+def _chunks(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
+    """Pieces between which no line may end: those that touch, unless both are letters (as in Chinese or Thai)."""
+    chunks = [[pieces[0]]]
+    for before, piece in pairwise(pieces):
+        letters = before.shown[-1].isalpha() and piece.shown[0].isalpha()
+        if piece.space or letters:
+            chunks.append([piece])
+        else:
+            chunks[-1].append(piece)
+    return chunks
+
+
+def _placed(line: Sequence[_Piece], *, rtl: bool, width: float) -> tuple[Box, ...]:
+    """The boxes of a line in reading order, set from its own side of the picture."""
+    order = _visual_order([_direction_of(piece.shown) for piece in line], rtl=rtl)
+    places: dict[int, Box] = {}
+    at = MARGIN
+    for position, index in enumerate(order):
+        piece = line[index]
+        if position:
+            # Space belongs to the later of two that are read in turn; where a run that is turned round begins, to its
+            # first in reading order, which has the number of this position.
+            before = order[position - 1]
+            at += _gap(line[max(index, before) if abs(index - before) == 1 else position])
+        left, right = at, at + piece.width
+        at = right
+        if rtl:
+            left, right = width - right, width - left
+        places[index] = Box(piece.shown, piece.word, left, right, piece.space)
+    return tuple(places[index] for index in range(len(line)))
+
+
+def _direction(character: str) -> bool | None:
+    """Whether a letter is written from right to left; None for what has no direction of its own."""
+    return {"L": False, "R": True, "AL": True}.get(unicodedata.bidirectional(character))
+
+
+def _direction_of(shown: str) -> bool | None:
+    return next((rtl for character in shown if (rtl := _direction(character)) is not None), None)
+
+
+def _visual_order(directions: Sequence[bool | None], *, rtl: bool) -> list[int]:
+    """The pieces from the side where the line begins; those that run against it keep their own order among themselves.
+
+    A piece without direction goes with its neighbours where they agree, else with the line.
+    """
+    settled: list[bool] = []
+    for index, direction in enumerate(directions):
+        after = next((known for known in directions[index + 1 :] if known is not None), rtl)
+        before = settled[-1] if settled else rtl
+        settled.append(direction if direction is not None else before if before == after else rtl)
+    order: list[int] = []
+    for against, run in groupby(range(len(settled)), key=lambda index: settled[index] != rtl):
+        order += sorted(run, reverse=against)
+    return order
