@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from verax.cli import app, main
 from verax.data.columns import Columns
 from verax.data.world import splits
+from verax.engine.protocols import Method
 from verax.methods.token.integrated_gradients import Baseline
 from verax.models.removal import CODES
 from verax.registry import BUILT_IN, Room, resolve
@@ -92,6 +93,8 @@ def test_a_page_names_every_parameter_with_its_default(room: Room, name: str) ->
 
 def written(default: Any) -> str:
     """A default as the pages write it."""
+    if isinstance(default, Method):
+        return next(name for name in BUILT_IN["methods"] if resolve("methods", name) is type(default))
     if isinstance(default, Target):
         return default.of
     if isinstance(default, tuple):
