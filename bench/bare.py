@@ -20,24 +20,24 @@ class Bare(ABC):
 
     def __init__(self, model: Any, passes: Sequence[Any], tokenizer: Any, batch_size: int) -> None:
         self.model, self.batch_size = model, batch_size
-        by_length: dict[int, list[tuple[Any, TokenSequence]]] = {}
+        alike: dict[tuple[int, int], list[tuple[Any, TokenSequence]]] = {}
         for one in passes:
             sequence = TokenSequence.of(self.row(one), tokenizer.mask_token_id)
-            by_length.setdefault(len(sequence.ids), []).append((one, sequence))
+            alike.setdefault((len(sequence.ids), self.layer(one)), []).append((one, sequence))
         self._batches = []
-        for group in by_length.values():
+        for (_, layer), group in alike.items():
             for i in range(0, len(group), batch_size):
                 batch = group[i : i + batch_size]
                 # a word that is replaced by the padding embedding costs what the padding token costs
                 ids = [np.where(s.state == CODES["pad"], tokenizer.pad_token_id, s.ids) for _, s in batch]
                 types = torch.from_numpy(np.stack([s.types for _, s in batch]))
                 labels = torch.tensor([self.label(one) for one, _ in batch])
-                self._batches.append((torch.from_numpy(np.stack(ids)), types, labels))
+                self._batches.append((torch.from_numpy(np.stack(ids)), types, labels, layer))
 
     def __call__(self) -> None:
         """All passes once."""
-        for ids, types, labels in self._batches:
-            self.run(ids, types, labels)
+        for ids, types, labels, layer in self._batches:
+            self.run(ids, types, labels, layer)
 
     @staticmethod
     def row(one: Any) -> Row:
@@ -50,8 +50,13 @@ class Bare(ABC):
         """The class whose logit is differentiated."""
         return 0 if one.readout is None else int(one.readout.label)
 
+    @staticmethod
+    def layer(one: Any) -> int:  # noqa: ARG004 - most passes are the same for every layer
+        """The layer that is asked about; passes about different ones are run apart."""
+        return -1
+
     @abstractmethod
-    def run(self, ids: Tensor, types: Tensor, labels: Tensor) -> None:
+    def run(self, ids: Tensor, types: Tensor, labels: Tensor, layer: int) -> None:
         """One batch."""
 
 
@@ -69,7 +74,7 @@ class BareForward(Bare):
         """None is read."""
         return 0
 
-    def run(self, ids: Tensor, types: Tensor, labels: Tensor) -> None:
+    def run(self, ids: Tensor, types: Tensor, labels: Tensor, layer: int) -> None:
         """One batch."""
         with torch.inference_mode():
             self.model(input_ids=ids, token_type_ids=types)
@@ -78,7 +83,7 @@ class BareForward(Bare):
 class BareGradient(Bare):
     """Forward and backward to the word embeddings; where on a path they lie makes no difference to the work."""
 
-    def run(self, ids: Tensor, types: Tensor, labels: Tensor) -> None:
+    def run(self, ids: Tensor, types: Tensor, labels: Tensor, layer: int) -> None:
         """One batch."""
         embeds = self.model.get_input_embeddings()(ids).detach().requires_grad_()
         logits = self.model(inputs_embeds=embeds, token_type_ids=types).logits
@@ -86,7 +91,12 @@ class BareGradient(Bare):
 
 
 class BareAttention(Bare):
-    """Forward with open attention, and backward to the map of the last layer."""
+    """Forward with open attention, and backward to the map of a layer; its scale makes no difference to the work."""
+
+    @staticmethod
+    def layer(one: Any) -> int:
+        """Whose map."""
+        return int(one.layer)
 
     def __call__(self) -> None:
         """All passes once, with attention in the open."""
@@ -95,16 +105,16 @@ class BareAttention(Bare):
         super().__call__()
         self.model.set_attn_implementation(before)
 
-    def run(self, ids: Tensor, types: Tensor, labels: Tensor) -> None:
+    def run(self, ids: Tensor, types: Tensor, labels: Tensor, layer: int) -> None:
         """One batch."""
         answer = self.model(input_ids=ids, token_type_ids=types, output_attentions=True)
-        torch.autograd.grad(answer.logits.gather(1, labels[:, None]).sum(), answer.attentions[-1])
+        torch.autograd.grad(answer.logits.gather(1, labels[:, None]).sum(), answer.attentions[layer])
 
 
 class BareHidden(BareForward):
     """Forward passes whose hidden states are asked for, and each neuron's maximum over positions taken."""
 
-    def run(self, ids: Tensor, types: Tensor, labels: Tensor) -> None:
+    def run(self, ids: Tensor, types: Tensor, labels: Tensor, layer: int) -> None:
         """One batch."""
         with torch.inference_mode():
             answer = self.model(input_ids=ids, token_type_ids=types, output_hidden_states=True)

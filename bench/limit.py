@@ -35,12 +35,15 @@ from verax.engine.protocols import asking
 from verax.metrics.faithfulness.comprehensiveness import Comprehensiveness
 from verax.metrics.faithfulness.recursive_masking import RecursiveMasking
 from verax.metrics.faithfulness.sufficiency import Sufficiency
-from verax.models.classifier import AttentionPass, Classifier, PathPoint, Row
+from verax.models.classifier import AttentionPass, Classifier, MapPoint, PathPoint, Row
 from verax.models.encoding import Encoded
 from verax.registry import entries, resolve
 from verax.types import Cost, Highlight, Instance, Target
 
 LIMIT = 1.05
+LIMITS = {"attention_attribution": 1.15}
+"""Where the ratio is held to another limit; `shapley_interaction` spends its time in shapiq and is held to none."""
+UNHELD = ("shapley_interaction",)
 BATCH_SIZES = (8, 16, 32, 64, 128)
 TRIAL_PASSES = 512
 STEPS = (20, 500)
@@ -56,6 +59,7 @@ class Recorder:
     points: list[PathPoint] = field(default_factory=list)
     opened: list[AttentionPass] = field(default_factory=list)
     seen: list[Row] = field(default_factory=list)
+    mapped: list[MapPoint] = field(default_factory=list)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.model, name)
@@ -79,6 +83,11 @@ class Recorder:
         """Pass on, and keep."""
         self.opened.extend(passes)
         return self.model.attention(passes)
+
+    def map_gradients(self, points: Sequence[MapPoint]) -> Any:
+        """Pass on, and keep."""
+        self.mapped.extend(points)
+        return self.model.map_gradients(points)
 
 
 @dataclass(frozen=True)
@@ -155,8 +164,18 @@ def _raise_or_end(outcome: Outcome[Any]) -> tuple[()]:
     return ()
 
 
-INSTANCES = {"lime": 16, "shapley_sampling": 2, "kernel_shap": 1, "beam": 1, "integrated_gradients": 12}
-WITHOUT_PASSES = ("random", "activation")
+INSTANCES = {
+    "lime": 16,
+    "shapley_sampling": 2,
+    "kernel_shap": 1,
+    "beam": 1,
+    "integrated_gradients": 12,
+    "bivariate_shapley": 1,
+    "shapley_interaction": 1,
+    "louvain": 1,
+    "attention_attribution": 4,
+}
+WITHOUT_PASSES = ("random", "activation", "random_interaction", "random_span")
 SHORT = ("exact_shapley",)
 """Takes up to 14 words; these pairs have more. Its coalitions are asked for as those of kernel_shap are."""
 
@@ -191,6 +210,7 @@ def measure(work: Work, *, repeats: int) -> dict[str, Any]:
             (BareForward, recorder.rows),
             (BareGradient, recorder.points),
             (BareAttention, recorder.opened),
+            (BareAttention, recorder.mapped),
             (BareHidden, recorder.seen),
         )
         if passes
@@ -279,7 +299,8 @@ def main() -> None:
     result = {
         "results": rows,
         "limit": LIMIT,
-        "met": all(row["ratio"] <= LIMIT for row in rows),
+        "limits": LIMITS,
+        "met": all(row["ratio"] <= LIMITS.get(row["work"], LIMIT) for row in rows if row["work"] not in UNHELD),
         "peak_memory_mib": peak_memory(),
         "integrated_gradients_memory_mib_by_steps": memory_by_steps() if options.only is None else None,
         "threads": torch.get_num_threads(),
@@ -288,7 +309,8 @@ def main() -> None:
         json.dump(result, sys.stdout, indent=1)
         print()
         return
-    print(f"limit {LIMIT}, met: {result['met']}; peak memory {result['peak_memory_mib']} MiB")
+    others = ", ".join(f"{name} {limit}" for name, limit in LIMITS.items())
+    print(f"limit {LIMIT} ({others}), met: {result['met']}; peak memory {result['peak_memory_mib']} MiB")
     if options.only is None:
         print(f"integrated gradients, peak MiB by steps: {result['integrated_gradients_memory_mib_by_steps']}")
 
