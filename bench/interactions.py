@@ -130,7 +130,7 @@ def main() -> None:
         f"{more['shapley_seconds']} s; limit {100 * ADDED_LIMIT:.0f} %)"
     )
     print(
-        f"louvain, 64 words: {spans['milliseconds']} ms, with stability by 4 more seeds {spans['with_4_more_seeds']} ms "
+        f"louvain, 64 words: {spans['milliseconds']} ms, and {spans['with_4_more_seeds']} ms with 4 more seeds "
         f"(limit {LOUVAIN_LIMIT_MS:.0f} ms for the spans)"
     )
 
