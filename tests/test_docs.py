@@ -240,6 +240,22 @@ def test_the_tutorial_of_measurable_models_works(
     assert (tmp_path / "my-masked" / "curves.svg").is_file()
 
 
+def test_the_tutorial_of_the_unified_protocol_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verax: Callable[..., str]
+) -> None:
+    page = DOCS / "unified.md"
+    monkeypatch.chdir(tmp_path)
+    for name, content in blocks(page, "yaml"):
+        (tmp_path / name).write_text(content, "utf-8")
+    said = {line: verax(*shlex.split(line)[1:]) for line in commands_of(page)}
+    assert len(said) == 4
+    assert "12 methods x 7 metrics" in said["verax run --preset unified --limit 40 --dry-run"]
+    tables = said["verax unified runs/pairs --markdown"]
+    titles = ["Comprehensiveness", "Sufficiency", "Agreement on words", "Agreement on pairs", "Simulatability (symbol)"]
+    assert [title for title in [*titles, "Complexity"] if f"| {title} | Shapley | Random |" not in tables] == []
+    assert 'id="unified"' in (tmp_path / "runs" / "pairs" / "report.html").read_text("utf-8")
+
+
 def test_the_table_of_training_has_every_field() -> None:
     text = read(DOCS / "faithfulness-measurable.md")
     rows = table(text.split("\n### All fields\n")[1].split("\n### ")[0])

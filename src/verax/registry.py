@@ -484,6 +484,13 @@ BUILT_IN: dict[Room, dict[str, Entry]] = {
             "9 importance measures judged by recursive masking, with the test that it stays in-distribution.",
             reference="Madsen, Reddy and Chandar 2024, Tables 1, 11 and 12",
         ),
+        Entry(
+            "unified",
+            "verax.run.presets:UNIFIED",
+            "built-in",
+            "Words, word pairs and span pairs of three bases: faithfulness, agreement, simulatability, complexity.",
+            reference="Sun, Atanasova and Augenstein 2024, Tables 3 to 12",
+        ),
     ),
 }
 

@@ -136,6 +136,42 @@ def test_summary_formats(verax: Callable[..., Said], spec: Path) -> None:
     assert (both.code, both.err.count("\n")) == (2, 1)
 
 
+def test_unified_formats(verax: Callable[..., Said], tmp_path: Path, checkpoint: Callable[[str], Path]) -> None:
+    few = {"budget": 12}
+    methods = [
+        {"kernel_shap": few},
+        {"bivariate_shapley": few},
+        {"louvain": {"over": {"bivariate_shapley": few}}},
+        "random_interaction",
+        "random_span",
+    ]
+    metrics = ["comprehensiveness_flips", "sufficiency_flips", {"complexity": {"top": "span_pairs"}}]
+    spec = write_spec(tmp_path, checkpoint("bert"), 6, methods=methods, metrics=metrics)
+    ran = verax("run", spec, "--out", "r")
+    assert ran.code == 0, ran.err
+    shown = verax("unified", "r").out
+    assert shown in ran.out, "a run that has the tables prints them"
+    assert "Sufficiency (higher is better)" in shown
+    rows = json.loads(verax("unified", "r", "--json").out)
+    places = {(row["property"], row["kind"], row["base"]) for row in rows}
+    kinds = ("token", "token_interaction", "span_interaction")
+    names = ("comprehensiveness", "sufficiency", "complexity")
+    expected = {(name, kind, base) for name in names for kind in kinds for base in ("shapley", "random")}
+    assert places == expected | {("stability", "span_interaction", "shapley")}
+    assert len(list(csv.DictReader(io.StringIO(verax("unified", "r", "--csv").out)))) == len(rows)
+    assert verax("unified", "r", "--latex").out.count(r"\begin{table}") == 4
+    assert "| Sufficiency | Shapley | Random |" in verax("unified", "r", "--markdown").out
+    both = verax("unified", "r", "--latex", "--csv")
+    assert (both.code, both.err.count("\n")) == (2, 1)
+
+
+def test_unified_needs_two_kinds(verax: Callable[..., Said], spec: Path) -> None:
+    verax("run", spec, "--out", "r", "--limit", "2")
+    said = verax("unified", "r")
+    assert (said.code, said.out) == (2, "")
+    assert "fewer than two kinds of explanation" in said.err
+
+
 def test_compare(verax: Callable[..., Said], spec: Path, checkpoint: Callable[[str], Path]) -> None:
     verax("run", spec, "--out", "a")
     verax("run", spec, "--out", "b", "--model", checkpoint("distilbert"))

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from verax.data.world import nli, opinion
-from verax.models.shipped import world_nli, world_opinion, world_opinion_masked
+from verax.data.world import fact_checking, nli, opinion
+from verax.models.shipped import world_facts, world_nli, world_opinion, world_opinion_masked
 from verax.train.measure import accuracy
 
-FOLDERS = pytest.mark.parametrize("folder", [world_nli(), world_opinion()], ids=["nli", "opinion"])
-ALL = (world_nli(), world_opinion(), world_opinion_masked())
-TASKS = [(world_nli(), nli.load), (world_opinion(), opinion.load), (world_opinion_masked(), opinion.load)]
+MADE = {world_nli(): nli.load, world_facts(): fact_checking.load, world_opinion(): opinion.load}
+FOLDERS = pytest.mark.parametrize("folder", MADE, ids=[folder.name for folder in MADE])
+TASKS = {**MADE, world_opinion_masked(): opinion.load}
 
 
-@pytest.mark.parametrize(("folder", "load"), TASKS)
+@pytest.mark.parametrize(("folder", "load"), TASKS.items(), ids=[folder.name for folder in TASKS])
 def test_it_is_right_on_at_least_95_in_100_of_the_test_split(folder: Path, load: type) -> None:
     model = AutoModelForSequenceClassification.from_pretrained(folder)
     tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -31,7 +31,7 @@ def test_it_is_right_on_at_least_95_in_100_of_the_test_split(folder: Path, load:
 
 
 def test_they_are_at_most_six_megabytes_together_and_nothing_but_safetensors() -> None:
-    files = [file for folder in ALL for file in folder.rglob("*") if file.is_file()]
+    files = [file for folder in TASKS for file in folder.rglob("*") if file.is_file()]
     assert sum(file.stat().st_size for file in files) <= 6_000_000
     assert {file.suffix for file in files} <= {".json", ".safetensors", ".md", ".svg"}
 
@@ -39,8 +39,7 @@ def test_they_are_at_most_six_megabytes_together_and_nothing_but_safetensors() -
 @FOLDERS
 def test_the_tokenizer_splits_some_words_and_knows_all(folder: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    load = nli.load if folder == world_nli() else opinion.load
-    words = {word for i in load("test", 300).instances for part in i.parts for word in part.words}
+    words = {word for i in MADE[folder]("test", 300).instances for part in i.parts for word in part.words}
     pieces = {word: tokenizer.tokenize(word) for word in words}
     assert any(len(split) > 1 for split in pieces.values())
     assert all(tokenizer.unk_token not in split for split in pieces.values())

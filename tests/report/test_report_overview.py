@@ -8,7 +8,7 @@ from verax.report.labels import method_label
 from verax.report.overview import BEST, WEAK, _cell
 from verax.types import Summary
 
-CONTENT = SimpleNamespace(baseline="random")
+CONTENT = SimpleNamespace(baselines={"saliency": "random"}, chance="random")
 
 
 @pytest.mark.parametrize(

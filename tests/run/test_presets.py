@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from verax.registry import entries, resolve
 from verax.run.parameters import Named, build
-from verax.run.presets import ATTRIBUTION_TABLE, IMPORTANCE_MEASURES
+from verax.run.presets import ATTRIBUTION_TABLE, IMPORTANCE_MEASURES, UNIFIED
 from verax.run.spec import override, parse_spec, preset_spec
-from verax.types import Target, UserError
+from verax.types import Base, Target, UserError
 
 
 def built(preset: Any) -> list[Named[Any]]:
@@ -36,6 +36,19 @@ def test_the_importance_measures_are_9_of_the_gold_logit() -> None:
     assert {getattr(method.what, "removal", "mask") for method in methods} == {"mask"}
     path = next(method.what for method in methods if method.name == "integrated_gradients")
     assert (path.baseline, path.steps, path.rule, path.aggregate) == ("zero", 20, "riemann_right", "sum")
+
+
+def test_the_unified_preset_has_three_kinds_of_three_bases_and_random_of_each() -> None:
+    methods = [*built(UNIFIED), build("methods", "random", 0)]  # which every run has
+    places = {(method.what.kind, method.what.base) for method in methods}
+    kinds = ("token", "token_interaction", "span_interaction")
+    assert places == {(kind, base) for kind in kinds for base in get_args(Base)}
+    assert len(methods) == len(places) == 12
+    metrics = [build("metrics", given, 0) for given in UNIFIED["metrics"]]
+    assert len({metric.label for metric in metrics}) == len(metrics) == 7
+    needing = [metric for metric in metrics if "budget" in getattr(metric.what, "needs", ())]
+    assert len(needing) == 6, "all but agreement on pairs"
+    assert {metric.what.insertion for metric in metrics if metric.name == "simulatability"} == {"symbol", "text"}
 
 
 @pytest.mark.parametrize("name", entries("presets"))

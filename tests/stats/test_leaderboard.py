@@ -166,6 +166,26 @@ def test_letters_are_the_maximal_cliques_of_the_methods_alike(case: tuple[int, s
     assert len(members) == len(cliques)
 
 
+def test_each_method_is_tested_against_the_random_explanation_of_its_own_kind() -> None:
+    rng = np.random.default_rng(3)
+    names = ("random", "x", "random_span", "spans", "loose")
+    table = {name: rng.normal(0.1 * i, 1, 30) for i, name in enumerate(names)}
+    against = {"random": "random", "x": "random", "random_span": "random_span", "spans": "random_span"}
+    found = by_method(summarise(scored("m", table), {"m": True}, baseline=against), "m")
+    partners = {**against, "loose": "random"}  # one that is not named
+    expected = {name: paired_test(table[name], table[partners[name]]) for name in ("x", "spans", "loose")}
+    assert {name: found[name].p for name in expected} == expected
+    assert [found[name].p_holm for name in expected] == holm(list(expected.values()))
+    assert (found["random_span"].p, found["random"].p) == (None, None)
+    assert found["spans"].random == pytest.approx(table["random_span"].mean())
+    assert found["x"].random == pytest.approx(table["random"].mean())
+
+
+def test_a_baseline_without_scores_under_a_metric_gives_no_test() -> None:
+    rows = summarise(scored("m", {"spans": [1.0, 2.0, 3.0]}), {"m": True}, baseline={"spans": "random_span"})
+    assert [(row.p, row.random) for row in rows] == [(None, None)]
+
+
 def test_many_methods_can_still_be_told_apart() -> None:
     # 40 methods make 780 pairs: the least p of 9,999 flips, 0.0001, would not pass Holm's correction.
     rng = np.random.default_rng(0)

@@ -10,10 +10,11 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from verax.data.world import nli
 from verax.data.world import splits as world_splits
+from verax.models.shipped import world_nli
 from verax.train import world
 from verax.train.fine_tuning import FineTuning
-from verax.train.start import _turn, _waves
-from verax.train.world import Shape, build_model, build_tokenizer
+from verax.train.start import _turn, _waves, start_turned_round
+from verax.train.world import Continued, Shape, build_model, build_tokenizer
 from verax.types import Dataset
 
 SHAPE = Shape(seeds=2, whole_words=60, hidden=128, layers=1, heads=4, feed_forward=32)
@@ -62,6 +63,36 @@ def test_at_first_heads_look_at_like_words_or_at_neighbours(data: Dataset) -> No
     places = range(4, len(tokens) - 4)
     assert sum(int(maps[2][i].argmax()) < i for i in places) == len(places)
     assert sum(int(maps[3][i].argmax()) > i for i in places) == len(places)
+
+
+def test_a_model_that_is_turned_round_reads_the_parts_in_the_other_order_and_names_classes_anew(data: Dataset) -> None:
+    tokenizer = build_tokenizer(data, 400)
+    model = build_model(tokenizer, data.labels, SHAPE, 0).eval()
+    batch = tokenizer("the dog is in the kitchen", "the cat is red", return_tensors="pt")
+    turned = {**batch, "token_type_ids": 1 - batch["token_type_ids"]}
+    with torch.no_grad():
+        before = model(**batch).logits
+        start_turned_round(model, ("yes", "no", "unclear"), ("entailment", "contradiction", "neutral"))
+        after = model(**turned).logits
+    assert torch.allclose(after, before[:, [0, 2, 1]], atol=1e-6)
+    assert model.config.id2label == {0: "yes", 1: "no", 2: "unclear"}
+    assert model.config.label2id == {"yes": 0, "no": 1, "unclear": 2}
+
+
+def test_a_model_may_go_on_from_a_shipped_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(world_splits, "SIZES", {"train": 48, "validation": 300, "test": 30})
+    still = FineTuning(epochs=1, batch_size=16, learning_rate=1e-9)
+    known_as = ("entailment", "contradiction", "neutral")
+    recipes = {"nli": world.RECIPES["nli"], "facts": (Continued(1, "nli", known_as), still)}
+    monkeypatch.setattr(world, "RECIPES", recipes)
+    figures = world.make("facts", tmp_path)
+    assert figures["validation accuracy"] > 0.45
+    model = AutoModelForSequenceClassification.from_pretrained(tmp_path)
+    assert tuple(model.config.id2label.values()) == ("supports", "refutes", "not_enough")
+    assert AutoTokenizer.from_pretrained(tmp_path).get_vocab() == AutoTokenizer.from_pretrained(world_nli()).get_vocab()
+    card = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "Made from `world/nli` by `python -m verax.train.world facts --out DIR`" in card
+    assert "| hidden | 128 |" in card
 
 
 def test_the_command_makes_a_checkpoint_with_its_card(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -37,20 +37,27 @@ def _options(
     context.obj = {"debug": debug}
 
 
-def written(table: Any, **wanted: bool) -> str | None:
-    """A table in the one format that was asked for, None if none was."""
+def written(table: Any, *, for_papers: Sequence[Any] = (), **wanted: bool) -> str | None:
+    """A table in the one format that was asked for, None if none was.
+
+    Args:
+        for_papers: the tables that LaTeX and Markdown show instead, one after the other.
+    """
     from verax.report import tables
 
     chosen = [name for name, yes in wanted.items() if yes]
     if len(chosen) > 1:
         raise UserError(f"--{chosen[0]} and --{chosen[1]} exclude each other: choose one")
     writers = {"json": tables.to_json, "csv": tables.to_csv, "latex": tables.to_latex, "markdown": tables.to_markdown}
-    return writers[chosen[0]](table) if chosen else None
+    if not chosen:
+        return None
+    shown = for_papers if for_papers and chosen[0] in {"latex", "markdown"} else [table]
+    return "\n".join(writers[chosen[0]](one) for one in shown)
 
 
-def show(table: Any, pretty: Callable[[], Any], **wanted: bool) -> None:
-    """A table in the one format that was asked for, or else as a person likes it."""
-    made = written(table, **wanted)
+def show(table: Any, pretty: Callable[[], Any], *, for_papers: Sequence[Any] = (), **wanted: bool) -> None:
+    """A table in the one format that was asked for, or else as a person likes it; `for_papers` as in `written`."""
+    made = written(table, for_papers=for_papers, **wanted)
     if made is None:
         out.print(pretty())
     else:

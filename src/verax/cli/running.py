@@ -166,6 +166,40 @@ def racu(
 
 
 @app.command()
+def unified(
+    folder: Annotated[Path, typer.Argument(help="A run with words, word pairs or span pairs.", metavar="DIR")],
+    as_json: Json = False,
+    as_csv: Csv = False,
+    as_latex: Latex = False,
+    as_markdown: Markdown = False,
+) -> None:
+    """Print the properties of words, word pairs and span pairs, by what they are made of: a table for each.
+
+    Examples: `verax unified runs/unified`
+
+    `verax unified runs/unified --latex`
+    """
+    from verax.report import unified_terminal
+    from verax.report.unified_tables import unified_records, unified_tables
+
+    found = open_run(folder).unified
+    if found is None:
+        raise UserError(
+            f"{folder} has fewer than two kinds of explanation under the properties of the unified framework; "
+            "verax run --preset unified measures them"
+        )
+    show(
+        unified_records(found),
+        lambda: unified_terminal.unified(found),
+        for_papers=unified_tables(found),
+        json=as_json,
+        csv=as_csv,
+        latex=as_latex,
+        markdown=as_markdown,
+    )
+
+
+@app.command()
 def report(
     folder: Annotated[Path, typer.Argument(help="The folder of a run.", metavar="DIR")],
     file: Annotated[Path | None, typer.Option("-o", "--output", help="DIR/report.html by default.")] = None,
@@ -207,7 +241,7 @@ def demo(
 
 def show_run(prepared: Prepared, folder: Path, command: str) -> None:
     """Carry a run out, and print what it found and what is missing in it."""
-    from verax.report import terminal
+    from verax.report import terminal, unified_terminal
     from verax.run.carry_out import carry_out
 
     finished = carry_out(
@@ -220,6 +254,8 @@ def show_run(prepared: Prepared, folder: Path, command: str) -> None:
     out.print(terminal.leaderboard(finished.summaries))
     if finished.masking_curves is not None:
         out.print(terminal.masking(finished.masking_curves))
+    if finished.unified is not None:
+        out.print(unified_terminal.unified(finished.unified))
     counts = finished.card["counts"]
     out.print(
         Text(f"{counts['rows']} rows = {counts['done']} done + {counts['failed']} failed + {counts['skipped']} skipped")
@@ -282,5 +318,10 @@ def _announce(prepared: Prepared, folder: Path, left: Left) -> None:
         f"done already: {left.done}; to do: {left.rows - left.done}, "
         f"computing at most {left.passes.forward} forward and {left.passes.backward} backward passes",
     ]
+    if prepared.starts and left.done < left.rows:
+        from verax.run.simulation import most_agents
+
+        start = " and ".join(dict.fromkeys(map(str, prepared.starts.values())))
+        lines.append(f"then at most {most_agents(plan)} agents are trained, which start from {start}")
     for line in lines:
         notes.print(Text(line))

@@ -9,6 +9,8 @@ from typing import Any
 
 from verax.stats import summarise
 from verax.stats.areas import masked_runs, masking_curves
+from verax.stats.recorded import baselines
+from verax.stats.unified import Unified, unified
 from verax.store.read import Stored
 from verax.types import Highlight, Instance, MaskingCurves, Prediction, Score, Skip, Summary
 
@@ -23,9 +25,12 @@ class Content:
         card: the run card as it was written; any entry may be missing.
         instances: in the order of the run, all of them; a section shows at most `limit`.
         methods, metrics: labels, in the order of the run card.
-        baseline: the label of the random explanation.
+        baseline: the label of the random explanation of words.
+        baselines: for each method the label of the random explanation that it is tested against: that of its own kind,
+            where the run has one.
         summaries: the leaderboard's rows; none of a metric that does not rank.
         masking: for each metric that masked recursively and has scores, its curves; None where random has no curve.
+        unified: the properties of each kind of explanation; None of a run with fewer than two kinds.
         highlights: by instance and method.
         skips, scores: by instance.
         reasons: how many scores are missing for which reason, by method and metric.
@@ -38,14 +43,22 @@ class Content:
     methods: tuple[str, ...]
     metrics: tuple[str, ...]
     baseline: str
+    baselines: Mapping[str, str]
     summaries: tuple[Summary, ...]
     masking: Mapping[str, MaskingCurves | None]
+    unified: Unified | None
     predictions: Mapping[str, Prediction]
     highlights: Mapping[tuple[str, str], Highlight]
     skips: Mapping[str, Sequence[Skip]]
     scores: Mapping[str, Sequence[Score]]
     reasons: Mapping[tuple[str, str], Counter[str]]
     damaged: tuple[str, ...]
+
+    @property
+    def chance(self) -> str:
+        """What methods are tested against, in words: the name of the random explanation, if there is just one."""
+        met = {self.baselines[method] for method in self.methods}
+        return "the random explanation of the same kind" if len(met) > 1 else self.baseline
 
     def metric(self, label: str) -> Mapping[str, Any]:
         """The run card's entry of a metric; empty when there is none."""
@@ -62,6 +75,7 @@ def content_of(stored: Stored, limit: int) -> Content:
     baseline = next(
         (str(entry.get("label")) for entry in entries(card, "methods") if entry.get("name") == "random"), "random"
     )
+    against = dict.fromkeys(methods, baseline) | baselines(card)
     directions = dict.fromkeys(metrics, True)
     directions |= {str(e.get("label")): bool(e.get("higher_is_better", True)) for e in entries(card, "metrics")}
     unranked = {str(e.get("label")) for e in entries(card, "metrics") if not e.get("ranked", True)}
@@ -82,8 +96,10 @@ def content_of(stored: Stored, limit: int) -> Content:
         methods=methods,
         metrics=metrics,
         baseline=baseline,
-        summaries=tuple(summarise(ranked, directions, baseline=baseline, order=methods)),
+        baselines=against,
+        summaries=tuple(summarise(ranked, directions, baseline=against, order=methods)),
         masking=_masking(card, stored.scores),
+        unified=unified(card, stored.scores, stored.highlights),
         predictions={prediction.instance_id: prediction for prediction in stored.predictions},
         highlights={(row.instance_id, row.method): row for row in stored.highlights},
         skips=skips,

@@ -7,8 +7,8 @@ from verax.report.markup import Html, join, tag
 
 
 def method_label(content: Content, method: str) -> Html:
-    """A method's label, with a tag on the random explanation."""
-    flag = tag("span", "baseline", class_="flag") if method == content.baseline else None
+    """A method's label, with a tag on the random explanations that others are tested against."""
+    flag = tag("span", "baseline", class_="flag") if method in content.baselines.values() else None
     name, bracket, parameters = method.partition("(")
     # the one place where a long label may be broken
     broken = [name, Html("<wbr>"), f"{bracket}{parameters}"] if bracket else [method]

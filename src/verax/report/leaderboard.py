@@ -27,13 +27,13 @@ def section(content: Content) -> Html:
 
 def _explained(content: Content) -> Html:
     """What is compared with what."""
-    everything, baseline = plural(len(content.instances), "instance"), content.baseline
+    everything, chance = plural(len(content.instances), "instance"), content.chance
     lines = (
         f"Each value is the mean over those of the {everything} that have one; n says how many, "
         "and those without are counted as skipped.",
         "The interval covers the mean with 95 % confidence (BCa bootstrap over instances). "
-        f"The dot is the mean, the bar its interval; the grey line is {baseline}, the grey ribbon its interval.",
-        f"p tests each method against {baseline} on the same instances (paired), corrected over the methods of the "
+        f"The dot is the mean, the bar its interval; the grey line is {chance}, the grey ribbon its interval.",
+        f"p tests each method against {chance} on the same instances (paired), corrected over the methods of the "
         f"metric by Holm's rule; below {ALPHA} the two are told apart.",
         "Two methods that share a letter can't be told apart under that metric: their difference may be chance. "
         "A method with several letters stands between groups that do differ.",

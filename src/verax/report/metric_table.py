@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from verax.report.content import Content, entry, written
@@ -14,16 +14,17 @@ from verax.report.ranking import verdict
 from verax.types import Summary
 
 _LANES = 8
+_P = "p against random"
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """The rows of one metric, best first, and what they share: axis, random explanation, letters of their groups."""
+    """The rows of one metric, best first, and what they share: axis, random explanations, letters of their groups."""
 
     content: Content
     rows: Sequence[Summary]
     axis: Axis | None
-    baseline: Summary | None
+    baselines: Mapping[str, Summary]
     letters: Sequence[str]
 
 
@@ -34,16 +35,16 @@ def metric_table(content: Content, metric: str, rows: Sequence[Summary], anchor:
         rows: best first.
         anchor: the id of its heading.
     """
-    baseline = next((row for row in rows if row.method == content.baseline), None)
+    baselines = {row.method: row for row in rows if row.method in content.baselines.values()}
     letters = list(dict.fromkeys(letter for row in rows for letter in row.group))
-    ranked = Ranked(content, rows, axis_of(rows), baseline, letters)
+    ranked = Ranked(content, rows, axis_of(rows), baselines, letters)
     body = [_row(ranked, place) for place in range(len(rows))]
     table = tag("table", tag("thead", _head(ranked)), tag("tbody", body), class_="ranking", aria_labelledby=anchor)
     absent = [method for method in content.methods if method not in {row.method for row in rows}]
     return tag(
         "section",
         tag("h3", tag("span", metric, dir="auto"), " ", tag("small", direction(content, metric)), id=anchor),
-        tag("p", verdict(rows, content.baseline), dir="auto"),
+        tag("p", verdict(rows, content.chance), dir="auto"),
         tag("div", table, class_="scroll", role="region", aria_labelledby=anchor, tabindex=0),
         tag("p", "Without any score: ", ", ".join(absent), class_="note", dir="auto") if absent else None,
         _about(content, metric),
@@ -53,7 +54,7 @@ def metric_table(content: Content, metric: str, rows: Sequence[Summary], anchor:
 
 def _head(ranked: Ranked) -> Html:
     ticks = ticks_svg(ranked.axis) if ranked.axis else None
-    numbers = ("Value", "95 % interval", f"p against {ranked.content.baseline}", "n", "Skipped")
+    numbers = ("Value", "95 % interval", _P, "n", "Skipped")
     return tag(
         "tr",
         tag("th", "Method", scope="col"),
@@ -65,17 +66,18 @@ def _head(ranked: Ranked) -> Html:
 
 def _row(ranked: Ranked, place: int) -> Html:
     content, row = ranked.content, ranked.rows[place]
+    random = ranked.baselines.get(content.baselines[row.method])
     return tag(
         "tr",
         tag("th", method_label(content, row.method), scope="row"),
         tag("td", _brackets(ranked, place), class_="groups"),
-        tag("td", interval_svg(row, ranked.axis, ranked.baseline) if ranked.axis else None, class_="plotted"),
+        tag("td", interval_svg(row, ranked.axis, random) if ranked.axis else None, class_="plotted"),
         tag("td", tag("strong", number(row.mean)), class_="number", data_head="value"),
         tag("td", interval(row.low, row.high), class_="number", data_head="interval"),
-        tag("td", p_value(row.p_holm), class_="number", data_head=f"p against {content.baseline}"),
+        tag("td", p_value(row.p_holm), class_="number", data_head=_P),
         tag("td", count(row.n), class_="number", data_head="n"),
         tag("td", _skipped(content, row), class_="number", data_head="skipped"),
-        class_="baseline" if row.method == content.baseline else None,
+        class_="baseline" if row.method in ranked.baselines else None,
     )
 
 

@@ -45,7 +45,7 @@ def overview(content: Content, tables: Mapping[str, Sequence[Summary]]) -> Html:
     )
     legend = (
         f"{BEST} best value, or can't be told apart from the best · "
-        f"{WEAK} can't be told apart from {content.baseline} · in brackets: 95 % interval of the mean"
+        f"{WEAK} can't be told apart from {content.chance} · in brackets: 95 % interval of the mean"
     )
     return join(
         tag("div", table, class_="scroll", role="region", aria_label="Overview of methods and metrics", tabindex=0),
@@ -57,8 +57,8 @@ def _cell(content: Content, row: Summary | None, *, best: bool) -> Html:
     if row is None:
         return tag("td", tag("span", "no scores", class_="quiet"))
     signs = {BEST: "in the best group"} if best else {}
-    if like_random(row, content.baseline):  # where nothing beats chance the best is no better than it
-        signs[WEAK] = f"not told apart from {content.baseline}"
+    if like_random(row):  # where nothing beats chance the best is no better than it
+        signs[WEAK] = f"not told apart from {content.chance}"
     sign = _sign("".join(signs), ", ".join(signs.values())) if signs else None
     value = tag("span", sign, number(row.mean), class_="value")
     return tag("td", value, tag("small", interval(row.low, row.high)), class_="best" if best else None)

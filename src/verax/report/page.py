@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-from verax.report import card, instances, leaderboard, masking
+from verax.report import card, instances, leaderboard, masking, unified
 from verax.report.content import Content, content_of, entry, written
 from verax.report.markup import Html, join, tag, visible
 from verax.report.numbers import plural
@@ -29,6 +29,7 @@ class Section(NamedTuple):
 SECTIONS = (
     Section("leaderboard", "Leaderboard", leaderboard.section),
     Section("masking", "Recursive masking", masking.section),
+    Section("unified", "Kinds and properties", unified.section),
     Section("instances", "Instances", instances.section),
     Section("card", "Run card", card.section),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from verax.report.markup import Html, tag
@@ -32,7 +32,11 @@ class Axis:
 
 def axis_of(summaries: Iterable[Summary]) -> Axis | None:
     """The axis that holds every value and interval of these rows; None when they can't be drawn."""
-    values = [v for row in summaries for v in (row.mean, row.low, row.high) if v is not None]
+    return axis_over([v for row in summaries for v in (row.mean, row.low, row.high) if v is not None])
+
+
+def axis_over(values: Sequence[float]) -> Axis | None:
+    """The axis that holds these values; None when they can't be drawn."""
     if not values:
         return None
     low, high = min(values), max(values)

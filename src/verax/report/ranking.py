@@ -33,13 +33,13 @@ def best_group(ranked: Sequence[Summary]) -> list[str]:
     return [row.method for row in ranked if row is best or set(row.group) & set(best.group)]
 
 
-def like_random(row: Summary, baseline: str) -> bool:
-    """Whether the test could not tell this method from the random explanation."""
-    return row.method != baseline and row.p_holm is not None and row.p_holm >= ALPHA
+def like_random(row: Summary) -> bool:
+    """Whether the test could not tell this method from the random explanation, which itself has no test."""
+    return row.p_holm is not None and row.p_holm >= ALPHA
 
 
-def verdict(ranked: Sequence[Summary], baseline: str) -> str:
-    """What a table says, in one or two sentences."""
+def verdict(ranked: Sequence[Summary], chance: str) -> str:
+    """What a table says, in one or two sentences; `chance` is what its methods are tested against."""
     best = best_group(ranked)
     if not best:
         return "No method has a value under this metric."
@@ -48,8 +48,8 @@ def verdict(ranked: Sequence[Summary], baseline: str) -> str:
     said += (
         f"; {alike} can't be told apart from it." if alike else ", apart from all others." if len(ranked) > 1 else "."
     )
-    weak = _listed([row.method for row in ranked if like_random(row, baseline)])
-    return f"{said} Not told apart from {baseline}: {weak}." if weak else said
+    weak = _listed([row.method for row in ranked if like_random(row)])
+    return f"{said} Not told apart from {chance}: {weak}." if weak else said
 
 
 def _listed(names: Sequence[str], most: int = 6) -> str:

@@ -29,6 +29,7 @@ class Table:
         heads: names of the cells.
         cells: shape [rows, heads], best first within a metric.
         text_columns: how many of the cells, from the left, hold words; the rest are numbers.
+        caption: what the table is about, for papers.
     """
 
     columns: tuple[str, ...]
@@ -36,6 +37,7 @@ class Table:
     heads: tuple[str, ...]
     cells: tuple[tuple[str, ...], ...]
     text_columns: int = 2
+    caption: str = ""
 
 
 def summary_table(summaries: Sequence[Summary]) -> Table:
@@ -172,22 +174,27 @@ _LATEX = {
     "↑": r"$\uparrow$",
     "↓": r"$\downarrow$",
     "–": "--",
+    "◆": r"$\diamond$",
+    "○": r"$\circ$",
     **{char: f"\\{char}" for char in "&%$#_"},
 }
 
 
 def to_latex(table: Table) -> str:
-    """A booktabs tabular; a rule before each metric but the first."""
+    """A booktabs tabular, a rule before each metric but the first; with a caption it floats."""
     lines = [
         f"\\begin{{tabular}}{{{'l' * table.text_columns}{'r' * (len(table.heads) - table.text_columns)}}}",
         r"\toprule",
     ]
     lines += [_latex_row(table.heads), r"\midrule"]
     for index, row in enumerate(table.cells):
-        if index and row[0] != table.cells[index - 1][0]:
+        if index and table.text_columns > 1 and row[0] != table.cells[index - 1][0]:
             lines.append(r"\midrule")
         lines.append(_latex_row(row))
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    if table.caption:
+        lines = [r"\begin{table}", f"\\caption{{{_latex(table.caption)}}}", *lines, r"\end{table}"]
+    return "\n".join([*lines, ""])
 
 
 def _latex_row(cells: Sequence[str]) -> str:
@@ -201,10 +208,11 @@ def _latex(cell: str) -> str:
 
 
 def to_markdown(table: Table) -> str:
-    """A pipe table."""
+    """A pipe table, its caption above it."""
+    said = f"{_markdown(table.caption)}\n\n" if table.caption else ""
     rule = ["---"] * table.text_columns + ["---:"] * (len(table.heads) - table.text_columns)
     rows = [[_markdown(cell) for cell in cells] for cells in (table.heads, *table.cells)]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in (rows[0], rule, *rows[1:]))
+    return said + "".join(f"| {' | '.join(cells)} |\n" for cells in (rows[0], rule, *rows[1:]))
 
 
 def _markdown(cell: str) -> str:

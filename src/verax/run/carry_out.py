@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -16,7 +16,7 @@ from verax.models.classifier import Classifier
 from verax.models.labels import class_of
 from verax.models.load import load_model
 from verax.run.card import closing_card, opening_card
-from verax.run.execute import Execution
+from verax.run.execute import Execution, by_agents
 from verax.run.parameters import Named, build
 from verax.run.plan import BASELINE, Left, Plan, check_fit, make_plan, needs
 from verax.run.progress import watching
@@ -26,6 +26,9 @@ from verax.run.spec import DataSpec, ModelSpec, Spec
 from verax.store.read import read_card, read_run
 from verax.store.store import Store
 from verax.types import Dataset, Highlight, Undefined, UserError
+
+if TYPE_CHECKING:
+    from verax.train.agent_start import Start
 
 ON_PROCESSOR = 1024
 ON_ACCELERATOR = 16384
@@ -40,6 +43,8 @@ class Prepared:
     plan: Plan
     spec: Spec
     references: Mapping[str, Reference] = field(default_factory=dict)
+    starts: Mapping[str, Start] = field(default_factory=dict)
+    """What agents start from, by the label of the metric that needs them."""
 
 
 def prepare(spec: Spec) -> Prepared:
@@ -70,6 +75,7 @@ def prepare_with(
     for named in (*explainers, *measures):
         check_fit(named, model)
     _check_labels(measures, model, data)
+    _check_parts(explainers, data)
     _check_steps(measures)
     learning = {named.label: named.what for named in measures if "reference" in needs(named.what)}
     references = {}
@@ -77,9 +83,20 @@ def prepare_with(
         validation = open_validation(spec) if validation is None else validation
         references = {label: Reference.of(metric, model, validation) for label, metric in learning.items()}
     parts = data.maskable if spec.data.explain == "maskable" else None
+    starts = _starts(measures, model, data)
     keys = {label: reference.key for label, reference in references.items()}
+    keys |= {label: start.key for label, start in starts.items()}
     plan = make_plan(model, data, explainers, measures, _outside(spec, data), parts, keys)
-    return Prepared(model, data, plan, spec, references)
+    return Prepared(model, data, plan, spec, references, starts)
+
+
+def _starts(measures: Sequence[Named[Any]], model: Classifier, data: Dataset) -> Mapping[str, Start]:
+    """What agents start from, if a metric needs any."""
+    if not any(map(by_agents, measures)):
+        return {}
+    from verax.run.simulation import starts  # noqa: PLC0415 - imports torch
+
+    return starts(measures, model, data)
 
 
 def _check_labels(measures: Sequence[Named[Any]], model: Classifier, data: Dataset) -> None:
@@ -95,6 +112,24 @@ def _check_labels(measures: Sequence[Named[Any]], model: Classifier, data: Datas
         f"{needing[0]} needs the gold class of the inputs, and none of the {len(data)} of {data.name} has a label that "
         f"the model knows: {said}"
     )
+
+
+def _check_parts(explainers: Sequence[Named[Any]], data: Dataset) -> None:
+    """Refuse interactions between two parts where no input has two."""
+    if not data.instances or any(len(instance.parts) == 2 for instance in data.instances):
+        return
+    for named in explainers:
+        if getattr(getattr(named.what, "over", named.what), "parts", None) == "between":
+            held = len(data.instances[0].parts)
+            fix = (
+                f"{{{named.name}: {{over: {{...: {{parts: within}}}}}}}}"
+                if hasattr(named.what, "over")
+                else "parts: within"
+            )
+            raise UserError(
+                f"{named.label} pairs the words of two parts, and the inputs of {data.name} have {held}; {fix} pairs "
+                "the words of the same part"
+            )
 
 
 def _check_steps(measures: Sequence[Named[Any]]) -> None:
@@ -188,6 +223,8 @@ def carry_out(
             command=command,
             seed=prepared.spec.seed,
         )
+        if prepared.starts:
+            card["agents"] = {label: {"start": str(start)} for label, start in prepared.starts.items()}
         card["created"] = read_card(folder)[0].get("created", card["created"])
         store.write_card(card)
         store.write_plan([*(planned.key for planned in plan.instances), *plan.row_keys()])
@@ -196,14 +233,26 @@ def carry_out(
         if left.done < left.rows:
             for label, reference in prepared.references.items():
                 learned[label] = reference.learn(model, Engine(model, token_budget=budget), console)
-        with watching(left.rows, left.done, console) as watch:
+        later = sum(key not in store.keys for key in _by_agents(plan))
+        with watching(left.rows - later, left.done, console) as watch:
             engine = Engine(model, token_budget=budget, on_batch=watch.on_batch)
             Execution(plan, store, engine, on_row=watch.on_row, references=learned).run()
+        if prepared.starts:
+            from verax.run.simulation import Simulation  # noqa: PLC0415 - imports torch
+
+            Simulation(plan, store, model, prepared.starts, console).run()
         store.seal()
         final = closing_card(card, read_run(folder))
         check_counts(final["counts"], left.rows)
         store.write_card(final)
     return Run(folder)
+
+
+def _by_agents(plan: Plan) -> Iterator[str]:
+    """The keys of the scores that are there only when agents are trained."""
+    for planned in plan.instances:
+        for explanation in planned.explanations:
+            yield from (score.key for score in explanation.scores if by_agents(score.metric))
 
 
 def token_budget(model: Classifier) -> int:

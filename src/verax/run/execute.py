@@ -13,7 +13,7 @@ from scipy.special import softmax
 
 from verax.engine.asks import Asking, Outputs
 from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.protocols import Method, asking
+from verax.engine.protocols import Method, Metric, asking
 from verax.metrics.budget import budget_of
 from verax.models.encoding import Encoded
 from verax.run.parameters import Named
@@ -119,7 +119,7 @@ class Execution:
 
     def _skip_scores(self, explanation: PlannedExplanation, skip: Skip) -> None:
         for metric, key, _ in explanation.scores:
-            if key not in self.store.keys:
+            if key not in self.store.keys and not by_agents(metric):
                 score = Score(skip.instance_id, skip.method, metric.label, None, skip.reason, skip.detail)
                 self._add(key, score)
 
@@ -163,7 +163,7 @@ class Execution:
             made.waiting += [
                 (score, row, explanation.method)
                 for score in explanation.scores
-                if score.key not in self.store.keys and "agents" not in needs(score.metric.what)
+                if score.key not in self.store.keys and not by_agents(score.metric)
             ]
         ready = [one for one in made.waiting if all(label in made.rows for label in one[0].spans)]
         made.waiting = [one for one in made.waiting if one not in ready]
@@ -206,11 +206,16 @@ def _wanted(explanation: PlannedExplanation, planned: PlannedInstance, present: 
     """Whether a stored explanation has scores to come, or sets the budget of some; those of agents come later."""
 
     def to_come(score: PlannedScore) -> bool:
-        return score.key not in present and "agents" not in needs(score.metric.what)
+        return score.key not in present and not by_agents(score.metric)
 
     return any(to_come(score) for score in explanation.scores) or any(
         explanation.label in score.spans and to_come(score) for other in planned.explanations for score in other.scores
     )
+
+
+def by_agents(metric: Named[Metric]) -> bool:
+    """Whether a metric is measured by agents: they are trained when every explanation of the run is there."""
+    return "agents" in needs(metric.what)
 
 
 def _refused(error: Undefined) -> Asking[Any]:

@@ -54,3 +54,28 @@ FAITHFULNESS_MEASURABLE: Mapping[str, Any] = {
     "data": {"name": "world/opinion", "explain": "maskable"},
 }
 """Recursive masking of the part that may be masked, for the same 9 measures, and whether it stays in-distribution."""
+
+_INTERACTIONS = ("bivariate_shapley", "attention_interaction", "attention_attribution")
+
+UNIFIED: Mapping[str, Any] = {
+    **_INFERENCE,
+    "methods": [
+        "kernel_shap",
+        "attention",
+        "integrated_gradients",
+        *_INTERACTIONS,
+        *({"louvain": {"over": over}} for over in _INTERACTIONS),
+        "random_interaction",
+        "random_span",
+    ],
+    "metrics": [
+        "comprehensiveness_flips",
+        "sufficiency_flips",
+        {"agreement": {"within": "budget"}},
+        {"agreement": {"level": "interaction"}},
+        {"complexity": {"top": "span_pairs"}},
+        {"simulatability": {"insertion": "symbol"}},
+        {"simulatability": {"insertion": "text"}},
+    ],
+}
+"""Three kinds of explanation of three bases, and random of each kind, under the properties of the unified paper."""

@@ -7,9 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verax.run.plan import BASELINE
 from verax.stats import summarise
 from verax.stats.areas import masked_runs, masking_curves
+from verax.stats.recorded import baselines
+from verax.stats.unified import Unified, unified
 from verax.store.read import Stored, read_run
 from verax.types import Highlight, MaskingCurves, Score, Summary
 
@@ -47,17 +48,20 @@ class Run:
     @cached_property
     def summaries(self) -> list[Summary]:
         """The leaderboard's rows."""
-        methods = self.card.get("methods", [])
-        baseline = next((method["label"] for method in methods if method["name"] == BASELINE), BASELINE)
-        order = [method["label"] for method in methods]
+        order = [method["label"] for method in self.card.get("methods", [])]
         unranked = {metric["label"] for metric in self.card.get("metrics", []) if not metric.get("ranked", True)}
         ranked = [score for score in self.scores if score.metric not in unranked]
-        return summarise(ranked, self.directions, baseline=baseline, order=order)
+        return summarise(ranked, self.directions, baseline=baselines(self.card), order=order)
 
     @cached_property
     def masking_curves(self) -> MaskingCurves | None:
         """Performance curves, ACU and RACU of recursive masking (of the first, if there are several); None without."""
         return masking_curves(list(masked_runs(self.card, self.scores).values())[:1])
+
+    @cached_property
+    def unified(self) -> Unified | None:
+        """The properties of each kind of explanation, by base; None of a run with fewer than two kinds."""
+        return unified(self.card, self.scores, self.highlights)
 
     def summary(self) -> pd.DataFrame:
         """The leaderboard as a table: a row for each method and metric."""

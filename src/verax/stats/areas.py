@@ -8,8 +8,9 @@ from typing import Any, get_args
 
 import numpy as np
 
-from verax.stats.inference import RESAMPLES, bca, bca_of, simes
+from verax.stats.inference import RESAMPLES, bca_of, mean_interval, simes
 from verax.stats.performance import counted, majority, performance
+from verax.stats.recorded import parameter, recorded
 from verax.types import FloatArray, IntArray, Interval, MaskingCurve, MaskingCurves, Performance, Score
 
 NO_AREA = "no_area"
@@ -55,14 +56,15 @@ def masked_runs(card: Mapping[str, Any], scores: Sequence[Score]) -> dict[str, M
 
     Of several in-distribution tests the first one at the same steps counts.
     """
-    metrics, methods = _entries(card, "metrics"), _entries(card, "methods")
+    metrics, methods = recorded(card, "metrics"), recorded(card, "methods")
     data = card.get("data")
     said: Any = data.get("metric") if isinstance(data, Mapping) else None
     metric: Performance = said if said in get_args(Performance) else "accuracy"
     found = {}
     for masked in (entry for entry in metrics if entry.get("name") == "recursive_masking"):
+        steps = parameter(masked, "steps")
         tests = [
-            entry for entry in metrics if entry.get("name") == "in_distribution" and _steps(entry) == _steps(masked)
+            entry for entry in metrics if entry.get("name") == "in_distribution" and parameter(entry, "steps") == steps
         ]
         tested = tests[0]["label"] if tests else None
         run = MaskedRun(
@@ -75,19 +77,6 @@ def masked_runs(card: Mapping[str, Any], scores: Sequence[Score]) -> dict[str, M
         if run.curves:
             found[masked["label"]] = run
     return found
-
-
-def _entries(card: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    """The entries of a run card that have a label; whatever else somebody wrote there is passed over."""
-    rows = card.get(key)
-    if not isinstance(rows, list):
-        return []
-    return [row for row in rows if isinstance(row, Mapping) and isinstance(row.get("label"), str)]
-
-
-def _steps(entry: Mapping[str, Any]) -> Any:
-    parameters = entry.get("parameters")
-    return parameters.get("steps") if isinstance(parameters, Mapping) else None
 
 
 def masking_curves(runs: Sequence[MaskedRun], *, seed: int = 0, resamples: int = RESAMPLES) -> MaskingCurves | None:
@@ -216,7 +205,7 @@ def _over_seeds(made: Sequence[MaskingCurves], seed: int) -> MaskingCurves:
     curves = []
     for method in shared:
         rows = [row for run in made if (row := _find(run, method)) is not None]
-        points = [_mean([row.curve[i].value for row in rows], seed) for i in range(len(rows[0].curve))]
+        points = [mean_interval([row.curve[i].value for row in rows], seed=seed) for i in range(len(rows[0].curve))]
         areas = [row.racu.value for row in rows if row.racu is not None]
         tested = [row.p_values for row in rows if row.p_values is not None]
         curves.append(
@@ -224,8 +213,8 @@ def _over_seeds(made: Sequence[MaskingCurves], seed: int) -> MaskingCurves:
                 method=method,
                 metric=rows[0].metric,
                 curve=tuple(points),
-                acu=_mean([row.acu.value for row in rows], seed),
-                racu=_mean(areas, seed) if len(areas) == len(rows) else None,
+                acu=mean_interval([row.acu.value for row in rows], seed=seed),
+                racu=mean_interval(areas, seed=seed) if len(areas) == len(rows) else None,
                 reason=None if len(areas) == len(rows) else NO_AREA,
                 signed=rows[0].signed,
                 n=min(row.n for row in rows),
@@ -240,7 +229,3 @@ def _over_seeds(made: Sequence[MaskingCurves], seed: int) -> MaskingCurves:
 
 def _find(run: MaskingCurves, method: str) -> MaskingCurve | None:
     return next((curve for curve in run.curves if curve.method == method), None)
-
-
-def _mean(values: Sequence[float], seed: int) -> Interval:
-    return Interval(float(np.mean(values)), *(bca(np.array(values), seed=seed) or (None, None)))

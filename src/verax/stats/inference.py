@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 
 import numpy as np
 from scipy import stats
 
-from verax.types import BoolArray, FloatArray
+from verax.types import BoolArray, FloatArray, Interval
 
 RESAMPLES = 9999
 
@@ -52,6 +53,11 @@ def bca(
     if not np.isfinite([low, high]).all():
         low, high = np.quantile(result.bootstrap_distribution, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
+
+
+def mean_interval(values: Sequence[float], *, seed: int = 0) -> Interval:
+    """The mean with that interval; the sum is exact, so that the order of the values does not matter."""
+    return Interval(math.fsum(values) / len(values), *(bca(np.array(values), seed=seed) or (None, None)))
 
 
 def paired_test(a: FloatArray, b: FloatArray, *, seed: int = 0, resamples: int = RESAMPLES) -> float | None:

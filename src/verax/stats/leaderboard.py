@@ -10,6 +10,7 @@ from string import ascii_letters
 import numpy as np
 
 from verax.stats.inference import RESAMPLES, bca, holm, sign_flips
+from verax.stats.recorded import RANDOM
 from verax.types import Comparison, FloatArray, Score, Summary
 
 ALPHA = 0.05
@@ -22,7 +23,7 @@ def summarise(
     scores: Sequence[Score],
     higher_is_better: Mapping[str, bool],
     *,
-    baseline: str = "random",
+    baseline: str | Mapping[str, str] = "random",
     order: Sequence[str] = (),
     seed: int = 0,
 ) -> list[Summary]:
@@ -30,7 +31,8 @@ def summarise(
 
     Args:
         higher_is_better: the direction of each metric.
-        baseline: the method that the others are tested against.
+        baseline: the method that the others are tested against; or for each method the one that it is tested against,
+            the random explanation of its own kind (`random` for those that are not named).
         order: the order of the methods; others follow as first seen.
     """
     table = _table(scores)
@@ -38,12 +40,13 @@ def summarise(
     rows: list[Summary] = []
     for metric in dict.fromkeys(metric for metric, _ in table):
         columns = {method: table[metric, method] for method in methods if (metric, method) in table}
-        rows += _rows(metric, columns, higher_is_better[metric], baseline, seed)
+        against = dict.fromkeys(columns, baseline) if isinstance(baseline, str) else baseline
+        rows += _rows(metric, columns, higher_is_better[metric], against, seed)
     return rows
 
 
 def _rows(
-    metric: str, columns: Mapping[str, Column], higher_is_better: bool, baseline: str, seed: int
+    metric: str, columns: Mapping[str, Column], higher_is_better: bool, baseline: Mapping[str, str], seed: int
 ) -> list[Summary]:
     values = _matrix(list(columns.values()))
     known = ~np.isnan(values)
@@ -51,10 +54,11 @@ def _rows(
     p = pairwise(values, seed=seed)
     ranked = {i: mean for i, mean in enumerate(means) if mean is not None}
     letters = groups(p, sorted(ranked, key=ranked.__getitem__, reverse=higher_is_better))
-    base = list(columns).index(baseline) if baseline in columns else None
-    against = [None] * len(columns) if base is None else _optional(p[base])
+    place = {method: i for i, method in enumerate(columns)}
+    bases = [place.get(baseline.get(method, RANDOM["token"])) for method in columns]
+    against = _optional(np.array([np.nan if base is None else p[i, base] for i, base in enumerate(bases)]))
     rows: list[Summary] = []
-    for i, (method, corrected) in enumerate(zip(columns, holm(against), strict=True)):
+    for i, (method, base, corrected) in enumerate(zip(columns, bases, holm(against), strict=True)):
         low, high = bca(values[known[:, i], i], seed=seed) or (None, None)
         n = int(known[:, i].sum())
         row = Summary(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 from transformers import BertForSequenceClassification
@@ -35,6 +37,23 @@ def start_with_likeness(model: BertForSequenceClassification) -> None:
         for number, start in enumerate(range(half, hidden, size)):
             shift = _SHIFTS[number % len(_SHIFTS)]
             key[start : start + size, -room:] = query[start : start + size, -room:] @ _turn(shift, frequencies)
+
+
+@torch.no_grad()
+def start_turned_round(model: BertForSequenceClassification, labels: Sequence[str], known_as: Sequence[str]) -> None:
+    """Let a model for pairs begin a task that has the parts in the other order and other names for the classes.
+
+    Args:
+        labels: the classes of the new task.
+        known_as: for each of them the class by which the model knows it.
+    """
+    segments = model.bert.embeddings.token_type_embeddings.weight
+    segments.copy_(segments.flip(0))
+    rows = [model.config.label2id[label] for label in known_as]
+    for weight in model.classifier.parameters():
+        weight.copy_(weight[rows])
+    model.config.id2label = dict(enumerate(labels))
+    model.config.label2id = {label: number for number, label in enumerate(labels)}
 
 
 def _waves(places: Tensor, frequencies: Tensor) -> Tensor:

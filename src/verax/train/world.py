@@ -1,4 +1,4 @@
-"""The recipe of the shipped models: a word-piece vocabulary and a small BERT, both made from the built-in corpus alone.
+"""The recipes of the shipped models: a word-piece vocabulary and a small BERT, made from the built-in corpus alone.
 
 python -m verax.train.world nli --out DIR
 """
@@ -22,7 +22,7 @@ from transformers import BertConfig, BertForSequenceClassification, PreTrainedTo
 from verax.registry import resolve
 from verax.train.fine_tuning import FineTuning, fit
 from verax.train.measure import accuracy
-from verax.train.start import start_with_likeness
+from verax.train.start import start_turned_round, start_with_likeness
 from verax.types import Dataset
 
 _SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
@@ -41,10 +41,28 @@ class Shape:
     feed_forward: int
 
 
-RECIPES: dict[str, tuple[Shape, FineTuning]] = {
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """A shipped model that goes on from another one, for a task that has the two parts in the other order.
+
+    Args:
+        base: the task of the other model, whose vocabulary and weights are taken.
+        known_as: for each class of the task the class of the other one that it begins as.
+    """
+
+    seeds: int
+    base: str
+    known_as: tuple[str, ...]
+
+
+RECIPES: dict[str, tuple[Shape | Continued, FineTuning]] = {
     "nli": (
         Shape(seeds=6, whole_words=290, hidden=128, layers=3, heads=4, feed_forward=256),
         FineTuning(epochs=2, batch_size=32, learning_rate=3e-4, warmup=0.03),
+    ),
+    "facts": (
+        Continued(seeds=3, base="nli", known_as=("entailment", "contradiction", "neutral")),
+        FineTuning(epochs=2, batch_size=32, learning_rate=4e-4, warmup=0.05),
     ),
     "opinion": (
         Shape(seeds=1, whole_words=270, hidden=96, layers=2, heads=4, feed_forward=192),
@@ -110,6 +128,17 @@ def build_model(tokenizer: Any, labels: Sequence[str], shape: Shape, seed: int) 
     return model
 
 
+def begin(train: Dataset, shape: Shape | Continued, seed: int) -> tuple[Any, Any]:
+    """The model before its training, and its tokenizer."""
+    if isinstance(shape, Shape):
+        tokenizer = build_tokenizer(train, shape.whole_words)
+        return build_model(tokenizer, train.labels, shape, seed), tokenizer
+    folder = resolve("models", f"world/{shape.base}")()
+    model = BertForSequenceClassification.from_pretrained(folder)
+    start_turned_round(model, train.labels, shape.known_as)
+    return model, PreTrainedTokenizerFast.from_pretrained(folder)
+
+
 def _texts(dataset: Dataset) -> Iterator[str]:
     return (part.raw for instance in dataset.instances for part in instance.parts)
 
@@ -127,8 +156,7 @@ def make(task: str, out: Path) -> dict[str, float]:
     shape, recipe = RECIPES[task]
     load = resolve("datasets", f"world/{task}")
     train = training_data(task, shape.seeds)
-    tokenizer = build_tokenizer(train, shape.whole_words)
-    model = build_model(tokenizer, train.labels, shape, recipe.seed)
+    model, tokenizer = begin(train, shape, recipe.seed)
     started = time.monotonic()
     trained, _ = fit(model, tokenizer, train, load("validation"), recipe)
     figures = {
@@ -144,14 +172,17 @@ def make(task: str, out: Path) -> dict[str, float]:
 
 def _card(task: str, train: Dataset, figures: dict[str, float]) -> str:
     shape, recipe = RECIPES[task]
-    parameters = [f"| {name} | {value} |" for name, value in (asdict(shape) | asdict(recipe)).items()]
+    start, sizes = "scratch", {}
+    if isinstance(shape, Continued):
+        start, sizes = f"`world/{shape.base}`", asdict(RECIPES[shape.base][0])
+    parameters = [f"| {name} | {value} |" for name, value in (sizes | asdict(shape) | asdict(recipe)).items()]
     lines = [
         f"# world-{task}",
         "",
         f"A small BERT for verax's built-in corpus `world/{task}`: {', '.join(train.labels)}.",
         "It knows the words of that corpus and nothing else; it is there to try explanations on.",
         "",
-        f"Made from scratch by `python -m verax.train.world {task} --out DIR`, on {len(train)} training instances.",
+        f"Made from {start} by `python -m verax.train.world {task} --out DIR`, on {len(train)} training instances.",
         f"Accuracy on the validation split: {figures['validation accuracy']:.4f}.",
         f"Accuracy on the test split: {figures['test accuracy']:.4f}.",
         f"Trained with torch {torch.__version__.partition('+')[0]} on {torch.get_num_threads()} threads.",

@@ -45,7 +45,8 @@ def _longest(text: str, table: dict[str, str]) -> tuple[str, str] | None:
     return table[words], text[len(words) :].strip()
 
 
-def _values(kind: str) -> dict[str, str]:
+def values_of(kind: str) -> dict[str, str]:
+    """What the words mean that can be said of a kind."""
     group = group_of(kind)
     return {word: v for dimension in AFFORDS[group] for v in values(group, dimension) for word in words_of(v)}
 
@@ -62,7 +63,7 @@ def _noun(text: str) -> tuple[str, list[str], str]:
 
 
 def _qualities(kind: str, words: list[str]) -> list[Known]:
-    return [Known((kind,), _values(kind)[word], True) for word in words]
+    return [Known((kind,), values_of(kind)[word], True) for word in words]
 
 
 def _predicates(kind: str, rest: str) -> list[Known]:
@@ -71,7 +72,7 @@ def _predicates(kind: str, rest: str) -> list[Known]:
     while rest:
         rest = re.sub(r"^(and is |and |is )", "", rest)
         holds = not rest.startswith("not ")
-        found = _longest(rest.removeprefix("not "), _values(kind))
+        found = _longest(rest.removeprefix("not "), values_of(kind))
         assert found, f"{kind}: {rest!r}"
         facts.append(Known((kind,), found[0], holds))
         rest = found[1]
@@ -142,12 +143,12 @@ def judged(premise: str, hypothesis: str) -> str:
     asked_kinds, asked = read(hypothesis)
     referents = {}
     for wanted in asked_kinds:
-        sure = [kind for kind in kinds if wanted in wider(kind)]
+        sure = {kind for kind in kinds if wanted in wider(kind)}
         if not sure:
             assert any(kind in wider(wanted) for kind in kinds), "the hypothesis speaks of something else"
             return "neutral"
         assert len(sure) == 1
-        referents[wanted] = sure[0]
+        referents[wanted] = sure.pop()
     told = [_truths(fact, tuple(referents[kind] for kind in fact.kinds), facts) for fact in asked]
     assert all(told), "the premise contradicts itself"
     if {False} in told:

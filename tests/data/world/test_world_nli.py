@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections import Counter
-from pathlib import Path
-from types import ModuleType
 
 import pytest
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression
 
+from data.world import reader
+from data.world.bag_of_words import accuracy
 from verax.data.world import nli
 from verax.data.world.facts import Fact, Scene, decide, judge
 from verax.types import Dataset, Instance
-
-
-def _reader() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("world_reader", Path(__file__).with_name("reader.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
@@ -35,32 +23,19 @@ def test_split() -> Dataset:
     return nli.load("test")
 
 
-def _accuracy(train: Dataset, test: Dataset, parts: tuple[int, ...]) -> float:
-    """Of a bag of words and word pairs over some of the parts."""
-
-    def texts(data: Dataset) -> list[str]:
-        return [" ".join(i.parts[part].raw for part in parts) for i in data.instances]
-
-    counts = CountVectorizer(ngram_range=(1, 2))
-    model = LogisticRegression(max_iter=2000)
-    model.fit(counts.fit_transform(texts(train)), [i.label for i in train.instances])
-    return float(model.score(counts.transform(texts(test)), [i.label for i in test.instances]))
-
-
 def test_the_hypothesis_alone_does_not_tell_the_label(train: Dataset, test_split: Dataset) -> None:
-    assert _accuracy(train, test_split, (1,)) < 0.45
+    assert accuracy(train, test_split, (1,)) < 0.45
 
 
 def test_neither_the_premise_alone_nor_the_words_of_both_do(train: Dataset, test_split: Dataset) -> None:
-    assert _accuracy(train, test_split, (0,)) < 0.5
-    assert _accuracy(train, test_split, (0, 1)) < 0.5
+    assert accuracy(train, test_split, (0,)) < 0.5
+    assert accuracy(train, test_split, (0, 1)) < 0.5
 
 
 def test_a_reader_who_tries_all_possible_worlds_finds_every_label(train: Dataset) -> None:
-    judged = _reader().judged
     for instance in train.instances[:1500]:
         premise, hypothesis = (part.raw for part in instance.parts)
-        assert judged(premise, hypothesis) == instance.label, (premise, hypothesis)
+        assert reader.judged(premise, hypothesis) == instance.label, (premise, hypothesis)
 
 
 def _pairs(instance: Instance) -> list[tuple[str, str]]:
@@ -88,7 +63,6 @@ def test_gold_spans_lie_in_the_texts_and_hold_gold_words(train: Dataset) -> None
 
 def test_without_its_gold_words_a_label_can_not_be_known(train: Dataset) -> None:
     """The gold words of each part name a kind; for entailments and contradictions also what is said of it."""
-    reader = _reader()
     for instance in train.instances[:600]:
         assert instance.human is not None
         assert instance.human.words is not None

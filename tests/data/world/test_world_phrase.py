@@ -24,3 +24,14 @@ def test_a_sentence_sets_capitals_and_punctuation_and_finds_its_marks() -> None:
     assert told.carriers(["place"]) == (3, 6, 10)
     assert told.carriers(["kind", "place"]) == (1, 3, 6, 10)
     assert told.spans("nowhere", 0) == ()
+
+
+def test_marks_may_be_kept_in_those_sentences_alone_that_speak_of_something() -> None:
+    silent: frozenset[str] = frozenset()
+    dog, place, wet = (marked(word, word, silent) for word in ("dog", "here", "wet"))
+    told = sentence(dog + place + plain(".") + dog + wet + plain(".") + dog + plain("."))
+    only = told.in_sentences_of(["wet"])
+    assert only.text == told.text
+    assert only.spans("dog", 0) == (Span(0, 3, 4),)
+    assert only.spans("wet", 0) == (Span(0, 4, 5),)
+    assert only.spans("here", 0) == ()

@@ -6,13 +6,13 @@ from verax.data.world.facts import Fact, Judgement, Scene
 from verax.data.world.lexicon_en import words_of
 from verax.data.world.phrase import Sentence
 
-_SAYS = "the premise says that "
-
 
 class Telling:
-    """A scene together with the sentence that told it, to speak of its facts in the same words."""
+    """A scene with its role ("premise") and the text that told it, to speak of its facts in the same words."""
 
-    def __init__(self, scene: Scene, told: Sentence[Fact]) -> None:
+    def __init__(self, role: str, scene: Scene, told: Sentence[Fact]) -> None:
+        self.says = f"the {role} says that "
+        self.role = role
         self.scene = scene
         self.told = told
 
@@ -22,7 +22,8 @@ class Telling:
 
     def value(self, fact: Fact) -> str:
         """The words of a fact, its "not" included; a deed told of its victim is turned back to its doer."""
-        said = " ".join(token.text for token in self.told.tokens if token.mark == fact)
+        first = self.told.spans(fact, 0)[0]
+        said = " ".join(token.text for token in self.told.tokens[first.start : first.end])
         return words_of(fact.concept)[0] if said.startswith("being ") else said
 
     def clause(self, fact: Fact) -> str:
@@ -40,14 +41,14 @@ def explained(premise: Telling, hypothesis: Telling, judgement: Judgement) -> st
         if known == premise.scene.kind_fact(known.thing):
             narrow, wide = premise.kind(known.thing), hypothesis.kind(asked.thing)
             if judgement.hypothesis == (asked,):
-                return _sentence([f"the premise speaks of {_a(narrow)}, and not every {narrow} is {_a(wide)}"])
+                return _sentence([f"the {premise.role} speaks of {_a(narrow)}, and not every {narrow} is {_a(wide)}"])
             kinds += [f"{_a(narrow)} is {_a(wide)}"] if narrow != wide else []
         else:
             met.add(asked)
             reasons.append(_reason(premise, hypothesis, known, asked, judgement.label))
     unmet = [fact for fact in judgement.hypothesis if fact not in met and fact in hypothesis.scene.facts]
-    reasons += [f"the premise does not say whether {_affirmed(hypothesis.clause(fact))}" for fact in unmet]
-    return _sentence(kinds + _gathered(reasons))
+    reasons += [f"the {premise.role} does not say whether {_affirmed(hypothesis.clause(fact))}" for fact in unmet]
+    return _sentence(kinds + _gathered(reasons, premise.says))
 
 
 def _reason(premise: Telling, hypothesis: Telling, known: Fact, asked: Fact, label: str) -> str:
@@ -58,14 +59,14 @@ def _reason(premise: Telling, hypothesis: Telling, known: Fact, asked: Fact, lab
     if label == "neutral":
         return f"{_that(given, known)} {_leaves(known)} {_affirmed(wanted)}"
     if given == wanted:
-        return f"{_SAYS}{premise.clause(known)}"
+        return f"{premise.says}{premise.clause(known)}"
     if label == "entailment":
         return f"if {given}, then {wanted}" if known.other is not None else f"what is {given} is {wanted}"
     if _affirmed(given) == _affirmed(wanted):
-        return f"{_SAYS}{premise.clause(known)}, and the hypothesis says the opposite"
+        return f"{premise.says}{premise.clause(known)}, and the {hypothesis.role} says the opposite"
     if known.other is not None:
         return f"if {given}, it cannot be that {wanted}"
-    denied = "" if asked.holds else ", which the hypothesis denies"
+    denied = "" if asked.holds else f", which the {hypothesis.role} denies"
     return f"what is {given} {'cannot be' if asked.holds else 'is'} {_affirmed(wanted)}{denied}"
 
 
@@ -82,11 +83,11 @@ def _affirmed(words: str) -> str:
     return words.removeprefix("not ").replace(" not ", " ")
 
 
-def _gathered(reasons: list[str]) -> list[str]:
+def _gathered(reasons: list[str], says: str) -> list[str]:
     """Several things that the premise says, said in one go."""
-    said = [reason.removeprefix(_SAYS) for reason in reasons if reason.startswith(_SAYS)]
-    others = [reason for reason in reasons if not reason.startswith(_SAYS)]
-    return [*others, *([_SAYS + " and that ".join(said)] if said else [])]
+    said = [reason.removeprefix(says) for reason in reasons if reason.startswith(says)]
+    others = [reason for reason in reasons if not reason.startswith(says)]
+    return [*others, *([says + " and that ".join(said)] if said else [])]
 
 
 def _a(noun: str) -> str:

@@ -30,6 +30,11 @@ class Scene:
         """That a thing is of its kind, as a fact, so that the words for it can be found like those of any other."""
         return Fact(thing, self.kinds[thing])
 
+    @property
+    def claim(self) -> str:
+        """What the scene claims, in whichever order: two that read the same are the same."""
+        return repr((self.kinds, sorted(tuple(fact)[:3] for fact in self.facts)))
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
@@ -96,6 +101,14 @@ def judge(premise: Scene, hypothesis: Scene) -> Judgement:
             decided = [(hypothesis.facts[n], told[n][1]) for n in chosen]
             return _judgement(label, premise, hypothesis, referents, decided)
     raise ValueError("a hypothesis without facts")
+
+
+def judged_as(label: str, premise: Scene, hypothesis: Scene) -> Judgement:
+    """The judgement of scenes that were drawn for a label; that it is another one is a fault of the drawing."""
+    judgement = judge(premise, hypothesis)
+    if judgement.label != label:
+        raise AssertionError(f"{premise} was drawn to make {label} of {hypothesis}")
+    return judgement
 
 
 def _weigh(premise: Scene, asked: Fact, referents: tuple[int | None, ...]) -> tuple[Verdict, Fact | None]:

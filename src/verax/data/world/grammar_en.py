@@ -1,4 +1,7 @@
-"""English sentences for scenes: descriptions (premises) and statements (hypotheses), each word tied to its fact."""
+"""English for scenes: descriptions (premises), statements (hypotheses, claims) and reports (evidence).
+
+Each word is tied to its fact.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ _JOINTS = (", and", ", while", ".", ", but")
 _OPENINGS = ("", "", "", "we can see that", "it is true that", "in this scene", "right now")
 _LONGER_OPENINGS = _OPENINGS[3:]
 _SHORT = 5
+_JOINED_SHARE = 0.35
+_TOGETHER_SHARE = 0.6
 
 
 def described(scene: Scene, rng: Random) -> Sentence[Fact]:
@@ -26,6 +31,34 @@ def described(scene: Scene, rng: Random) -> Sentence[Fact]:
     for clause, joint in zip(clauses[1:], rng.sample(_JOINTS, len(clauses) - 1), strict=True):
         words += plain(joint) + clause
     return sentence(_with_articles(words + plain(".")))
+
+
+def reported(scene: Scene, rng: Random) -> Sentence[Fact]:
+    """A scene as a report of several sentences; what is told of a thing may stand in two that are apart."""
+    determiner = rng.choice(("the", "a"))
+    told = [(thing, facts) for thing in range(len(scene.kinds)) for facts in _portions(scene, thing, rng)]
+    rng.shuffle(told)
+    words: Phrase[Fact] = ()
+    named: list[int] = []
+    joint = "."
+    for thing, facts in told:
+        if named:  # a sentence has at most two clauses, about two things
+            joined = joint == "." and thing != named[-1] and rng.random() < _JOINED_SHARE
+            joint = rng.choice(_JOINTS) if joined else "."
+            words += plain(joint)
+        again = thing in named
+        words += _clause(Scene(scene.kinds, facts), thing, "the" if again else determiner, rng, again)
+        named.append(thing)
+    return sentence(_with_articles(words + plain(".")))
+
+
+def _portions(scene: Scene, thing: int, rng: Random) -> list[tuple[Fact, ...]]:
+    """The facts of a thing, all for one sentence or divided between two."""
+    facts = tuple(fact for fact in scene.facts if fact.thing == thing)
+    if len(facts) == 1 or rng.random() < _TOGETHER_SHARE:
+        return [facts]
+    cut = rng.randrange(1, len(facts))
+    return [facts[:cut], facts[cut:]]
 
 
 def stated(scene: Scene, rng: Random) -> Sentence[Fact]:
@@ -41,7 +74,8 @@ def stated(scene: Scene, rng: Random) -> Sentence[Fact]:
     return sentence(plain(opening) + body + plain("."))
 
 
-def _clause(scene: Scene, thing: int, determiner: str, rng: Random) -> Phrase[Fact]:
+def _clause(scene: Scene, thing: int, determiner: str, rng: Random, again: bool = False) -> Phrase[Fact]:
+    """What a scene says of a thing; `again` if the text has spoken of it before."""
     facts = [fact for fact in scene.facts if fact.thing == thing]
     relation = next((fact for fact in facts if fact.other is not None), None)
     if relation is not None:
@@ -55,10 +89,10 @@ def _clause(scene: Scene, thing: int, determiner: str, rng: Random) -> Phrase[Fa
             )
         subject = _noun_phrase(scene, thing, determiner, _qualities(scene, thing), rng)
         return subject + plain("is") + _relation(scene, relation, plain(determiner), rng)
-    return _attributes(scene, thing, facts, determiner, rng)
+    return _attributes(scene, thing, facts, determiner, rng, again)
 
 
-def _attributes(scene: Scene, thing: int, facts: list[Fact], determiner: str, rng: Random) -> Phrase[Fact]:
+def _attributes(scene: Scene, thing: int, facts: list[Fact], determiner: str, rng: Random, again: bool) -> Phrase[Fact]:
     """A clause about one thing alone; each fact stands before the noun, in the predicate, or as the place."""
     qualities = _qualities(scene, thing)
     rest = [fact for fact in facts if fact not in qualities]
@@ -70,7 +104,7 @@ def _attributes(scene: Scene, thing: int, facts: list[Fact], determiner: str, rn
     activities = [fact for fact in rest if fact.holds and dimension_of(fact.concept) == "activity"]
     denials = [fact for fact in rest if not fact.holds]
     subject = _noun_phrase(scene, thing, determiner, before, rng)
-    if places and not predicates and not denials and rng.random() < 0.3:
+    if places and not again and not predicates and not denials and rng.random() < 0.3:
         subject = _noun_phrase(scene, thing, "a", before, rng)
         return plain("there is") + subject + _said(activities, rng) + _said(places, rng)
     if places and (predicates or denials) and not activities:

@@ -31,7 +31,7 @@ _GROUP_WEIGHTS = {"person": 4, "animal": 4}
 
 def draw_hypothesis(rng: Random) -> Scene:
     """A statement about one thing (one or two facts) or about how two things stand to each other."""
-    return _draw_relation(rng) if rng.random() < _RELATION_SHARE else _draw_attributes(rng)
+    return _draw_relation(rng) if rng.random() < _RELATION_SHARE else draw_attributes(rng)
 
 
 def _draw_kind(rng: Random, groups: tuple[str, ...]) -> str:
@@ -39,12 +39,13 @@ def _draw_kind(rng: Random, groups: tuple[str, ...]) -> str:
     return group if rng.random() < 0.12 else rng.choice(narrower(group)[1:])
 
 
-def _draw_attributes(rng: Random) -> Scene:
+def draw_attributes(rng: Random) -> Scene:
+    """A statement about one thing: one or two facts, in different dimensions."""
     kind = _draw_kind(rng, tuple(AFFORDS))
     count = 2 if rng.random() < 0.2 else 1
     dimensions = _draw_dimensions(rng, group_of(kind), count)
     denied = 0.2 if count == 1 else 0.1
-    facts = (Fact(0, _draw_value(rng, group_of(kind), dimension), rng.random() >= denied) for dimension in dimensions)
+    facts = (Fact(0, draw_value(rng, group_of(kind), dimension), rng.random() >= denied) for dimension in dimensions)
     return Scene((kind,), tuple(facts))
 
 
@@ -58,7 +59,8 @@ def _draw_dimensions(rng: Random, group: str, count: int, barred: frozenset[str]
     return chosen
 
 
-def _draw_value(rng: Random, group: str, dimension: str) -> str:
+def draw_value(rng: Random, group: str, dimension: str) -> str:
+    """Any value of a dimension that makes sense for a group."""
     return rng.choice(values(group, dimension))
 
 
@@ -76,6 +78,16 @@ def draw_premise(rng: Random, hypothesis: Scene, label: str) -> Scene:
 
     Its things are the hypothesis's own and mostly one that has nothing to do with it, in random order.
     """
+    kinds, wanted = draw_referents(rng, hypothesis, label)
+    if rng.random() < _STRANGER_SHARE:
+        kinds.append(draw_stranger(rng, (*hypothesis.kinds, *kinds)))
+    facts = draw_answers(rng, kinds, hypothesis, wanted)
+    facts += _colour_in(rng, kinds, hypothesis, facts)
+    return shuffled(rng, Scene(tuple(kinds), tuple(facts)))
+
+
+def draw_referents(rng: Random, hypothesis: Scene, label: str) -> tuple[list[str], list[Verdict]]:
+    """The things that the hypothesis speaks of, by kinds that fit the label, and what is to be said of each fact."""
     kinds = [_draw_narrow(rng, kind) for kind in hypothesis.kinds]
     widened = label == "neutral" and rng.random() < 0.25 and _widen(rng, hypothesis, kinds)
     wanted: list[Verdict] = ["follows"] * len(hypothesis.facts)
@@ -83,14 +95,16 @@ def draw_premise(rng: Random, hypothesis: Scene, label: str) -> Scene:
         wanted[rng.randrange(len(wanted))] = VERDICTS[label]
     elif rng.random() < 0.5:
         wanted[0] = rng.choice(tuple(VERDICTS.values()))
-    if rng.random() < _STRANGER_SHARE:
-        kinds.append(_draw_stranger(rng, (*hypothesis.kinds, *kinds)))
+    return kinds, wanted
+
+
+def draw_answers(rng: Random, kinds: list[str], hypothesis: Scene, wanted: list[Verdict]) -> list[Fact]:
+    """Facts by which each fact of the hypothesis follows, is excluded or stays open, as is wanted of it."""
     facts: list[Fact] = []
     for fact, verdict in zip(hypothesis.facts, wanted, strict=True):
         known = _known if fact.other is None else _known_relation
         facts += known(rng, kinds, fact, verdict)
-    facts += _colour_in(rng, kinds, hypothesis, facts)
-    return _shuffled(rng, Scene(tuple(kinds), tuple(facts)))
+    return facts
 
 
 def _draw_narrow(rng: Random, kind: str) -> str:
@@ -107,7 +121,8 @@ def _widen(rng: Random, hypothesis: Scene, kinds: list[str]) -> bool:
     return bool(possible)
 
 
-def _draw_stranger(rng: Random, kinds: tuple[str, ...]) -> str:
+def draw_stranger(rng: Random, kinds: tuple[str, ...]) -> str:
+    """A kind that none of some kinds can be."""
     while True:
         kind = _draw_kind(rng, tuple(AFFORDS))
         if all(excludes(kind, other) for other in kinds):
@@ -176,26 +191,28 @@ def _colour_in(rng: Random, kinds: list[str], hypothesis: Scene, facts: list[Fac
     for thing in range(len(hypothesis.kinds)):
         silent = thing not in related and all(fact.thing != thing for fact in facts)
         count = (len(kinds) == 1) + (silent or rng.random() < (0.1 if related else 0.25))
-        added += _describe(rng, kinds, thing, count, asked, thing in related)
+        added += describe(rng, kinds, thing, count, asked, thing in related)
     for stranger in {*range(len(hypothesis.kinds), len(kinds))} - related:
         group = group_of(kinds[stranger])
         same = [d for d in sorted(asked) if d in AFFORDS[group] and rng.random() < 0.4]
-        added += [Fact(stranger, _draw_value(rng, group, d), rng.random() >= 0.1) for d in same[:1]]
+        added += [Fact(stranger, draw_value(rng, group, d), rng.random() >= 0.1) for d in same[:1]]
         if not same or rng.random() < 0.1:
-            added += _describe(rng, kinds, stranger, 1, asked, in_relation=False)
+            added += describe(rng, kinds, stranger, 1, asked, in_relation=False)
     return added
 
 
-def _describe(
+def describe(
     rng: Random, kinds: list[str], thing: int, count: int, asked: frozenset[str], in_relation: bool
 ) -> list[Fact]:
+    """Facts about a thing in dimensions that were not asked for, each in another one."""
     group = group_of(kinds[thing])
     barred = asked | {"activity", "place"} if in_relation else asked
     holds = in_relation or rng.random() >= 0.1
-    return [Fact(thing, _draw_value(rng, group, d), holds) for d in _draw_dimensions(rng, group, count, barred)]
+    return [Fact(thing, draw_value(rng, group, d), holds) for d in _draw_dimensions(rng, group, count, barred)]
 
 
-def _shuffled(rng: Random, scene: Scene) -> Scene:
+def shuffled(rng: Random, scene: Scene) -> Scene:
+    """The same scene with its things in random order."""
     order = list(range(len(scene.kinds)))
     rng.shuffle(order)
     place = {old: new for new, old in enumerate(order)}

@@ -26,7 +26,7 @@ from verax.data.world.opinion_en import (
     linked,
 )
 from verax.data.world.phrase import Phrase, Sentence, marked, plain, sentence
-from verax.data.world.splits import check_split, drawn_for, draws
+from verax.data.world.splits import draw_dataset, drawn_for
 from verax.types import Dataset, Human, Instance
 
 LABELS = ("negative", "positive")
@@ -53,21 +53,7 @@ def load(split: str = "test", limit: int | None = None, seed: int = 0) -> Datase
         limit: how many instances, from the first on; all of the split by default.
         seed: another seed draws other instances of the same split.
     """
-    wanted = check_split(split, limit)
-    seen: set[str] = set()
-    instances: list[Instance] = []
-    labels: list[str] = []
-    for rng in draws("opinion", split, seed):
-        if len(instances) == wanted:
-            break
-        labels = labels or rng.sample(LABELS, len(LABELS))
-        instance = compose(rng, split, labels[-1], f"world/opinion/{split}/{len(instances):05d}")
-        if instance.parts[0].raw not in seen:
-            seen.add(instance.parts[0].raw)
-            instances.append(instance)
-            labels.pop()
-    provenance = {"source": "verax, built in", "split": split, "seed": str(seed), "licence": "Apache-2.0"}
-    return Dataset("world/opinion", tuple(instances), LABELS, provenance)
+    return draw_dataset("opinion", LABELS, compose, split, limit, seed)
 
 
 def compose(rng: Random, split: str, label: str, name: str) -> Instance:

@@ -53,6 +53,17 @@ class Sentence(Generic[MarkT]):
         ends = [n + 1 for n in places if n + 1 not in places]
         return tuple(Span(part, start, end) for start, end in zip(starts, ends, strict=True))
 
+    def in_sentences_of(self, marks: Iterable[MarkT]) -> Sentence[MarkT]:
+        """The same text with its marks kept in those of its sentences alone that speak of any of some marks."""
+        wanted = frozenset(marks)
+        ends = [n + 1 for n, token in enumerate(self.tokens) if token.text == "."]
+        kept: list[Token[MarkT]] = []
+        for start, end in zip([0, *ends], ends, strict=False):
+            words = self.tokens[start:end]
+            speaks = any(token.mark in wanted for token in words)
+            kept += words if speaks else [Token(token.text) for token in words]
+        return Sentence(self.text, tuple(kept))
+
 
 def sentence(tokens: Phrase[MarkT], lang: str = "en") -> Sentence[MarkT]:
     """Set tokens as running text: a capital after each full stop, no space before a punctuation mark."""

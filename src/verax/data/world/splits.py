@@ -1,4 +1,4 @@
-"""Splits that are drawn one instance at a time and can't share what they must not share."""
+"""Splits that are drawn one instance at a time, balanced, and can't share what they must not share."""
 
 from __future__ import annotations
 
@@ -9,12 +9,42 @@ from random import Random
 from typing import TypeVar
 
 from verax.registry import unknown
-from verax.types import UserError
+from verax.types import Dataset, Instance, UserError
 
 T = TypeVar("T")
+Compose = Callable[[Random, str, str, str], Instance]
+"""Makes an instance of a split with a label and an id."""
 
 SIZES = {"train": 36000, "validation": 1200, "test": 1200}
 _EIGHTHS = {"train": range(6), "validation": range(6, 7), "test": range(7, 8)}
+
+
+def draw_dataset(
+    task: str,
+    labels: tuple[str, ...],
+    compose: Compose,
+    split: str,
+    limit: int | None,
+    seed: int,
+    maskable: tuple[int, ...] | None = None,
+) -> Dataset:
+    """The instances of a split, no text twice, every label once in each block of as many instances as labels."""
+    wanted = check_split(split, limit)
+    seen: set[tuple[str, ...]] = set()
+    instances: list[Instance] = []
+    left: list[str] = []
+    for rng in draws(task, split, seed):
+        if len(instances) == wanted:
+            break
+        left = left or rng.sample(labels, len(labels))
+        instance = compose(rng, split, left[-1], f"world/{task}/{split}/{len(instances):05d}")
+        texts = tuple(part.raw for part in instance.parts)
+        if texts not in seen:
+            seen.add(texts)
+            instances.append(instance)
+            left.pop()
+    provenance = {"source": "verax, built in", "split": split, "seed": str(seed), "licence": "Apache-2.0"}
+    return Dataset(f"world/{task}", tuple(instances), labels, provenance, maskable)
 
 
 def check_split(split: str, limit: int | None) -> int:

@@ -12,6 +12,11 @@ def world_nli() -> Path:
     return _HERE / "world-nli"
 
 
+def world_facts() -> Path:
+    """The classifier for `world/facts`."""
+    return _HERE / "world-facts"
+
+
 def world_opinion() -> Path:
     """The classifier for `world/opinion`."""
     return _HERE / "world-opinion"

@@ -1,0 +1,1 @@
+"""Does the explanation help to foresee what the model says?"""

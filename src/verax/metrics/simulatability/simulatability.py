@@ -1,0 +1,99 @@
+"""Simulatability: does an agent that sees the explanation foresee the model's answer better than one that does not?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from verax.engine.protocols import Need
+from verax.metrics.budget import Budget, Matched, check_budget
+from verax.metrics.simulatability.insertion import Insertion, with_explanation
+from verax.models.encoding import Encoded
+from verax.train.fine_tuning import FineTuning
+from verax.types import Highlight, Instance, Measured, Passes, Undefined, UserError
+
+
+class Answers(NamedTuple):
+    """Classes by their number: the one that the model names, and those that agents of each seed name."""
+
+    model: int
+    shown: tuple[int, ...]
+    without: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Simulatability:
+    """Share of agents that name the model's class when they see the explanation, minus the share of those that do not.
+
+    An agent has the architecture of the model and learns to name the class that the model names. It is taught on 60 %
+    of the inputs, its best epoch is chosen on 20 %, and it is measured on the rest. The classes that the agents name
+    are kept, from which macro F1 on the data set, SF and RSF are computed.
+
+    Args:
+        insertion: how the explanation is written into the input: `symbol` or `text`.
+        k: as many words are shown as the top k span pairs hold.
+        budget: `base` takes the span pairs of the same base; `shared` the mean over all span explanations of the run.
+        seeds: agents for each method, and as many without explanations.
+        base: the checkpoint that agents start from; by default the one that the model was made from, if it is known.
+        epochs, learning_rate, batch_size: of their training.
+        seed: decides who is taught and who is held out.
+    """
+
+    insertion: Insertion = "symbol"
+    k: int = 1
+    budget: Matched = "base"
+    seeds: int = 3
+    base: str | None = None
+    epochs: int = 10
+    learning_rate: float = 5e-5
+    batch_size: int = 16
+    seed: int = 0
+
+    needs: ClassVar[frozenset[Need]] = frozenset({"budget", "agents"})
+    version: ClassVar[int] = 1
+    reference: ClassVar[str] = "Sun, Atanasova and Augenstein 2024, Equations 12 to 15 and Appendix B"
+    higher_is_better: ClassVar[bool] = True
+    range: ClassVar[tuple[float | None, float | None]] = (-1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        check_budget("simulatability", self.k, None)
+        for name in ("seeds", "epochs", "batch_size"):
+            if getattr(self, name) < 1:
+                raise UserError(f"simulatability: {name}: got {getattr(self, name)}, it must be at least 1")
+        if not 0 < self.learning_rate < 1:
+            raise UserError(f"simulatability: learning_rate: got {self.learning_rate:g}, it must lie between 0 and 1")
+
+    def passes(self, n: int) -> Passes:
+        """None of the model: it is the agents that are asked."""
+        return Passes(0, 0)
+
+    def shown(self, instance: Instance, highlight: Highlight, budget: Budget) -> tuple[str, ...]:
+        """What an agent with explanations reads of an instance, part by part."""
+        return with_explanation(instance, highlight, budget.at(self.k), self.insertion)
+
+    def recipe(self, number: int) -> FineTuning:
+        """How the agents of one seed are trained."""
+        return FineTuning(epochs=self.epochs, batch_size=self.batch_size, learning_rate=self.learning_rate, seed=number)
+
+    def __call__(
+        self, x: Encoded, highlight: Highlight, *, agents: Mapping[str, Answers], budget: Budget | None = None
+    ) -> Measured:
+        """The difference of the shares, and every class that was named.
+
+        Args:
+            agents: what the agents answered, by instance; those that they learned from are not there.
+            budget: what they were shown was chosen by it; nothing is left to choose.
+        """
+        return self.measured(highlight.instance_id, agents)
+
+    def measured(self, instance_id: str, agents: Mapping[str, Answers]) -> Measured:
+        """The same by the id of an instance: all else of it has gone into the agents."""
+        if instance_id not in agents:
+            raise Undefined("not_held_out", "the agents learned from it")
+        model, shown, without = agents[instance_id]
+        right = [float(np.mean([named == model for named in group])) for group in (shown, without)]
+        series = {"model": (float(model),), "with": tuple(map(float, shown)), "without": tuple(map(float, without))}
+        return Measured(right[0] - right[1], series=series)

@@ -1,0 +1,173 @@
+"""Runs of all three kinds: which span pairs set whose budget, what waits for what, and what is known of the corpus."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from verax.api import Run, evaluate
+from verax.data.load import load_dataset
+from verax.engine.asks import Asking
+from verax.metrics.budget import budget_of
+from verax.models.encoding import Encoded
+from verax.models.load import load_model
+from verax.run.parameters import build
+from verax.run.plan import span_labels
+from verax.types import Attribution, Kind, Passes, Undefined, UserError
+
+N = 24
+BIVARIATE: dict[str, Any] = {"bivariate_shapley": {"budget": 200}}
+SPANS: dict[str, Any] = {"louvain": {"over": BIVARIATE, "stability": 0}}
+ATTENTION_SPANS: dict[str, Any] = {"louvain": {"over": "attention_interaction", "stability": 0}}
+METHODS: list[Any] = [
+    {"kernel_shap": {"budget": 200}},
+    "attention",
+    BIVARIATE,
+    "attention_interaction",
+    {"attention_attribution": {"steps": 5}},
+    SPANS,
+    ATTENTION_SPANS,
+    "random_interaction",
+    "random_span",
+]
+METRICS: list[Any] = [
+    "comprehensiveness_flips",
+    {"comprehensiveness_flips": {"budget": "shared"}},
+    "sufficiency_flips",
+    "agreement",
+    {"agreement": {"within": "budget"}},
+    {"agreement": {"level": "interaction"}},
+    {"complexity": {"top": "span_pairs"}},
+]
+
+
+@dataclass(frozen=True)
+class GoldSpans:
+    """The span pairs that decide the label, which the corpus knows."""
+
+    kind: ClassVar[Kind] = "span_interaction"
+    version: ClassVar[int] = 1
+    reference: ClassVar[str] = "baseline"
+
+    def passes(self, n: int) -> Passes:
+        return Passes(0, 0)
+
+    def __call__(self, x: Encoded) -> Asking[Attribution]:
+        yield from ()
+        human = x.encoding.instance.human
+        if human is None or not human.span_pairs:
+            raise Undefined("no_gold")
+        units = tuple(dict.fromkeys(human.span_pairs))
+        return Attribution(units, np.linspace(2, 1, len(units)))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    data = load_dataset("world/nli", limit=N)
+    folder = tmp_path_factory.mktemp("kinds")
+    return evaluate(load_model("world/nli"), data, [*METHODS, GoldSpans()], METRICS, out=folder, progress=False)
+
+
+def mean(run: Run, method: str, metric: str) -> float:
+    values = [s.value for s in run.scores if (s.method, s.metric) == (method, metric) and s.value is not None]
+    assert values, (method, metric)
+    return float(np.mean(values))
+
+
+def test_every_kind_has_every_property(run: Run) -> None:
+    labels = [entry["label"] for entry in run.card["methods"]]
+    kinds = {entry["label"]: entry["kind"] for entry in run.card["methods"]}
+    for label in labels:
+        for metric in run.directions:
+            values = [s for s in run.scores if (s.method, s.metric) == (label, metric)]
+            assert len(values) == N
+            paired = metric == "agreement(level=interaction)" and kinds[label] == "token"
+            reasons = {score.reason for score in values}
+            assert reasons <= ({"needs_interactions"} if paired else {None, "no_gold", "no_edges"})
+
+
+@pytest.mark.parametrize("metric", ["agreement", "agreement(level=interaction)"])
+def test_the_gold_span_pairs_agree_best(run: Run, metric: str) -> None:
+    gold = mean(run, "GoldSpans", metric)
+    others = [entry["label"] for entry in run.card["methods"] if entry["label"] != "GoldSpans"]
+    if metric != "agreement":
+        assert gold > 0.99
+        others = [e["label"] for e in run.card["methods"] if e["kind"] != "token" and e["label"] != "GoldSpans"]
+    assert all(gold > mean(run, other, metric) for other in others)
+
+
+def test_the_gold_span_pairs_are_comprehensive(run: Run) -> None:
+    """At the same number of words as the random ones."""
+    metric = "comprehensiveness_flips(budget=shared)"
+    assert mean(run, "GoldSpans", metric) > mean(run, "random_span", metric) + 0.1
+    assert mean(run, "GoldSpans", metric) > mean(run, "random", metric) + 0.1
+
+
+def test_each_base_has_the_budget_of_its_spans(run: Run) -> None:
+    """And what has no base, the mean over those that are not random, rounded."""
+    spans = [str(build("methods", given, 0).label) for given in (SPANS, ATTENTION_SPANS)]
+    highlights = {(h.instance_id, h.method): h for h in run.highlights}
+    by_base = {
+        spans[0]: ["kernel_shap(budget=200)", "bivariate_shapley(budget=200)", spans[0]],
+        spans[1]: ["attention", "attention_interaction", spans[1]],
+    }
+    checked = 0
+    for score in run.scores:
+        if score.metric != "comprehensiveness_flips" or score.value is None:
+            continue
+        own = [label for label, methods in by_base.items() if score.method in methods]
+        own = own or (["GoldSpans"] if score.method == "GoldSpans" else [*spans, "GoldSpans"])
+        budget = budget_of([highlights[score.instance_id, label] for label in own])
+        assert score.series["words"] == tuple(float(budget.at(k)) for k in (1, 2, 3)), score.method
+        checked += 1
+    assert checked > N * 10
+
+
+def test_what_is_there_is_not_computed_again_and_later_metrics_find_their_spans(run: Run) -> None:
+    """A metric that is added afterwards takes its budget from the span explanations in the store."""
+    more = [*METRICS, {"sufficiency_flips": {"budget": "shared"}}]
+    data, model = load_dataset("world/nli", limit=N), load_model("world/nli")
+    again = evaluate(model, data, [*METHODS, GoldSpans()], more, out=run.folder, progress=False)
+    label = "sufficiency_flips(budget=shared)"
+    shared = {(s.method, s.instance_id): s for s in again.scores if s.metric == label}
+    assert len(shared) == N * 11
+    for instance in data.instances:
+        budgets = {shared[e["label"], instance.id].series["words"] for e in again.card["methods"]}
+        assert len(budgets) == 1  # the same for every method
+
+
+def test_whose_span_pairs_count() -> None:
+    names: list[Any] = ["random", "kernel_shap", "saliency", "louvain", {"louvain": {"over": "attention_interaction"}}]
+    methods = [build("methods", given, 0) for given in [*names, "random_span"]]
+    shapley, attention = "louvain", "louvain(over=attention_interaction)"
+    assert span_labels(methods, "kernel_shap", "base") == (shapley,)
+    assert span_labels(methods, attention, "base") == (attention,)
+    assert span_labels(methods, "saliency", "base") == (shapley, attention)
+    assert span_labels(methods, "random_span", "base") == (shapley, attention)
+    assert span_labels(methods, "made elsewhere", "base") == (shapley, attention)
+    assert span_labels(methods, "kernel_shap", "shared") == (shapley, attention)
+    only_random = [methods[0], methods[-1]]
+    assert span_labels(only_random, "random", "base") == ("random_span",)
+
+
+def test_a_budget_needs_span_pairs(tmp_path: Path) -> None:
+    data, model = load_dataset("world/nli", limit=2), load_model("world/nli")
+    with pytest.raises(UserError, match=r"sufficiency_flips takes its budget of words from span pairs.*add louvain"):
+        evaluate(model, data, ["saliency"], ["sufficiency_flips"], out=tmp_path, progress=False)
+    fixed = {"sufficiency_flips": {"words": [1, 3]}}
+    assert evaluate(model, data, ["saliency"], [fixed], out=tmp_path, progress=False).scores
+
+
+def test_one_part_is_refused_before_anything_is_computed(tmp_path: Path) -> None:
+    data, model = load_dataset("world/opinion", limit=2), load_model("world/opinion")
+    for method in ("bivariate_shapley", "louvain", "random_span"):
+        with pytest.raises(UserError, match="pairs the words of two parts, and the inputs of world/opinion have 1"):
+            evaluate(model, data, [method], ["agreement"], out=tmp_path, progress=False)
+    within = {"parts": "within", "budget": 100}
+    methods: list[Any] = [{"louvain": {"over": {"bivariate_shapley": within}}}, {"random_span": {"parts": "within"}}]
+    run = evaluate(model, data, methods, ["comprehensiveness_flips"], out=tmp_path, progress=False)
+    assert all(score.value is not None for score in run.scores)
