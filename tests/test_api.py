@@ -78,7 +78,7 @@ def test_explain_all_shares_passes_and_says_what_is_skipped(classifier: Callable
     assert found._repr_html_().count("leave_one_out") == 1
     blind = verax.load_model(lambda texts: [[0.5, 0.5]] * len(texts), labels=["a", "b"])
     every = verax.explain_all(blind, "a b")
-    assert {skip.reason for skip in every.skipped} == {"unfit"}
+    assert {skip.reason for skip in every.skipped} == {"unfit", "needs_two_parts"}
     assert [made.highlight.method for made in every.explanations] == ["random"], "the rest needs a mask or gradients"
     for methods in ("lime", []):
         with pytest.raises(UserError, match="explain_all: methods: expected a list"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,7 +26,7 @@ from verax.run.parameters import Named, build
 from verax.run.plan import check_fit
 from verax.run.run import Run as _Run
 from verax.run.spec import parse_spec
-from verax.types import Dataset, Highlight, Instance, Prediction, Skip, Span, Undefined, UserError
+from verax.types import Dataset, Highlight, Instance, Prediction, Skip, Span, Target, Undefined, UserError
 
 T = TypeVar("T")
 
@@ -178,9 +178,16 @@ def explain_all(
 def _aimed(given: str | Mapping[str, Any] | Method, target: str | None, seed: int) -> Named[Method]:
     """A method, explaining `target` if it was given by its name alone and has a target."""
     named: Named[Method] = build("methods", given, seed)
-    if target is None or not isinstance(given, str) or not hasattr(named.what, "target"):
+    if target is None or not isinstance(given, str):
         return named
-    return build("methods", {given: {"target": target}}, seed)
+    return replace(named, what=_at(named.what, Target(target)))
+
+
+def _at(method: Any, target: Target) -> Any:
+    """A method, and those that are its parameters, explaining a target."""
+    values = {field.name: getattr(method, field.name) for field in fields(method)}
+    changed = {name: _at(value, target) for name, value in values.items() if isinstance(value, Method)}
+    return replace(method, **changed, **({"target": target} if "target" in values else {}))
 
 
 def _explanation(engine: Engine, x: Encoded, prediction: Prediction, named: Named[Any]) -> Explanation:

@@ -292,8 +292,8 @@ class Summary:
         mean: over the n instances that have a value; None when there is none.
         low, high: BCa interval of the mean; None when fewer than two values.
         n, skipped: how many instances have a value, how many have a reason instead.
-        random: mean of the random explanation over the instances where both have a value.
-        p, p_holm: paired test against the random explanation, and Holm-corrected over the methods of the metric.
+        random: mean of the random explanation of the same kind over the instances where both have a value.
+        p, p_holm: paired test against that random explanation, and Holm-corrected over the methods of the metric.
         higher_is_better: the direction of the metric.
         group: letters; methods that share one can't be told apart under this metric.
     """

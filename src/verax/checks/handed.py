@@ -11,6 +11,8 @@ import numpy as np
 
 from verax.engine.protocols import asking
 from verax.methods.token.random import Random
+from verax.metrics.budget import Budget
+from verax.metrics.simulatability.simulatability import Answers
 from verax.models.classifier import Classifier, Row
 from verax.models.encoding import Encoding
 from verax.models.removal import CODES
@@ -21,7 +23,10 @@ _ENOUGH = 40
 
 
 def handing(what: Any, model: Classifier, encodings: Sequence[Encoding]) -> Any:
-    """The metric with what it needs: a method that explains again at random, a reference learned from the inputs."""
+    """The metric with what it needs: a method that explains again at random, a reference learned from the inputs, ...
+
+    A budget of up to three words, and agents of which one of two is right with the explanation and none without.
+    """
     needed = frozenset(getattr(what, "needs", ()))
     handed: dict[str, Any] = {}
     if "explain" in needed:
@@ -32,4 +37,8 @@ def handing(what: Any, model: Classifier, encodings: Sequence[Encoding]) -> Any:
         rows = [Row(x, ((rng.random(len(x.units)) < rng.random()) * CODES["mask"]).astype(np.int8)) for x in often]
         seen = np.stack([model.hidden([row])[0] for row in rows])
         handed["reference"] = Masf.fit(seen, getattr(what, "variant", "conformal"), seed=getattr(what, "seed", 0))
+    if "budget" in needed:
+        handed["budget"] = Budget((1, 2, 3), 2)
+    if "agents" in needed:
+        handed["agents"] = {encoding.instance.id: Answers(0, (0, 1), (1, 1)) for encoding in encodings}
     return partial(what, **handed) if handed else what

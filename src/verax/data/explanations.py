@@ -6,28 +6,31 @@ import difflib
 import itertools
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from verax.data.gold import read_offsets
+from verax.data.gold import read_offsets, read_span
 from verax.data.pieces import Mismatch, locate
 from verax.data.rows import Row, describe
 from verax.data.table import read_jsonl
 from verax.data.text import words_over
 from verax.registry import unknown
-from verax.types import Dataset, Highlight, Instance, Target, Text, UserError
+from verax.types import Dataset, Highlight, Instance, Kind, Target, Text, Unit, UserError
 
-FIELDS = ("id", "method", "target", "parts", "scores")
+FIELDS = ("id", "method", "target", "parts", "scores", "pairs")
+PAIR_FIELDS = ("spans", "words", "score")
 PART_FIELDS = ("words", "offsets", "scores")
 
 
 def load_explanations(path: Path, dataset: Dataset) -> dict[str, list[Highlight]]:
-    """Token explanations by method, in the order of the file, each over its instance's own units.
+    """Explanations by method, in the order of the file, each over its instance's own units.
 
     Each line is an object with `id` (of an instance of `dataset`), `method` (any name), optionally `target`
     (`prediction`, the default, or `gold`, `loss`, the name of a class), and either `scores` (for each part a score for
-    each of our words) or `parts` (for each part `scores` with the `words` or the character `offsets` they belong to).
-    A piece of a word gives its score to the word that it overlaps most.
+    each of our words) or `parts` (for each part `scores` with the `words` or the character `offsets` they belong to) or
+    `pairs` (interactions: two `spans` of our words and a `score` each). A piece of a word gives its score to the word
+    that it overlaps most.
 
     An id that the dataset does not have is a mistake, unless a limit cut the dataset short: then it is passed over.
     """
@@ -52,7 +55,17 @@ def collect(rows: Iterable[Row], dataset: Dataset, name: str) -> dict[str, list[
         found.setdefault(highlight.method, []).append(highlight)
     if not found:
         raise UserError(f"{name}: there is no explanation of these {len(dataset)} instances in it")
-    return found
+    return {method: _of_one_kind(highlights, name) for method, highlights in found.items()}
+
+
+def _of_one_kind(highlights: list[Highlight], name: str) -> list[Highlight]:
+    """Pairs of words are pairs of spans where the method has longer spans for any instance."""
+    kinds = {highlight.kind for highlight in highlights}
+    if "token" in kinds and len(kinds) > 1:
+        raise UserError(f"{name}: {highlights[0].method!r} has scores of words in some lines and pairs in others")
+    if len(kinds) == 1:
+        return highlights
+    return [replace(highlight, kind="span_interaction") for highlight in highlights]
 
 
 def _highlight(row: Row, instances: Mapping[str, Instance], labels: Sequence[str]) -> Highlight:
@@ -66,8 +79,34 @@ def _highlight(row: Row, instances: Mapping[str, Instance], labels: Sequence[str
     targets = ("prediction", "gold", "loss", *labels)
     if of not in targets:
         raise row.error("target", unknown("target", of, targets))
+    if len({"scores", "parts", "pairs"} & row.cells.keys()) != 1:
+        raise row.error("scores", "give one of scores (for our own words), parts (with words or offsets), and pairs")
+    if "pairs" in row.cells:
+        pairs = _pairs(row, instance)
+        longer = any(span.end - span.start > 1 for unit in pairs for span in unit)
+        kind: Kind = "span_interaction" if longer else "token_interaction"
+        return Highlight(identity, method, kind, Target(of), tuple(pairs), tuple(pairs.values()))
     scores = tuple(itertools.chain.from_iterable(_scores(row, instance)))
     return Highlight(identity, method, "token", Target(of), instance.units, scores)
+
+
+def _pairs(row: Row, instance: Instance) -> dict[Unit, float]:
+    """The score of each pair of spans."""
+    found: dict[Unit, float] = {}
+    for number, entry in enumerate(row.items("pairs", row.cells["pairs"], "a list of pairs")):
+        if not isinstance(entry, dict):
+            raise row.error("pairs", f"pair {number}: expected an object, got {describe(entry)}")
+        _check_fields(row, entry, PAIR_FIELDS)
+        spans = row.items("pairs", entry.get("spans"), f"two spans [part, start, end] in pair {number}")
+        if len(spans) != 2:
+            raise row.error("pairs", f"pair {number}: expected two spans, got {describe(spans)}")
+        unit = tuple(read_span(row, "pairs", span, instance.parts) for span in spans)
+        if unit in found:
+            raise row.error("pairs", f"pair {number} is there twice: {[list(span) for span in unit]}")
+        found[unit] = _numbers(row, f"pair {number}", [entry.get("score")])[0]
+    if not found:
+        raise row.error("pairs", "there is no pair")
+    return found
 
 
 def _check_fields(row: Row, there: Collection[str], known: Sequence[str]) -> None:
@@ -95,8 +134,6 @@ def unknown_id(identity: str, instances: Mapping[str, Instance]) -> str:
 
 def _scores(row: Row, instance: Instance) -> list[list[float]]:
     """For each part a score for each of its words."""
-    if ("parts" in row.cells) == ("scores" in row.cells):
-        raise row.error("scores", "give either scores (for our own words) or parts (with words or offsets)")
     field = "parts" if "parts" in row.cells else "scores"
     given = row.items(field, row.cells[field], "a list with an entry for each part")
     if len(given) != len(instance.parts):

@@ -122,11 +122,12 @@ def _span_pairs(row: Row, field: str, parts: Sequence[Text]) -> tuple[Unit, ...]
         pair = row.items(field, item, "a pair of spans")
         if len(pair) != 2:
             raise row.error(field, f"expected a pair of spans, got {describe(pair)}")
-        pairs.append(tuple(_span(row, field, span, parts) for span in pair))
+        pairs.append(tuple(read_span(row, field, span, parts) for span in pair))
     return tuple(pairs)
 
 
-def _span(row: Row, field: str, value: Any, parts: Sequence[Text]) -> Span:
+def read_span(row: Row, field: str, value: Any, parts: Sequence[Text]) -> Span:
+    """A span [part, start, end] of words, end exclusive."""
     numbers = row.items(field, value, "a span [part, start, end]")
     if len(numbers) != 3:
         raise row.error(field, f"expected a span [part, start, end], got {describe(numbers)}")

@@ -65,7 +65,10 @@ def opening_card(
             }
             for named in plan.methods
         ]
-        + [{"label": label, "name": label, "parameters": {}, "reference": "made elsewhere"} for label in plan.outside],
+        + [
+            {"label": label, "name": label, "kind": kind, "parameters": {}, "reference": "made elsewhere"}
+            for label, kind in plan.outside.items()
+        ],
         "metrics": [
             {
                 "label": named.label,

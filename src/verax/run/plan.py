@@ -14,7 +14,7 @@ from verax.models.labels import check_target
 from verax.models.removal import check_removal
 from verax.run.parameters import Named
 from verax.store.keys import JSON, hash_bytes, key_of
-from verax.types import Dataset, Highlight, Instance, Passes, UserError
+from verax.types import Dataset, Highlight, Instance, Kind, Passes, UserError
 
 BASELINE = "random"
 
@@ -62,8 +62,8 @@ class Plan:
     instances: tuple[PlannedInstance, ...]
     methods: tuple[Named[Method], ...]
     metrics: tuple[Named[Metric], ...]
-    outside: tuple[str, ...]
-    """Labels of explanations made elsewhere."""
+    outside: Mapping[str, Kind]
+    """The labels of explanations made elsewhere, and what they score."""
     parts: tuple[int, ...] | None = None
     """The parts whose words are explained; None: all."""
     layers: int = 1
@@ -140,27 +140,37 @@ def per_layer(method: Method) -> bool:
     return bool(getattr(method, "per_layer", False))
 
 
-def span_labels(methods: Sequence[Named[Method]], label: str, matched: str) -> tuple[str, ...]:
-    """The methods whose span pairs set the budget of one: itself, those of its base, or else all that are not random.
+class Source(NamedTuple):
+    """Whoever explains: a method, or a file of explanations made elsewhere, which have no base."""
+
+    label: str
+    kind: Kind
+    base: str | None = None
+
+
+def sources(methods: Sequence[Named[Method]], outside: Mapping[str, Sequence[Highlight]]) -> list[Source]:
+    """Everybody who explains in a run."""
+    made = [Source(method.label, method.what.kind, getattr(method.what, "base", None)) for method in methods]
+    return made + [Source(label, rows[0].kind) for label, rows in outside.items() if rows]
+
+
+def span_labels(everybody: Sequence[Source], label: str, matched: str) -> tuple[str, ...]:
+    """Those whose span pairs set the budget of one: itself, those of its base, or else all that are not random.
 
     Args:
-        methods: of the run.
-        label: of the method that is measured; one that was made elsewhere has no base.
+        everybody: who explains in the run.
+        label: of the one that is measured.
         matched: `base` or `shared`.
     """
-    spans = [method for method in methods if method.what.kind == "span_interaction"]
-    drawn = [method for method in spans if _base(method) != BASELINE] or spans
+    spans = [one for one in everybody if one.kind == "span_interaction"]
+    drawn = [one for one in spans if one.base != BASELINE] or spans
     if matched == "base":
-        own = next((method for method in methods if method.label == label), None)
+        own = next((one for one in everybody if one.label == label), None)
         if own in drawn:
             return (label,)
-        fitting = [] if own is None else [span for span in drawn if _base(span) == _base(own)]
+        fitting = [span for span in drawn if own is not None and own.base is not None and span.base == own.base]
         drawn = fitting or drawn
-    return tuple(method.label for method in drawn)
-
-
-def _base(method: Named[Method]) -> str | None:
-    return getattr(method.what, "base", None)
+    return tuple(one.label for one in drawn)
 
 
 def make_plan(
@@ -186,7 +196,8 @@ def make_plan(
     if repeated:
         raise UserError(f"methods: {repeated[0]!r} is there twice")
     given = {label: {highlight.instance_id: highlight for highlight in rows} for label, rows in outside.items()}
-    _check_spans(methods, metrics)
+    everybody = sources(methods, outside)
+    _check_spans(everybody, metrics)
     keys = _Keys(model, methods, metrics, references or {})
     instances = []
     for instance in data.instances:
@@ -196,14 +207,15 @@ def make_plan(
         explanations += [keys.from_outside(explained, label, rows.get(instance.id)) for label, rows in given.items()]
         instances.append(PlannedInstance(instance, content, keys.prediction(content), tuple(explanations)))
     layers = model.attention_layers if any(per_layer(method.what) for method in methods) else 1
-    scored = _with_scores(instances, methods, keys)
-    return Plan(scored, tuple(methods), tuple(metrics), tuple(outside), parts, layers)
+    scored = _with_scores(instances, everybody, keys)
+    kinds: dict[str, Kind] = {label: rows[0].kind if rows else "token" for label, rows in outside.items()}
+    return Plan(scored, tuple(methods), tuple(metrics), kinds, parts, layers)
 
 
-def _check_spans(methods: Sequence[Named[Method]], metrics: Sequence[Named[Metric]]) -> None:
-    """Refuse metrics that take their budget from span pairs where no method gives any."""
+def _check_spans(everybody: Sequence[Source], metrics: Sequence[Named[Metric]]) -> None:
+    """Refuse metrics that take their budget from span pairs where nobody gives any."""
     needing = [metric.name for metric in metrics if "budget" in needs(metric.what)]
-    if needing and not any(method.what.kind == "span_interaction" for method in methods):
+    if needing and not any(one.kind == "span_interaction" for one in everybody):
         raise UserError(
             f"{needing[0]} takes its budget of words from span pairs, and no method gives any: add louvain, or use "
             "metrics without a budget (comprehensiveness_flips: {words: [1, 3, 5]}, agreement, complexity)"
@@ -211,13 +223,13 @@ def _check_spans(methods: Sequence[Named[Method]], metrics: Sequence[Named[Metri
 
 
 def _with_scores(
-    instances: Sequence[PlannedInstance], methods: Sequence[Named[Method]], keys: _Keys
+    instances: Sequence[PlannedInstance], everybody: Sequence[Source], keys: _Keys
 ) -> tuple[PlannedInstance, ...]:
     """The same instances, each explanation with its scores, whose keys hang on other explanations too."""
     if not instances:
         return ()
     labels = [explanation.label for explanation in instances[0].explanations]
-    spans = {(label, how): span_labels(methods, label, how) for label in labels for how in ("base", "shared")}
+    spans = {(label, how): span_labels(everybody, label, how) for label in labels for how in ("base", "shared")}
     found = [{one.label: one.key for one in planned.explanations} for planned in instances]
     # agents learn from all explanations of a method: another one among them makes other agents
     every = {
@@ -296,6 +308,8 @@ class _Keys:
 
     def from_outside(self, content: str, label: str, given: Highlight | None) -> PlannedExplanation:
         said: JSON = None if given is None else {"scores": given.scores, "target": given.target.of}
+        if given is not None and given.kind != "token":  # words are those of the input, pairs anybody's
+            said = {**said, "kind": given.kind, "units": given.units}  # type: ignore[dict-item]
         key = _joined(key_of(row="explanation", outside=label, said=said), content)
         return PlannedExplanation(label, key, None, given, ())
 
