@@ -21,7 +21,7 @@ from verax import Highlight, Instance, Measured, Passes, Span, Undefined, UserEr
 from verax.checks.inputs import default_inputs, default_model
 from verax.data.text import split_words
 from verax.engine.asks import Asking, Outputs
-from verax.metrics.ranking import best_first, word_scores
+from verax.metrics.ranking import best_first, needs_tokens, word_scores
 from verax.models.classifier import Classifier
 from verax.models.encoding import Encoded
 from verax.models.load import load_model
@@ -40,6 +40,10 @@ SMALL: dict[str, dict[str, Any]] = {
     "shapley_sampling": {"permutations": 3},
     "lime": {"samples": 20},
     "integrated_gradients": {"steps": 3},
+    "bivariate_shapley": {"budget": 30},
+    "shapley_interaction": {"budget": 60},
+    "attention_attribution": {"steps": 3},
+    "louvain": {"over": {"bivariate_shapley": {"budget": 30}}},
 }
 VARIANTS = [*((name, SMALL.get(name, {})) for name in BUILT_IN["methods"]), ("lime", {"regression": "lasso"})]
 
@@ -393,6 +397,7 @@ def _by_unit(self: Any, x: Encoded, highlight: Highlight) -> FloatArray:
 
 
 def _spread(self: Any, x: Encoded, highlight: Highlight) -> FloatArray:
+    needs_tokens(highlight)
     scores = word_scores(x, highlight)
     if scores.min() == scores.max():
         raise ZeroDivisionError("no spread")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
@@ -257,12 +257,3 @@ def test_complexity_of_as_many_pieces_as_there_are_span_pairs() -> None:
     assert sized == signed  # 2 : 1 as well as 1 : 0.5
     third = measure(Complexity(top="span_pairs", by="magnitude"), mixed, budget=Budget((1,), 1)).value
     assert third == 0.0
-
-
-@given(st.integers(1, 6), st.integers(0, 5))
-def test_random_complexity_is_drawn_anew_for_each_seed(pieces: int, seed: int) -> None:
-    assume(pieces > 1)
-    made = highlight("token", {letter: float(score) for score, letter in enumerate("abcdevwxyz", 1)})
-    one = measure(Complexity(top="span_pairs", seed=seed), made, budget=Budget((1,), pieces)).series["random"]
-    two = measure(Complexity(top="span_pairs", seed=seed + 1), made, budget=Budget((1,), pieces)).series["random"]
-    assert one != two

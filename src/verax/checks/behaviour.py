@@ -12,6 +12,7 @@ from verax.checks.handed import handing
 from verax.checks.surroundings import GlobalRandom, changed, model_facts
 from verax.checks.trials import Alone, Case, Outcomes, apart, first_of, improper, numbers, together
 from verax.models.classifier import Classifier
+from verax.run.plan import per_layer
 from verax.types import Passes
 
 ROUNDING = {"float64": 1e-9}
@@ -86,6 +87,8 @@ class Behaviour:
         n, cost = case.x.n_units, self.first[case.name].cost
         try:
             said = Passes(*self.what.passes(n))
+            if per_layer(self.what):
+                said = said._replace(backward=said.backward * self.model.attention_layers)
             over = cost.forward > said.forward or cost.backward > said.backward
         except Exception as error:  # noqa: BLE001 - code of others: whatever goes wrong is the finding
             return f"passes({n}) gives no Passes(forward, backward): {type(error).__name__}: {error}"
@@ -115,6 +118,8 @@ class Behaviour:
         """If it has a seed, another one must give other numbers somewhere."""
         if not dataclasses.is_dataclass(self.what) or not hasattr(self.what, "seed"):
             return Check("seed", True, "it has none")
+        if "agents" in getattr(self.what, "needs", ()):
+            return Check("seed", True, "it is about the agents, which are handed over")
         try:
             other = dataclasses.replace(self.what, seed=self.what.seed + 1)  # type: ignore[type-var]
         except Exception as error:  # noqa: BLE001 - code of others: whatever goes wrong is the finding

@@ -7,12 +7,10 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast, get_args
 
-from pydantic import TypeAdapter
-
 from verax.checks.checked import Check
 from verax.models.classifier import Classifier
 from verax.registry import Room
-from verax.run.parameters import Named, build
+from verax.run.parameters import Named, build, from_parameters
 from verax.run.plan import check_fit
 from verax.types import Kind, UserError
 
@@ -87,8 +85,10 @@ def parameters(what: Any) -> Check:
     if missing:
         return Check(name, False, f"no default for {', '.join(missing)}; it could not be used by its name alone")
     try:
-        written = json.dumps(dataclasses.asdict(what), allow_nan=False)
-        again = TypeAdapter(type(what)).validate_python(json.loads(written))
+        named: Named[Any] = Named(type(what).__name__, cast(Any, what))
+        again: Any = from_parameters(
+            cast(Any, type(what)), json.loads(json.dumps(named.parameters, allow_nan=False)), ""
+        )
     except Exception as error:  # noqa: BLE001 - fields of any type: whatever goes wrong is the finding
         return Check(name, False, f"do not survive JSON: {type(error).__name__}: {error}".partition("\n")[0])
     if again != what:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Generic, TypeVar, get_type_hints
@@ -57,16 +57,19 @@ def build(room: Room, given: Any, seed: int) -> Named[Any]:
     name, parameters = _split(room, given)
     kind = resolve(room, name)
     fields = {field.name for field in dataclasses.fields(kind)}
-    hints = get_type_hints(kind)
-    implied = frozenset({"seed"} & fields - set(parameters))
-    values: dict[str, Any] = dict.fromkeys(implied, seed)
-    for parameter, value in parameters.items():
+    for parameter in parameters:
         if parameter not in fields:
             raise UserError(
                 f"{name}: {unknown('parameter', str(parameter), fields) if fields else 'takes no parameter'}"
             )
-        values[parameter] = _convert(f"{name}: {parameter}", hints[parameter], value, seed)
-    return Named(name, kind(**values), implied)
+    implied = frozenset({"seed"} & fields - set(parameters))
+    return Named(name, from_parameters(kind, {**dict.fromkeys(implied, seed), **parameters}, name, seed), implied)
+
+
+def from_parameters(kind: Callable[..., T], parameters: Mapping[str, Any], name: str, seed: int = 0) -> T:
+    """A method or metric from plain values, as `Named.parameters` gives them; `name` is what messages call it."""
+    hints = get_type_hints(kind)
+    return kind(**{key: _convert(f"{name}: {key}", hints[key], value, seed) for key, value in parameters.items()})
 
 
 def _split(room: Room, given: Any) -> tuple[str, Mapping[str, Any]]:
@@ -109,7 +112,7 @@ def _registered_name(room: Room, kind: type) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, Method):
         inner: Named[Any] = Named(_registered_name("methods", type(value)), value)
-        return {inner.name: inner.parameters, "version": value.version}
+        return {inner.name: inner.parameters}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.asdict(value)
     return list(value) if isinstance(value, tuple) else value

@@ -341,7 +341,9 @@ class _Keys:
 def _identity(model: Classifier, named: Named[Method] | Named[Metric]) -> str:
     """Everything but the input that decides what a method or metric gives."""
     kind = "explanation" if isinstance(named.what, Method) else "score"
-    version = named.what.version
+    inner = [getattr(named.what, field.name) for field in dataclasses.fields(named.what)]  # type: ignore[arg-type]
+    versions = [named.what.version, *(what.version for what in inner if isinstance(what, Method))]
+    version = versions if len(versions) > 1 else versions[0]
     return key_of(row=kind, model=model.fingerprint, name=named.name, parameters=named.parameters, version=version)
 
 

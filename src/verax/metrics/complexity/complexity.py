@@ -24,13 +24,11 @@ class Complexity:
             of explanation with many and with few pieces are compared at the same number (`span_pairs`).
         by: which come first: the highest scores (`score`), or the largest (`magnitude`).
         budget: whose span pairs count, as in comprehensiveness_flips.
-        seed: of the random bound that is kept with `span_pairs`.
     """
 
     top: Literal["all", "span_pairs"] = "all"
     by: Literal["score", "magnitude"] = "score"
     budget: Matched = "base"
-    seed: int = 0
 
     version: ClassVar[int] = 1
     reference: ClassVar[str] = (
@@ -58,7 +56,7 @@ class Complexity:
             return Measured(_entropy(scores))
         order = best_first(scores if self.by == "score" else np.abs(scores))
         chosen = scores[order[: budget.pieces]]
-        drawn = x.rng(self.seed, "complexity").random(len(chosen))
+        drawn = x.rng(0, "complexity").random(len(chosen))
         bounds = {"random": (_entropy(drawn),), "uniform": (float(np.log(len(chosen))),)}
         return Measured(_entropy(chosen), series=bounds)
 
