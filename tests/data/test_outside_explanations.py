@@ -120,7 +120,7 @@ def test_pieces_cut_anywhere_are_found_where_they_were_cut(raw: str, data: st.Da
         ({"id": "a", "method": "mine"}, "field 'id': 'a' already has an explanation by 'mine' on line 1"),
         ({"target": "predicton"}, "field 'target': unknown target 'predicton'; did you mean 'prediction'?"),
         ({"taget": "gold"}, "unknown field 'taget'; did you mean 'target'?"),
-        ({"parts": []}, "field 'scores': give one of scores (for our own words), parts (with words or offsets), and pairs"),
+        ({"parts": []}, "field 'scores': give one of scores (for our own words), parts (with words or offsets), pairs"),
         ({"scores": [[1, 2, 3, 4]]}, "field 'scores': 1 entries for the 2 parts of 'a'"),
         ({"scores": 3}, "field 'scores': expected a list with an entry for each part, got the number 3"),
         ({"scores": [[1, 2, 3], [4, 5]]}, "field 'scores': part 0: 3 scores for 4 words of ours"),

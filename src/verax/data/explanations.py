@@ -80,7 +80,7 @@ def _highlight(row: Row, instances: Mapping[str, Instance], labels: Sequence[str
     if of not in targets:
         raise row.error("target", unknown("target", of, targets))
     if len({"scores", "parts", "pairs"} & row.cells.keys()) != 1:
-        raise row.error("scores", "give one of scores (for our own words), parts (with words or offsets), and pairs")
+        raise row.error("scores", "give one of scores (for our own words), parts (with words or offsets), pairs")
     if "pairs" in row.cells:
         pairs = _pairs(row, instance)
         longer = any(span.end - span.start > 1 for unit in pairs for span in unit)

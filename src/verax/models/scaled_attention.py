@@ -91,5 +91,6 @@ def watched_attention(model: nn.Module, calls: AttentionCalls) -> Iterator[None]
         undo.callback(ALL_ATTENTION_FUNCTIONS.pop, _PLAIN)
         for module in model.modules():
             if type(module).__name__ == _OWN_WAY:
-                undo.callback(module.dropout.register_forward_hook(calls.see_map).remove)
+                passing: Any = module.dropout
+                undo.callback(passing.register_forward_hook(calls.see_map).remove)
         yield
