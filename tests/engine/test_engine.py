@@ -356,3 +356,20 @@ def test_gradients_are_summed_with_their_weights(
     one, two, both_ = outcomes(Engine(model), {0: both(x)})[0].value
     assert np.abs(both_.gradient - (2 * one.gradient - 0.5 * two.gradient)).max() <= 1e-14
     assert np.abs(both_.values - [one.values[0], two.values[0]]).max() <= 1e-14
+
+
+def test_what_is_begun_is_finished_before_the_rest_goes_on(classifier: Callable[..., Classifier]) -> None:
+    """All begin together, with a small question; then one task's alone fills a pool, and they end one by one."""
+    model, log = classifier("bert"), []
+
+    def patient(name: int) -> Asking[None]:
+        x = Encoded.of(model.encode(Instance(str(name), (split_words("the small red boat " * 3),))))
+        for step in range(5):
+            keep = np.random.default_rng([name, step]).random((30 if step else 1, x.n_units)) < 0.5
+            yield Outputs(x, keep)
+            log.append((name, step))
+
+    outcomes(Engine(model, token_budget=64, pool=4), {name: patient(name) for name in range(6)})
+    ends = {name: log.index((name, 4)) for name in range(6)}
+    assert ends[0] < log.index((1, 2))
+    assert sorted(ends.values()) == [ends[name] for name in range(6)]

@@ -97,8 +97,9 @@ class Engine:
             if not pool.tasks:
                 return
             self._evaluate(pool)
-            for task in pool.tasks:
-                waiting.extend(self._advance(task, self._answer(task.ask)))
+            ready = [one for task in pool.tasks for one in self._advance(task, self._answer(task.ask))]
+            # those furthest on come first: what is finished is kept, and a run of hours that dies has lost little
+            waiting.extendleft(reversed(ready))
 
     def _advance(self, task: Task[Any], answer: Any) -> Iterable[Task[Any]]:
         """Hand a task its answer; gives the tasks that now have a question open: itself, or those it led to."""
