@@ -105,12 +105,14 @@ def test_the_most_important_head_contributes_most(architecture: str, target: str
     assert made.scores == explain(classifier, *PAIR, method=AttentionWeights(head=made.notes["head"])).highlight.scores  # type: ignore[arg-type]
 
 
-def test_both_heads_are_chosen_by_somebody(classifier: Callable[..., Classifier]) -> None:
-    chosen = {
-        explain(classifier("bert"), text, method=AttentionWeights(Target(label))).highlight.notes["head"]
-        for text in PAIR
-        for label in tiny.LABELS
-    }
+def test_both_heads_are_chosen_by_somebody() -> None:
+    """Of four models: what a tokenizer learns, and so what a model makes of a text, differs from process to process."""
+    chosen = set()
+    for seed in range(4):
+        model, tokenizer = tiny.build("bert", seed=seed)
+        classifier = load_model(model, tokenizer=tokenizer)
+        for label in tiny.LABELS:
+            chosen.add(explain(classifier, *PAIR, method=AttentionWeights(Target(label))).highlight.notes["head"])
     assert chosen == {0, 1}
 
 
