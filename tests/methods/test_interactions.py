@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from transformers import FNetConfig, FNetForSequenceClassification
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 import tiny
@@ -355,3 +356,23 @@ def test_the_interaction_index_says_what_it_needs(monkeypatch: pytest.MonkeyPatc
     model = game_model(random_game(3, 0))
     with pytest.raises(UserError, match=r"needs shapiq: pip install 'verax\[interactions\]'"):
         explain(model, words(3), method="shapley_interaction")
+
+
+def test_a_class_of_ones_own_made_from_a_known_one() -> None:
+    """Its file has no attention of its own: that of the class it is made from is used."""
+    model, tokenizer = tiny.build("bert", seed=2)
+    plain = explain(load_model(model, tokenizer=tokenizer), *PAIR, method=AttentionAttribution(steps=2)).highlight
+    for module in model.modules():
+        if type(module).__name__ == "BertSelfAttention":
+            module.__class__ = type("Mine", (type(module),), {"__module__": __name__})
+    again = explain(load_model(model, tokenizer=tokenizer), *PAIR, method=AttentionAttribution(steps=2)).highlight
+    assert again.scores == pytest.approx(plain.scores)
+
+
+@pytest.mark.parametrize("method", ["attention", "attention_interaction", "attention_attribution"])
+def test_a_model_without_attention_is_refused(method: str) -> None:
+    _, tokenizer = tiny.build("bert")
+    config = FNetConfig(vocab_size=len(tokenizer), hidden_size=32, num_hidden_layers=2, intermediate_size=48)
+    classifier = load_model(FNetForSequenceClassification(config).eval(), tokenizer=tokenizer)
+    with pytest.raises(UserError, match="attention maps"):
+        explain(classifier, *PAIR, method=method)

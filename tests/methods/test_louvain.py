@@ -165,3 +165,19 @@ def test_random_spans_cut_every_part(first: int, second: int, seed: int, longest
                 assert cut.setdefault((span.part, word), span) == span  # a word lies in one span only
     if parts == "between":
         assert len(cut) == first + second
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_spans_within_a_short_part_are_never_none(seed: int) -> None:
+    made = explain(MODEL, "a b c", method=RandomSpan(parts="within", seed=seed)).highlight
+    assert made.units
+
+
+def test_the_interaction_by_default_has_the_seed_of_the_run() -> None:
+    """So that it shares the passes of Shapley values that are drawn by it; and no label tells one from the other."""
+    bare, named = build("methods", "louvain", 7), build("methods", {"louvain": {"over": "bivariate_shapley"}}, 7)
+    assert bare.what == named.what
+    assert bare.what.over.seed == 7
+    assert bare.label == named.label == build("methods", "louvain", 0).label == "louvain"
+    own = build("methods", {"louvain": {"over": {"bivariate_shapley": {"seed": 3}}}}, 7)
+    assert own.what.over.seed == 3

@@ -257,3 +257,14 @@ def test_complexity_of_as_many_pieces_as_there_are_span_pairs() -> None:
     assert sized == signed  # 2 : 1 as well as 1 : 0.5
     third = measure(Complexity(top="span_pairs", by="magnitude"), mixed, budget=Budget((1,), 1)).value
     assert third == 0.0
+
+
+def test_words_that_do_not_count_use_up_no_budget() -> None:
+    """An explanation made elsewhere scores all words; of an input that lost some, the others are chosen from."""
+    x = encoded()
+    lost = np.array([word[0] == 0 for word in x.words])
+    left = x.without(lost, "mask")
+    assert [left.words[i] for i in np.flatnonzero(top_words(left, TOKENS, 2))] == [(1, 0), (1, 1)]  # v and w
+    assert budget_of([SPANS], set(left.words)).words == (2, 2, 3)
+    spread = highlight("span_interaction", {"ab|v": 1.0, "de|z": 0.5})
+    assert pieces_up_to(spread, 2, set(left.words)) == [((1, 0),), ((1, 4),)]

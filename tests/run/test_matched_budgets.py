@@ -184,6 +184,12 @@ def test_one_part_is_refused_before_anything_is_computed(tmp_path: Path) -> None
     assert all(score.value is not None for score in run.scores)
 
 
+def test_a_part_that_is_not_explained_is_not_paired(tmp_path: Path) -> None:
+    data, model = load_dataset("world/nli", limit=2), load_model("world/nli")
+    with pytest.raises(UserError, match=r"data\.explain: maskable leaves one of them out"):
+        evaluate(model, data, ["louvain"], ["agreement"], explain="maskable", out=tmp_path, progress=False)
+
+
 def test_pairs_made_elsewhere_are_measured_and_set_their_own_budget(tmp_path: Path) -> None:
     data, model = load_dataset("world/nli", limit=3), load_model("world/nli")
     lines = []
@@ -218,6 +224,9 @@ def test_pairs_made_elsewhere_are_measured_and_set_their_own_budget(tmp_path: Pa
         ([{"spans": [[0, 0, 1], [1, 0, 1]], "scores": 1}], "unknown field 'scores'; did you mean 'score'"),
         ([{"spans": [[0, 0, 1], [1, 0, 1]], "score": 1}] * 2, "pair 1 is there twice"),
         ([3], "pair 0: expected an object"),
+        ([{"spans": [[0, 0, 1], [0, 0, 1]], "score": 1}], "is paired with itself"),
+        ([{"spans": [[0, 0, 1], [1, 0, 1]]}], "pair 0 has no score"),
+        ([{"spans": [[0, 0, 1], [1, 0, 1]], "score": 1, "words": ["no", "such"]}], "its spans hold"),
     ],
 )
 def test_pairs_that_are_none(pairs: list[Any], told: str, tmp_path: Path) -> None:

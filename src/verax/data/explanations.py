@@ -101,9 +101,14 @@ def _pairs(row: Row, instance: Instance) -> dict[Unit, float]:
         if len(spans) != 2:
             raise row.error("pairs", f"pair {number}: expected two spans, got {describe(spans)}")
         unit = tuple(read_span(row, "pairs", span, instance.parts) for span in spans)
+        if unit[0] == unit[1]:
+            raise row.error("pairs", f"pair {number}: {list(unit[0])} is paired with itself")
+        _check_words(row, number, entry.get("words"), unit, instance)
         if unit in found:
             raise row.error("pairs", f"pair {number} is there twice: {[list(span) for span in unit]}")
-        found[unit] = _numbers(row, f"pair {number}", [entry.get("score")])[0]
+        if "score" not in entry:
+            raise row.error("pairs", f"pair {number} has no score")
+        found[unit] = _numbers(row, f"pair {number}", [entry["score"]])[0]
     if not found:
         raise row.error("pairs", "there is no pair")
     return found
@@ -130,6 +135,16 @@ def unknown_id(identity: str, instances: Mapping[str, Instance]) -> str:
     first = next(iter(instances), "")
     hint = f"did you mean {near[0]!r}?" if near else f"the first of {len(instances)} ids is {first!r}"
     return f"unknown id {identity!r}; {hint}"
+
+
+def _check_words(row: Row, number: int, said: Any, unit: Unit, instance: Instance) -> None:
+    """Refuse words that are not those of the spans; they are optional, and white space does not count."""
+    if said is None:
+        return
+    held = [" ".join(instance.parts[part].words[start:end]) for part, start, end in unit]
+    texts = [row.text("pairs", word, f"texts as words of pair {number}") for word in row.items("pairs", said, "words")]
+    if ["".join(text.split()) for text in texts] != ["".join(text.split()) for text in held]:
+        raise row.error("pairs", f"pair {number}: its spans hold {held}, and its words say {texts}")
 
 
 def _scores(row: Row, instance: Instance) -> list[list[float]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from verax.metrics.pieces import words_of
+from verax.metrics.pieces import Word, words_of
 from verax.metrics.ranking import best_first
 from verax.types import Highlight, UserError
 
@@ -34,9 +34,12 @@ class Budget:
         return self.words[min(k, len(self.words)) - 1]
 
 
-def budget_of(spans: Sequence[Highlight]) -> Budget:
-    """The budget of one span explanation; of several their mean, rounded: a random explanation has no base."""
-    grown = [_grown(highlight) for highlight in spans]
+def budget_of(spans: Sequence[Highlight], among: Collection[Word] | None = None) -> Budget:
+    """The budget of one span explanation; of several their mean, rounded: a random explanation has no base.
+
+    Only the words `among` those that count are counted.
+    """
+    grown = [_grown(highlight, among) for highlight in spans]
     longest = max(map(len, grown))
     filled = np.array([(*words, *[words[-1]] * (longest - len(words))) for words in grown], np.float64)
     # rounded half up, as a person would: Python's own rounding goes to the even number
@@ -44,12 +47,12 @@ def budget_of(spans: Sequence[Highlight]) -> Budget:
     return Budget(tuple(words), int(np.mean([len(highlight.units) for highlight in spans]) + 0.5))
 
 
-def _grown(highlight: Highlight) -> list[int]:
+def _grown(highlight: Highlight, among: Collection[Word] | None) -> list[int]:
     """The number of different words in the top k units, for every k."""
-    held: set[tuple[int, int]] = set()
+    held: set[Word] = set()
     sizes = []
     for number in best_first(np.array(highlight.scores)).tolist():
-        held.update(words_of(highlight.units[number]))
+        held.update(word for word in words_of(highlight.units[number]) if among is None or word in among)
         sizes.append(len(held))
     return sizes
 

@@ -7,7 +7,7 @@ that have the higher total score, the sum over all units that hold them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -25,17 +25,20 @@ def words_of(unit: Unit) -> Iterator[Word]:
         yield from ((span.part, word) for word in range(span.start, span.end))
 
 
-def pieces_up_to(highlight: Highlight, most: int) -> list[tuple[Word, ...]]:
+def pieces_up_to(highlight: Highlight, most: int, among: Collection[Word] | None = None) -> list[tuple[Word, ...]]:
     """The words of each piece, best piece first, so that all pieces together hold at most `most` words.
 
-    All that there are if they hold fewer. A word that an earlier piece holds is in the later one too.
+    All that there are if they hold fewer. A word that an earlier piece holds is in the later one too. Words that are
+    not `among` those that count (an explanation made elsewhere may score words that were cut off) are passed over.
     """
     chosen: set[Word] = set()
     pieces: list[tuple[Word, ...]] = []
     for number in best_first(np.array(highlight.scores)).tolist():
         if len(chosen) >= most:
             break
-        words = list(dict.fromkeys(words_of(highlight.units[number])))
+        words = [w for w in dict.fromkeys(words_of(highlight.units[number])) if among is None or w in among]
+        if not words:
+            continue
         new = [word for word in words if word not in chosen]
         room = most - len(chosen)
         if len(new) > room:
@@ -61,13 +64,13 @@ def top_words(x: Encoded, highlight: Highlight, most: int) -> BoolArray:
 
     Words in no unit come last, in reading order.
     """
-    return marked(x, pieces_up_to(highlight, most), most)
+    return marked(x, pieces_up_to(highlight, most, set(x.words)), most)
 
 
 def marked(x: Encoded, pieces: Sequence[tuple[Word, ...]], most: int) -> BoolArray:
     """The words of pieces as a mask over those of x, filled up to `most` by the others in reading order."""
     held = {word for piece in pieces for word in piece}
-    mask = np.array([(unit[0].part, unit[0].start) in held for unit in x.units], bool)
+    mask = np.array([word in held for word in x.words], bool)
     missing = most - int(mask.sum())
     if missing > 0:
         mask[np.flatnonzero(~mask)[:missing]] = True

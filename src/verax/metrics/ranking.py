@@ -19,7 +19,7 @@ def word_scores(x: Encoded, highlight: Highlight) -> FloatArray:
         for span in unit:
             for word in range(span.start, span.end):
                 best[span.part, word] = max(score, best.get((span.part, word), -np.inf))
-    words = [(unit[0].part, unit[0].start) for unit in x.units]
+    words = x.words
     missing = sum(word not in best for word in words)
     if missing and (highlight.kind == "token" or not best):
         raise Undefined("unscored_words", f"{missing} of {x.n_units} words have no score")

@@ -102,12 +102,10 @@ class MapGradient(NamedTuple):
     Args:
         product: by the token that attends and the one that is attended to; shape [tokens, tokens].
         total: the sum over the whole map, special tokens and all.
-        value: the readout there.
     """
 
     product: FloatArray
     total: float
-    value: float
 
 
 class Classifier(Protocol):

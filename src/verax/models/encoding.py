@@ -73,6 +73,11 @@ class Encoded:
         return tuple(self.encoding.units[i] for i in self.alive)
 
     @property
+    def words(self) -> tuple[tuple[int, int], ...]:
+        """The same as words: their part, and their number in it."""
+        return tuple((unit[0].part, unit[0].start) for unit in self.units)
+
+    @property
     def original(self) -> Encoded:
         """The unperturbed input that this one was made from."""
         return Encoded.of(self.encoding)

@@ -218,7 +218,11 @@ class HFClassifier:
                 embeds = self._embeddings(batch)
             answer = self._run(batch, embeds, whole_attention=True, output_attentions=True)
             crossing = self._model.config.is_encoder_decoder
-            map_ = _layer(answer.cross_attentions if crossing else answer.attentions, passes[0].layer)
+            maps = answer.get("cross_attentions" if crossing else "attentions")
+            if not maps or maps[0] is None:
+                kind = type(self._model).__name__
+                raise UserError(f"attention: the model {self.name!r} ({kind}) shows no attention maps")
+            map_ = _layer(maps, passes[0].layer)
             read = torch.arange(len(passes)), self._tensor(self._reading_position(batch))
             weights = map_.transpose(1, 2)[read]  # [rows, heads, tokens]
             if weighed:
@@ -263,10 +267,7 @@ class HFClassifier:
         if reading and id(calls.module) not in self._crossing:
             product = _one_earlier(product, -1)
         arrays, lengths = _numpy(product), batch.present.sum(1).tolist()
-        return [
-            MapGradient(arrays[i, :n, :n], total, float(value))
-            for i, (n, total, value) in enumerate(zip(lengths, totals, values.tolist(), strict=True))
-        ]
+        return [MapGradient(arrays[i, :n, :n], total) for i, (n, total) in enumerate(zip(lengths, totals, strict=True))]
 
     @cached_property
     def _modules(self) -> frozenset[int]:

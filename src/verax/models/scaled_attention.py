@@ -19,6 +19,8 @@ import torch
 from torch import Tensor, nn
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+from verax.types import UserError
+
 _PLAIN = "eager"
 _OWN_WAY = "DisentangledSelfAttention"
 """The attention that computes its map in a way of its own, and then hands it to its `dropout`."""
@@ -47,8 +49,7 @@ class AttentionCalls:
         self, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **options: Any
     ) -> tuple[Tensor, Tensor]:
         """Attention as the module's own file computes it; in the layer that is asked for, scaled."""
-        plain: Callable[..., tuple[Tensor, Tensor]] = sys.modules[type(module).__module__].eager_attention_forward
-        result, weights = plain(module, query, key, value, mask, **options)
+        result, weights = _plain(type(module))(module, query, key, value, mask, **options)
         if id(module) not in self.mine:
             return result, weights
         number, self.count = self.count, self.count + 1
@@ -81,6 +82,17 @@ class AttentionCalls:
         if self.values is None:
             return (self.map * gradient).sum(1)
         return (self.map * (gradient.transpose(1, 2) @ self.values.transpose(2, 3))).sum(1)
+
+
+def _plain(kind: type) -> Callable[..., tuple[Tensor, Tensor]]:
+    """The plain attention of the file that a module's class, or one that it is made from, was written in."""
+    for made_from in kind.__mro__:
+        plain: Callable[..., tuple[Tensor, Tensor]] | None = getattr(
+            sys.modules.get(made_from.__module__), "eager_attention_forward", None
+        )
+        if plain is not None:
+            return plain
+    raise UserError(f"attention_attribution: {kind.__name__} computes its attention in a way that verax does not know")
 
 
 @contextmanager

@@ -75,7 +75,7 @@ def prepare_with(
     for named in (*explainers, *measures):
         check_fit(named, model)
     _check_labels(measures, model, data)
-    _check_parts(explainers, data)
+    _check_parts(explainers, data, data.maskable if spec.data.explain == "maskable" else None)
     _check_steps(measures)
     learning = {named.label: named.what for named in measures if "reference" in needs(named.what)}
     references = {}
@@ -114,12 +114,21 @@ def _check_labels(measures: Sequence[Named[Any]], model: Classifier, data: Datas
     )
 
 
-def _check_parts(explainers: Sequence[Named[Any]], data: Dataset) -> None:
-    """Refuse interactions between two parts where no input has two."""
-    if not data.instances or any(len(instance.parts) == 2 for instance in data.instances):
+def _check_parts(explainers: Sequence[Named[Any]], data: Dataset, explained: tuple[int, ...] | None) -> None:
+    """Refuse interactions between two parts where no input has two, or only one of them is explained."""
+    if not data.instances:
+        return
+    if any(len(instance.parts) == 2 for instance in data.instances):
+        if explained is not None and len(explained) < 2:
+            between = [named for named in explainers if _pairs_parts(named)]
+            if between:
+                raise UserError(
+                    f"{between[0].label} pairs the words of two parts, and data.explain: maskable leaves one of them "
+                    "out; use explain: all"
+                )
         return
     for named in explainers:
-        if getattr(getattr(named.what, "over", named.what), "parts", None) == "between":
+        if _pairs_parts(named):
             held = len(data.instances[0].parts)
             fix = (
                 f"{{{named.name}: {{over: {{...: {{parts: within}}}}}}}}"
@@ -130,6 +139,10 @@ def _check_parts(explainers: Sequence[Named[Any]], data: Dataset) -> None:
                 f"{named.label} pairs the words of two parts, and the inputs of {data.name} have {held}; {fix} pairs "
                 "the words of the same part"
             )
+
+
+def _pairs_parts(named: Named[Any]) -> bool:
+    return getattr(getattr(named.what, "over", named.what), "parts", None) == "between"
 
 
 def _check_steps(measures: Sequence[Named[Any]]) -> None:

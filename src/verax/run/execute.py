@@ -185,7 +185,7 @@ class Execution:
             if not spans:
                 missing = Undefined("no_budget", f"no span explanation sets its budget ({', '.join(planned.spans)})")
                 return Task(_refused(missing), done)
-            handed["budget"] = budget_of(spans)
+            handed["budget"] = budget_of(spans, set(x.words))
         if "explain" in needs(metric.what):
             again = explain_again(metric.what, None if method is None else method.what)
             handed["explain"] = None if again is None else partial(asking, again)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Generic, TypeVar, get_type_hints
@@ -34,7 +34,7 @@ class Named(Generic[T]):
         changed = []
         for field in dataclasses.fields(self.what):  # type: ignore[arg-type]
             value = getattr(self.what, field.name)
-            if value != field.default and field.name not in self.implied:
+            if not _same(value, field.default, self.implied) and field.name not in self.implied:
                 changed.append(f"{field.name}={_short(value, self.implied)}")
         return f"{self.name}({', '.join(changed)})" if changed else self.name
 
@@ -63,7 +63,26 @@ def build(room: Room, given: Any, seed: int) -> Named[Any]:
                 f"{name}: {unknown('parameter', str(parameter), fields) if fields else 'takes no parameter'}"
             )
     implied = frozenset({"seed"} & fields - set(parameters))
-    return Named(name, from_parameters(kind, {**dict.fromkeys(implied, seed), **parameters}, name, seed), implied)
+    made = from_parameters(kind, {**dict.fromkeys(implied, seed), **parameters}, name, seed)
+    return Named(name, _seeded(made, set(parameters), seed), implied)
+
+
+def _seeded(made: T, given: Collection[str], seed: int) -> T:
+    """The same with the run's seed in methods that are parameters by default: nobody named a seed for them."""
+    inner = {field.name: getattr(made, field.name) for field in dataclasses.fields(made) if field.name not in given}  # type: ignore[arg-type]
+    changed = {
+        name: dataclasses.replace(what, seed=seed)  # type: ignore[type-var]
+        for name, what in inner.items()
+        if isinstance(what, Method) and hasattr(what, "seed")
+    }
+    return dataclasses.replace(made, **changed) if changed else made  # type: ignore[type-var]
+
+
+def _same(value: Any, default: Any, implied: frozenset[str]) -> bool:
+    """Whether a parameter is as by default; of a method, whatever its seed if that is the run's."""
+    if "seed" in implied and type(value) is type(default) and hasattr(value, "seed"):
+        value = dataclasses.replace(value, seed=default.seed)
+    return bool(value == default)
 
 
 def from_parameters(kind: Callable[..., T], parameters: Mapping[str, Any], name: str, seed: int = 0) -> T:

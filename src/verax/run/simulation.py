@@ -165,16 +165,14 @@ class Simulation:
             class_.take(instance, row, found, score.spans)
 
     def _appoint(self, label: str, class_: _Class) -> None:
-        """Say who is taught what; refuse a run that is too small, and a method that has too few explanations."""
+        """Say who is taught what; a method that has too few explanations gets no agents, and its scores say why."""
         metric, named = class_.metric, self._named
-        complaint = Parts.of(named, named, metric.seed).complaint(named)
-        if complaint is not None:
-            raise UserError(f"{label}: of the instances that the model has an answer to, {complaint}")
         class_.parts = Parts.of(named, class_.shown, metric.seed)
         complaint = class_.parts.complaint(named)
         if complaint is not None:
             why = f"of the instances that {class_.method} has an explanation of, {complaint}"
             class_.refuse_all(Undefined("too_few_instances", why))
+            self.console.print(f"{label}: no agents: {why}", highlight=False, markup=False, soft_wrap=True)
             return
         plain = {
             planned.instance.id: tuple(text.raw for text in planned.instance.parts) for planned in self.plan.instances

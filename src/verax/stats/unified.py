@@ -275,11 +275,12 @@ def _simulatability(
 
     cells = []
     for (kind, base), row in found.items():
-        compared = base != "random" and (kind, "random") in found
-        gap = between((kind, base), (kind, "random")) if compared else None
-        pairs = 0 if gap is None else min(row.n, found[kind, "random"].n)
+        gap, pairs = None, 0
+        if base != "random" and (kind, "random") in found:
+            mine, theirs = (_held_out(rows[grid[kind, one]]) for one in (base, "random"))
+            gap, pairs = between((kind, base), (kind, "random")), len(mine & theirs)
         cells.append(Cell(kind, base, row.method, row.rsf, row.n, gap, pairs, sf=row.sf))
-    first = next(iter(found.values()), None)
+    first = max(found.values(), key=lambda row: row.n, default=None)  # methods may lack explanations of some instances
     return Property(
         "simulatability",
         entry["label"],
@@ -290,6 +291,11 @@ def _simulatability(
         seeds=None if first is None else first.seeds,
         without=None if first is None else first.without,
     )
+
+
+def _held_out(scores: Sequence[Score]) -> set[str]:
+    """The instances that agents were measured on."""
+    return {score.instance_id for score in scores if "with" in score.series}
 
 
 def _rsf_apart(one: Sequence[Score], other: Sequence[Score]) -> Interval | None:

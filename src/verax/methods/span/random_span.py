@@ -57,7 +57,17 @@ class RandomSpan:
         return Attribution(tuple(units), rng.random(len(units)), dict(x.encoding.notes))
 
     def _cut(self, x: Encoded, rng: np.random.Generator) -> list[Span]:
-        """Runs of words that stand side by side, in reading order."""
+        """Runs of words that stand side by side, in reading order; within a part at least two, if it has two words."""
+        runs = self._drawn(x, rng)
+        for part in {run.part for run in runs} if self.parts == "within" else ():
+            mine = [run for run in runs if run.part == part]
+            if len(mine) == 1 and mine[0].end - mine[0].start > 1:
+                at = runs.index(mine[0])
+                middle = int(rng.integers(mine[0].start + 1, mine[0].end))
+                runs[at : at + 1] = [mine[0]._replace(end=middle), mine[0]._replace(start=middle)]
+        return runs
+
+    def _drawn(self, x: Encoded, rng: np.random.Generator) -> list[Span]:
         runs: list[Span] = []
         left = 0
         for unit in x.units:

@@ -82,7 +82,7 @@ def _gold_words(x: Encoded) -> BoolArray:
         marked = {word for pair in human.span_pairs for word in words_of(pair)}
     else:
         raise Undefined("no_gold", "nobody marked a word of this input")
-    gold = np.array([(unit[0].part, unit[0].start) in marked for unit in x.units])
+    gold = np.array([word in marked for word in x.words])
     if not gold.any():
         raise Undefined("no_gold", "every word that people marked was cut off or removed")
     return gold
@@ -95,8 +95,8 @@ def _gold_pairs(x: Encoded, highlight: Highlight) -> tuple[BoolArray, FloatArray
     human = x.encoding.instance.human
     if human is None or not human.span_pairs:
         raise Undefined("no_gold", "nobody marked a pair of spans in this input")
-    number = {(unit[0].part, unit[0].start): i for i, unit in enumerate(x.units)}
-    part = np.array([unit[0].part for unit in x.units])
+    number = {word: i for i, word in enumerate(x.words)}
+    part = np.array([part for part, _ in x.words])
     same = part[:, None] == part[None, :]
     inside = any(unit[0].part == unit[1].part for unit in highlight.units)
     pairs = np.triu(same if inside else ~same, k=1)

@@ -54,7 +54,7 @@ class Flips:
         return frozenset() if self.words is not None else frozenset({"budget"})
 
     def passes(self, n: int) -> Passes:
-        """One for each perturbation, and the full input."""
+        """One for each perturbation, and the full input; a piece without a new word perturbs nothing more."""
         rows = n if self.grid == "incremental" else self.k if self.words is None else len(self.words)
         return Passes(rows + 1, 0)
 
@@ -77,5 +77,5 @@ class Flips:
         assert budget is not None  # noqa: S101 - needed, and so handed over
         if self.grid == "matched":
             return np.array([top_words(x, highlight, budget.at(k)) for k in range(1, self.k + 1)])
-        pieces = pieces_up_to(highlight, budget.at(self.k))
+        pieces = pieces_up_to(highlight, budget.at(self.k), set(x.words))
         return np.array([marked(x, pieces[: number + 1], 0) for number in range(len(pieces))])
