@@ -21,7 +21,7 @@ def test_the_best_that_is_no_better_than_chance_has_both_signs(best, p, signs):
     assert cell.count('class="sign"') == bool(signs), "one element: two would lie on top of each other"
 
 
-def test_a_label_breaks_before_its_parameters_and_nowhere_else():
-    assert "saliency<wbr>(aggregate=mean)" in method_label(CONTENT, "saliency(aggregate=mean)")
-    assert "<wbr>" not in method_label(CONTENT, "saliency")
+def test_a_label_breaks_between_its_words_and_nowhere_else():
+    assert "saliency<wbr>(<wbr>aggregate=<wbr>l2)" in method_label(CONTENT, "saliency(aggregate=l2)")
+    assert "attention_<wbr>attribution" in method_label(CONTENT, "attention_attribution")
     assert "&lt;b&gt;<wbr>(" in method_label(CONTENT, "<b>(x)")

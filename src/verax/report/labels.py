@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from verax.report.content import NOT_RECORDED, Content
 from verax.report.markup import Html, join, tag
 
@@ -9,10 +11,13 @@ from verax.report.markup import Html, join, tag
 def method_label(content: Content, method: str) -> Html:
     """A method's label, with a tag on the random explanations that others are tested against."""
     flag = tag("span", "baseline", class_="flag") if method in content.baselines.values() else None
-    name, bracket, parameters = method.partition("(")
-    # the one place where a long label may be broken
-    broken = [name, Html("<wbr>"), f"{bracket}{parameters}"] if bracket else [method]
-    return join(tag("span", broken, dir="auto", class_="label"), flag)
+    return join(tag("span", breakable(method), dir="auto", class_="label"), flag)
+
+
+def breakable(label: str) -> Html:
+    """A label that may be broken between its words: behind underscores, brackets, commas and equals signs."""
+    pieces = [piece for piece in re.split(r"(?<=[_(,=/])|(?=\()", label) if piece]
+    return join(*(part for piece in pieces for part in (piece, Html("<wbr>"))))
 
 
 def direction(content: Content, metric: str) -> str:

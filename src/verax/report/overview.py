@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from verax.report.content import Content
-from verax.report.labels import direction, method_label
+from verax.report.labels import breakable, direction, method_label
 from verax.report.markup import Html, join, tag
 from verax.report.numbers import interval, number
 from verax.report.ranking import best_group, like_random
@@ -26,7 +26,7 @@ def overview(content: Content, tables: Mapping[str, Sequence[Summary]]) -> Html:
     head = [
         tag(
             "th",
-            tag("a", metric, href=f"#metric-{place}", dir="auto"),
+            tag("a", breakable(metric), href=f"#metric-{place}", dir="auto"),
             tag("small", direction(content, metric)),
             scope="col",
         )
