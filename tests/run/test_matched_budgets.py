@@ -148,6 +148,17 @@ def test_what_is_there_is_not_computed_again_and_later_metrics_find_their_spans(
         assert len(budgets) == 1  # the same for every method
 
 
+def test_a_method_that_comes_later_finds_the_spans_of_its_budget(tmp_path: Path) -> None:
+    """Though nothing is left to measure of the span explanation itself."""
+    data, model = load_dataset("world/nli", limit=2), load_model("world/nli")
+    metrics = ["sufficiency_flips"]
+    evaluate(model, data, [ATTENTION_SPANS], metrics, out=tmp_path, progress=False)
+    run = evaluate(model, data, [ATTENTION_SPANS, "saliency"], metrics, out=tmp_path, progress=False)
+    label = build("methods", ATTENTION_SPANS, 0).label
+    words = {(score.method, score.instance_id): score.series["words"] for score in run.scores}
+    assert all(words["saliency", one.id] == words[label, one.id] for one in data.instances)
+
+
 def test_whose_span_pairs_count() -> None:
     names: list[Any] = ["random", "kernel_shap", "saliency", "louvain", {"louvain": {"over": "attention_interaction"}}]
     methods = sources([build("methods", given, 0) for given in [*names, "random_span"]], {})

@@ -51,24 +51,7 @@ def opening_card(
             "hash": key_of(inputs=[planned.key for planned in plan.instances]),
             "provenance": dict(data.provenance),
         },
-        "methods": [
-            {
-                "label": named.label,
-                "name": named.name,
-                "parameters": named.parameters,
-                "kind": named.what.kind,
-                "base": getattr(named.what, "base", None),
-                "target": str(getattr(named.what, "target", "none")),
-                "signed": signed(named.what),
-                "reference": named.what.reference,
-                "version": named.what.version,
-            }
-            for named in plan.methods
-        ]
-        + [
-            {"label": label, "name": label, "kind": kind, "parameters": {}, "reference": "made elsewhere"}
-            for label, kind in plan.outside.items()
-        ],
+        "methods": _methods(plan),
         "metrics": [
             {
                 "label": named.label,
@@ -87,6 +70,28 @@ def opening_card(
         "machine": f"{platform.system()} {platform.machine()}",
         "warnings": unknown_labels(model, data),
     }
+
+
+def _methods(plan: Plan) -> list[dict[str, Any]]:
+    """Whoever explains: the methods of the run, then what was made elsewhere."""
+    made = [
+        {
+            "label": named.label,
+            "name": named.name,
+            "parameters": named.parameters,
+            "kind": named.what.kind,
+            "base": getattr(named.what, "base", None),
+            "target": str(getattr(named.what, "target", "none")),
+            "signed": signed(named.what),
+            "reference": named.what.reference,
+            "version": named.what.version,
+        }
+        for named in plan.methods
+    ]
+    return made + [
+        {"label": label, "name": label, "kind": kind, "parameters": {}, "reference": "made elsewhere"}
+        for label, kind in plan.outside.items()
+    ]
 
 
 def signed(method: Method) -> bool:
