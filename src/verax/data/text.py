@@ -35,7 +35,8 @@ _WORD = regex.compile(
             rf"{_RUN}(?:(?:{_JOINER}){_RUN})*+",
             # \X looks back over the whole row of flags at each of them, which takes quadratic time.
             rf"\p{{RI}}{{1,2}}{_CLINGING}*+",
-            rf"(?!{_INVISIBLE})\X",  # a symbol, or a character of a script without spaces
+            # a symbol, or a character of a script without spaces; some marks of Myanmar do not extend a cluster
+            rf"(?!{_INVISIBLE})\X{_CLINGING}*+",
         )
     ),
     regex.VERSION1,
