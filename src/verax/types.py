@@ -107,6 +107,42 @@ class Instance:
         return tuple((Span(p, w, w + 1),) for p, part in enumerate(self.parts) for w in range(len(part.words)))
 
 
+Links = tuple[tuple[int, int], ...]
+"""Pairs of words that translate each other, by their numbers: one of the reference, one of the translation."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenAlignment:
+    """How the words of an input translate those of the same input in another language, as the data says.
+
+    Args:
+        lang: the language of that other input, the reference.
+        sure: for each part, links whose words are counted within that part.
+        possible: for each part, further links that are not sure; none if the data makes no difference.
+    """
+
+    lang: str
+    sure: tuple[Links, ...]
+    possible: tuple[Links, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """Which words of an input and of its translation belong together, as an aligner says.
+
+    Args:
+        instance_id: the translation.
+        reference_id: the input in the reference language.
+        aligner: its label in the run.
+        links: words are counted over all parts, in reading order.
+    """
+
+    instance_id: str
+    reference_id: str
+    aligner: str
+    links: Links
+
+
 @dataclass(frozen=True, slots=True)
 class Dataset:
     """Instances with the names of their classes, in the order of the classes' numbers.
@@ -116,6 +152,7 @@ class Dataset:
         maskable: the parts whose words may be masked when a model is measured on it (the paragraph, not the question);
             None: all.
         metric: how performance is measured on it.
+        aligned: word alignments that came with the data, by the id of the instance.
     """
 
     name: str
@@ -124,6 +161,7 @@ class Dataset:
     provenance: Mapping[str, str] = field(default_factory=dict)
     maskable: tuple[int, ...] | None = None
     metric: Performance = "accuracy"
+    aligned: Mapping[str, tuple[GivenAlignment, ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.instances)

@@ -56,6 +56,21 @@ class Hidden:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class TokenStates:
+    """Hidden states of all tokens of x behind one layer.
+
+    Args:
+        x: the input.
+        layer: 0 are the embeddings, behind their norm; n is behind the n-th layer.
+
+    The answer is an array, shape [tokens, dimensions].
+    """
+
+    x: Encoded
+    layer: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class PathGradient:
     """The weighted sum of gradients at the word embeddings along the straight path from a baseline to x.
 
@@ -172,7 +187,7 @@ class AttributedMaps:
     token_unit: IntArray
 
 
-Ask = Outputs | Hidden | PathGradient | Embeddings | VocabularyNorm | Attention | AttentionPathGradient
+Ask = Outputs | Hidden | PathGradient | Embeddings | VocabularyNorm | Attention | AttentionPathGradient | TokenStates
 T = TypeVar("T")
 Asking = Generator[Ask, Any, T]
 

@@ -5,28 +5,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from functools import partial
+from typing import Any, Generic, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from verax.engine.asks import (
-    Ask,
-    Asking,
-    Attention,
-    AttentionPathGradient,
-    Embeddings,
-    Hidden,
-    Outputs,
-    PathGradient,
-    VocabularyNorm,
-)
-from verax.engine.memo import ASKED, Memo, attention_key, gradient_key, maps_key
-from verax.engine.passes import Attending, Attributing, Backward, Forward, MapSum, PathSum, answer_all
-from verax.models.classifier import AttentionPass, Classifier, MapPoint, PathPoint, Row
+from verax.engine.asks import Ask, Asking, Embeddings, Hidden, Outputs, VocabularyNorm
+from verax.engine.memo import ASKED, Memo, WholeAsk, key_of
+from verax.engine.needed import backward, how_many, needed
+from verax.engine.passes import KINDS, Kind, Pass, answer_all, finite
+from verax.models.classifier import Classifier, Encoder, Row
 from verax.models.encoding import Encoding
 from verax.models.removal import States
-from verax.types import Cost, Undefined, UserError
+from verax.types import Cost, FloatArray, Undefined, UserError
 
 T = TypeVar("T")
 
@@ -58,7 +50,7 @@ class Engine:
     A result does not depend on the batch size, on the other instances or on their order (beyond rounding).
 
     Args:
-        model: what is asked.
+        model: what is asked; one without classes knows its hidden states alone.
         token_budget: tokens in one batch.
         pool: how many batches' worth of questions are gathered before they are asked.
         window: how many tasks are open at a time, at most.
@@ -66,7 +58,7 @@ class Engine:
         cost: what was asked and what was done so far.
     """
 
-    model: Classifier
+    model: Encoder
     token_budget: int = 1024
     pool: int = 48
     window: int = 512
@@ -77,6 +69,11 @@ class Engine:
 
     def __post_init__(self) -> None:
         self._backward_budget = self.token_budget
+
+    @property
+    def _classifier(self) -> Classifier:
+        """The model, where a question is asked that only a classifier answers."""
+        return cast("Classifier", self.model)
 
     def run(self, tasks: Iterable[Task[Any]]) -> None:
         """Run all tasks, and those they lead to, to their end."""
@@ -124,29 +121,22 @@ class Engine:
     def _gather(self, task: Task[Any], pool: _Pool) -> None:
         """Put the passes that a task's question needs, and nobody has asked for yet, into the pool."""
         ask = task.ask
-        if isinstance(ask, (Outputs, Hidden)):
-            asked, new = self._gather_forward(task, ask, pool)
-            cost = Cost(forward_asked=asked, forward=new)
-        elif isinstance(ask, PathGradient):
-            asked, new = self._gather_gradient(task, ask, pool)
-            cost = Cost(backward_asked=asked, backward=new)
-        elif isinstance(ask, AttentionPathGradient):
-            asked, new = self._gather_maps(task, ask, pool)
-            cost = Cost(backward_asked=asked, backward=new)
-        elif isinstance(ask, Attention):
-            asked, new = self._gather_attention(task, ask, pool)
-            backward = ask.readout is not None
-            cost = Cost(backward_asked=asked, backward=new) if backward else Cost(forward_asked=asked, forward=new)
-        elif isinstance(ask, (Embeddings, VocabularyNorm)):
+        if isinstance(ask, (Embeddings, VocabularyNorm)):
             return
+        if isinstance(ask, (Outputs, Hidden)):
+            cost = self._gather_coalitions(task, ask, pool)
+        elif isinstance(ask, WholeAsk):
+            cost = self._gather_whole(task, ask, pool)
         else:
             raise TypeError(f"a method yielded {ask!r}, which is no question")
         task.cost = task.cost + cost
         self.cost = self.cost + cost
 
-    def _gather_forward(self, task: Task[Any], ask: Outputs | Hidden, pool: _Pool) -> tuple[int, int]:
+    def _gather_coalitions(self, task: Task[Any], ask: Outputs | Hidden, pool: _Pool) -> Cost:
+        """One forward pass for each state that is new."""
         encoding, memo, states = ask.x.encoding, self._memo(ask.x.encoding), _states(ask)
-        answers, passes = (memo.logits, pool.forward) if isinstance(ask, Outputs) else (memo.hidden, pool.hidden)
+        kind, answers = ("logits", memo.logits) if isinstance(ask, Outputs) else ("hidden", memo.hidden)
+        passes = pool.passes[kind]
         before = len(passes)
         lengths = self.model.lengths(encoding, states)
         for state, length in zip(states, lengths.tolist(), strict=True):
@@ -157,100 +147,44 @@ class Engine:
                 answers[key] = Undefined("empty", "nothing is left of the input when these words are removed")
                 continue
             answers[key] = ASKED
-            passes.append(Forward(Row(encoding, state), length, answers, key, task))
+            passes.append(Pass(Row(encoding, state), length, partial(_keep_outputs, answers, key), task))
             pool.tokens += length
-        return len(states), len(passes) - before
+        return Cost(forward_asked=len(states), forward=len(passes) - before)
 
-    def _gather_gradient(self, task: Task[Any], ask: PathGradient, pool: _Pool) -> tuple[int, int]:
-        encoding, n = ask.x.encoding, len(ask.alphas)
-        memo, key = self._memo(encoding), gradient_key(ask)
-        if key in memo.gradients:
-            return n, 0
-        memo.gradients[key] = ASKED
-        row, path = Row(encoding, ask.x.state), PathSum(ask, np.zeros(n))
-        length = int(self.model.lengths(encoding, ask.x.state[None])[0])
-        pool.paths.append((path, memo))
-        if length == 0:
-            return n, 0
-        for number, alpha in enumerate(ask.alphas):
-            point = PathPoint(row, ask.baseline, alpha, ask.readout, ask.guided)
-            pool.backward.append(Backward(point, number, length, path, task))
-        pool.tokens += 2 * length * n  # a backward pass is about twice the work of a forward pass
-        return n, n
-
-    def _gather_maps(self, task: Task[Any], ask: AttentionPathGradient, pool: _Pool) -> tuple[int, int]:
-        encoding, layers = ask.x.encoding, self.model.attention_layers
-        memo, key, n = self._memo(encoding), maps_key(ask), layers * len(ask.alphas)
-        if key in memo.maps:
-            return n, 0
-        if not layers:
-            raise UserError(
-                f"attention_attribution: the attention maps of the model {self.model.name!r} "
-                f"({self.model.about.get('architecture', 'unknown')}) can't be scaled; bivariate_shapley needs none"
-            )
-        memo.maps[key] = ASKED
-        row, maps = Row(encoding, ask.x.state), MapSum(ask, np.zeros(layers))
-        length = int(self.model.lengths(encoding, ask.x.state[None])[0])
-        pool.maps.append((maps, memo))
-        if length == 0:
-            return n, 0
-        for layer in range(layers):
-            for alpha in ask.alphas:
-                pool.attributing.append(Attributing(MapPoint(row, layer, alpha, ask.readout), length, maps, task))
-        pool.tokens += 2 * length * n
-        return n, n
-
-    def _gather_attention(self, task: Task[Any], ask: Attention, pool: _Pool) -> tuple[int, int]:
-        encoding = ask.x.encoding
-        memo, key = self._memo(encoding), attention_key(ask)
-        if key in memo.attention:
-            return 1, 0
-        length = int(self.model.lengths(encoding, ask.x.state[None])[0])
-        if length == 0:
-            memo.attention[key] = Undefined("empty", "no token is left")
-            return 1, 0
-        memo.attention[key] = ASKED
-        attention = AttentionPass(Row(encoding, ask.x.state), ask.layer, ask.readout, ask.map_of)
-        pool.attention.append(Attending(attention, length, memo, key, task))
-        pool.tokens += 2 * length
-        return 1, 1
+    def _gather_whole(self, task: Task[Any], ask: WholeAsk, pool: _Pool) -> Cost:
+        """The passes of a question that has one answer, unless that is known or on its way."""
+        encoding, state = ask.x.encoding, ask.x.state
+        answers, key = self._memo(encoding).whole, key_of(ask)
+        asked, new = how_many(ask, self._classifier), 0
+        if key not in answers:
+            answers[key] = ASKED
+            length = int(self.model.lengths(encoding, state[None])[0])
+            if length == 0:
+                answers[key] = Undefined("empty", "no token is left")
+            else:
+                new = asked
+                kind, passes, finish = needed(ask, self._classifier, answers, key)
+                pool.passes[kind] += [Pass(question, length, settle, task) for question, settle in passes]
+                pool.finishing += [finish] if finish is not None else []
+                # a backward pass is about twice the work of a forward pass
+                pool.tokens += length * asked * (2 if backward(ask) else 1)
+        return Cost(backward_asked=asked, backward=new) if backward(ask) else Cost(forward_asked=asked, forward=new)
 
     def _evaluate(self, pool: _Pool) -> None:
-        model = self.model
-        for passes, compute in ((pool.forward, model.logits), (pool.hidden, model.hidden)):
-            self.token_budget = answer_all(
-                passes,
-                lambda batch, compute=compute: list(compute([one.row for one in batch])),  # type: ignore[misc]
-                lambda one: model.bucket(one.row, one.length),
-                self.token_budget,
-                lambda n: self.on_batch(Cost(forward=n)),
+        for name, kind in KINDS.items():
+            budget = answer_all(
+                pool.passes[name],
+                partial(kind.compute, self._classifier),
+                lambda one, kind=kind: (self.model.bucket(one.row, one.length), kind.together(one.question)),  # type: ignore[misc]
+                self._backward_budget if kind.keeps_graph else self.token_budget,
+                lambda batch, kind=kind: self.on_batch(_done(kind, batch)),  # type: ignore[misc]
             )
-        self._backward_budget = answer_all(
-            pool.backward,
-            lambda batch: model.gradients([one.point for one in batch]),
-            lambda one: (model.bucket(one.row, one.length), one.point.guided),
-            self._backward_budget,
-            lambda n: self.on_batch(Cost(backward=n)),
-        )
-        self._backward_budget = answer_all(
-            pool.attributing,
-            lambda batch: model.map_gradients([one.point for one in batch]),
-            lambda one: (model.bucket(one.row, one.length), one.point.layer),
-            self._backward_budget,
-            lambda n: self.on_batch(Cost(backward=n)),
-        )
-        for weighed, done in ((False, _forward_passes), (True, _backward_passes)):
-            self._backward_budget = answer_all(
-                [one for one in pool.attention if weighed == (one.attention.readout is not None)],
-                lambda batch: model.attention([one.attention for one in batch]),
-                lambda one: (model.bucket(one.row, one.length), one.attention.layer),
-                self._backward_budget,
-                lambda n, done=done: self.on_batch(done(n)),  # type: ignore[misc]
-            )
-        for path, memo in pool.paths:
-            path.finish(model, memo)
-        for maps, memo in pool.maps:
-            maps.finish(model, memo)
+            if kind.keeps_graph:
+                self._backward_budget = budget
+            else:
+                self.token_budget = budget
+        for finish in pool.finishing:
+            finish()
 
     def _answer(self, ask: Ask | None) -> Any:
         """The answer to a question all of whose passes are done, or the exception that stands in its way."""
@@ -259,16 +193,13 @@ class Engine:
         assert ask is not None  # noqa: S101 - tasks in a pool have a question
         if isinstance(ask, (Outputs, Hidden)):
             return self._answer_forward(ask)
-        memo = self._memo(ask.x.encoding)
-        if isinstance(ask, PathGradient):
-            return memo.gradients[gradient_key(ask)]
-        return memo.attention[attention_key(ask)] if isinstance(ask, Attention) else memo.maps[maps_key(ask)]
+        return self._memo(ask.x.encoding).whole[key_of(ask)]
 
     def _answer_at_once(self, ask: Embeddings | VocabularyNorm) -> Any:
         try:
             if isinstance(ask, Embeddings):
-                return self.model.path(Row(ask.x.encoding, ask.x.state), "zero")
-            return self.model.vocabulary_norm(ask.gradient, ask.order)
+                return self._classifier.path(Row(ask.x.encoding, ask.x.state), "zero")
+            return self._classifier.vocabulary_norm(ask.gradient, ask.order)
         except UserError:
             raise
         except Exception as error:  # noqa: BLE001 - handed to the generator that asked, like that of a pass
@@ -291,14 +222,13 @@ class _Pool:
     """The questions of one round."""
 
     tasks: list[Task[Any]] = field(default_factory=list)
-    forward: list[Forward] = field(default_factory=list)
-    hidden: list[Forward] = field(default_factory=list)
-    backward: list[Backward] = field(default_factory=list)
-    attention: list[Attending] = field(default_factory=list)
-    attributing: list[Attributing] = field(default_factory=list)
-    paths: list[tuple[PathSum, Memo]] = field(default_factory=list)
-    maps: list[tuple[MapSum, Memo]] = field(default_factory=list)
+    passes: dict[str, list[Pass]] = field(default_factory=lambda: {name: [] for name in KINDS})
+    finishing: list[Callable[[], None]] = field(default_factory=list)
     tokens: int = 0
+
+
+def _keep_outputs(answers: dict[bytes, FloatArray | Exception], key: bytes, answer: FloatArray | Exception) -> None:
+    answers[key] = finite(answer, "outputs")
 
 
 def _states(ask: Outputs | Hidden) -> States:
@@ -306,9 +236,6 @@ def _states(ask: Outputs | Hidden) -> States:
     return np.vstack([states, ask.x.state[None]]) if isinstance(ask, Outputs) and ask.and_full else states
 
 
-def _forward_passes(n: int) -> Cost:
-    return Cost(forward=n)
-
-
-def _backward_passes(n: int) -> Cost:
-    return Cost(backward=n)
+def _done(kind: Kind, batch: list[Pass]) -> Cost:
+    backward = kind.backward(batch[0].question)
+    return Cost(backward=len(batch)) if backward else Cost(forward=len(batch))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import Any
 
-from verax.engine.asks import Attention, AttentionPathGradient, AttributedMaps, PathGradient, SummedGradient
-from verax.models.classifier import AttentionRead, Head
-from verax.models.readout import Readout
+from verax.engine.asks import Attention, AttentionPathGradient, PathGradient, TokenStates
 from verax.types import FloatArray
 
-GradientKey = tuple[bytes, Readout, str, tuple[float, ...], tuple[float, ...], bool]
-AttentionKey = tuple[bytes, int, Readout | None, Head | None]
-MapsKey = tuple[bytes, Readout, tuple[float, ...]]
 ASKED = RuntimeError("asked, but not answered yet")
 """Stands where an answer will be, so that nobody else asks the same question in the meantime."""
+
+WholeAsk = PathGradient | AttentionPathGradient | Attention | TokenStates
+"""Questions that have one answer as a whole; others have one for each coalition."""
 
 
 @dataclass(slots=True)
@@ -25,21 +25,19 @@ class Memo:
 
     logits: dict[bytes, FloatArray | Exception] = field(default_factory=dict)
     hidden: dict[bytes, FloatArray | Exception] = field(default_factory=dict)
-    gradients: dict[GradientKey, SummedGradient | Exception] = field(default_factory=dict)
-    attention: dict[AttentionKey, AttentionRead | Exception] = field(default_factory=dict)
-    maps: dict[MapsKey, AttributedMaps | Exception] = field(default_factory=dict)
+    whole: dict[Hashable, Any] = field(default_factory=dict)
 
 
-def gradient_key(ask: PathGradient) -> GradientKey:
-    """Everything that decides the answer to a question for gradients."""
-    return ask.x.state.tobytes(), ask.readout, ask.baseline, ask.alphas, ask.weights, ask.guided
-
-
-def attention_key(ask: Attention) -> AttentionKey:
-    """Everything that decides the answer to a question for attention."""
-    return ask.x.state.tobytes(), ask.layer, ask.readout, ask.map_of
-
-
-def maps_key(ask: AttentionPathGradient) -> MapsKey:
-    """Everything that decides the answer to a question for integrated gradients of attention maps."""
-    return ask.x.state.tobytes(), ask.readout, ask.alphas
+def key_of(ask: WholeAsk) -> Hashable:
+    """Everything that decides the answer to a question, but for the encoding."""
+    decides: tuple[Hashable, ...]
+    match ask:
+        case PathGradient():
+            decides = (ask.readout, ask.baseline, ask.alphas, ask.weights, ask.guided)
+        case AttentionPathGradient():
+            decides = (ask.readout, ask.alphas)
+        case Attention():
+            decides = (ask.layer, ask.readout, ask.map_of)
+        case TokenStates():
+            decides = (ask.layer,)
+    return type(ask), ask.x.state.tobytes(), *decides

@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
 from verax.engine.asks import AttentionPathGradient, AttributedMaps, PathGradient, SummedGradient
 from verax.engine.batches import cut_batches
-from verax.engine.memo import AttentionKey, Memo, gradient_key, maps_key
 from verax.models.classifier import (
     AttentionPass,
     AttentionRead,
@@ -21,8 +20,12 @@ from verax.models.classifier import (
     PathPoint,
     PointGradient,
     Row,
+    StatesPass,
 )
 from verax.types import FloatArray, Undefined, UserError
+
+Question = Row | PathPoint | MapPoint | AttentionPass | StatesPass
+"""What a model is asked in one pass."""
 
 
 class Waiting(Protocol):
@@ -32,20 +35,71 @@ class Waiting(Protocol):
 
 
 @dataclass(eq=False, slots=True)
-class Forward:
-    """One forward pass; what it gives goes to that part of the memo where somebody looks for it."""
+class Pass:
+    """One pass: what the model is asked, of how many tokens, and who takes the answer or what stands in its way."""
 
-    row: Row
+    question: Any
     length: int
-    answers: dict[bytes, FloatArray | Exception]
-    key: bytes
+    settle: Callable[[Any], None]
     owner: Waiting
 
-    def settle(self, answer: FloatArray | Exception) -> None:
-        """Keep the logits, shape [classes], or the maxima, shape [layers + 1, neurons], or why there are none."""
-        if isinstance(answer, np.ndarray) and not np.isfinite(answer).all():
-            answer = Undefined("nonfinite", "the model's outputs are not finite numbers")
-        self.answers[self.key] = answer
+    @property
+    def row(self) -> Row:
+        """The input."""
+        question: Question = self.question
+        return question if isinstance(question, Row) else question.row
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of pass.
+
+    Args:
+        compute: how the model does a batch of them.
+        together: what must be equal in a batch.
+        keeps_graph: it may go backward too, so that a batch needs more memory.
+    """
+
+    compute: Callable[[Classifier, list[Any]], Sequence[Any]]
+    together: Callable[[Any], Any]
+    keeps_graph: bool = False
+
+    def backward(self, question: Any) -> bool:
+        """Whether a pass goes backward: one that looks at attention does only to weigh the heads."""
+        return self.keeps_graph and getattr(question, "readout", None) is not None
+
+
+def _anything(_: Any) -> None:
+    return None
+
+
+KINDS = {
+    "logits": Kind(lambda model, rows: list(model.logits(rows)), _anything),
+    "hidden": Kind(lambda model, rows: list(model.hidden(rows)), _anything),
+    "states": Kind(lambda model, asked: model.token_states(asked), lambda one: one.layer),
+    "gradients": Kind(lambda model, points: model.gradients(points), lambda point: point.guided, True),
+    "maps": Kind(lambda model, points: model.map_gradients(points), lambda point: point.layer, True),
+    "attention": Kind(
+        lambda model, asked: model.attention(asked), lambda one: (one.layer, one.readout is not None), True
+    ),
+}
+"""In the order in which they are done."""
+
+
+def finite(answer: FloatArray | Exception, what: str) -> FloatArray | Exception:
+    """The answer, or what to say of one that holds no finite numbers."""
+    if isinstance(answer, np.ndarray) and not np.isfinite(answer).all():
+        return Undefined("nonfinite", f"the model's {what} are not finite numbers")
+    return answer
+
+
+def finite_attention(answer: AttentionRead | Exception) -> AttentionRead | Exception:
+    """The same for what was read of attention."""
+    if isinstance(answer, AttentionRead):
+        seen = (answer.weights, *([] if answer.contributions is None else [answer.contributions]))
+        if not all(np.isfinite(array).all() for array in seen):
+            return Undefined("nonfinite", "the model's attention is not made of finite numbers")
+    return answer
 
 
 @dataclass(eq=False, slots=True)
@@ -57,67 +111,23 @@ class PathSum:
     total: FloatArray | None = None
     problem: Exception | None = None
 
-    def finish(self, model: Classifier, memo: Memo) -> None:
-        """Keep the sum, or why there is none."""
-        key = gradient_key(self.ask)
-        if self.problem is not None or self.total is None:
-            memo.gradients[key] = self.problem or Undefined("empty", "no token is left")
-            return
-        if not (np.isfinite(self.total).all() and np.isfinite(self.values).all()):
-            memo.gradients[key] = Undefined("nonfinite", "the model's gradients are not finite numbers")
-            return
-        path = model.path(Row(self.ask.x.encoding, self.ask.x.state), self.ask.baseline)
-        memo.gradients[key] = SummedGradient(self.total, self.values, path)
-
-
-@dataclass(eq=False, slots=True)
-class Backward:
-    """One backward pass: a point of a path, by its number on it."""
-
-    point: PathPoint
-    number: int
-    length: int
-    path: PathSum
-    owner: Waiting
-
-    @property
-    def row(self) -> Row:
-        """The input at the end of the path."""
-        return self.point.row
-
-    def settle(self, answer: PointGradient | Exception) -> None:
-        """Add the gradient to the sum, or note why there is none."""
-        path = self.path
+    def add(self, number: int, answer: PointGradient | Exception) -> None:
+        """Add the gradient at a point of the path, by its number on it, or note why there is none."""
         if isinstance(answer, Exception):
-            path.problem = answer
+            self.problem = answer
             return
-        weighted = path.ask.weights[self.number] * answer.gradient
-        path.total = weighted if path.total is None else path.total + weighted
-        path.values[self.number] = answer.value
+        weighted = self.ask.weights[number] * answer.gradient
+        self.total = weighted if self.total is None else self.total + weighted
+        self.values[number] = answer.value
 
-
-@dataclass(eq=False, slots=True)
-class Attending:
-    """One pass with attention in the open; what is read goes to the memo."""
-
-    attention: AttentionPass
-    length: int
-    memo: Memo
-    key: AttentionKey
-    owner: Waiting
-
-    @property
-    def row(self) -> Row:
-        """The input."""
-        return self.attention.row
-
-    def settle(self, answer: AttentionRead | Exception) -> None:
-        """Keep what was read, or why there is nothing."""
-        if isinstance(answer, AttentionRead):
-            seen = (answer.weights, *([] if answer.contributions is None else [answer.contributions]))
-            if not all(np.isfinite(array).all() for array in seen):
-                answer = Undefined("nonfinite", "the model's attention is not made of finite numbers")
-        self.memo.attention[self.key] = answer
+    def finished(self, model: Classifier) -> SummedGradient | Exception:
+        """The sum, or why there is none."""
+        if self.problem is not None or self.total is None:
+            return self.problem or Undefined("empty", "no token is left")
+        if not (np.isfinite(self.total).all() and np.isfinite(self.values).all()):
+            return Undefined("nonfinite", "the model's gradients are not finite numbers")
+        path = model.path(Row(self.ask.x.encoding, self.ask.x.state), self.ask.baseline)
+        return SummedGradient(self.total, self.values, path)
 
 
 @dataclass(eq=False, slots=True)
@@ -129,53 +139,31 @@ class MapSum:
     total: FloatArray | None = None
     problem: Exception | None = None
 
-    def finish(self, model: Classifier, memo: Memo) -> None:
-        """Keep the sums, or why there are none."""
-        answer: AttributedMaps | Exception
-        if self.problem is not None or self.total is None:
-            answer = self.problem or Undefined("empty", "no token is left")
-        elif not (np.isfinite(self.total).all() and np.isfinite(self.layers).all()):
-            answer = Undefined("nonfinite", "the gradients of the model's attention are not finite numbers")
-        else:
-            units = model.token_units(Row(self.ask.x.encoding, self.ask.x.state))
-            answer = AttributedMaps(self.total, self.layers, units)
-        memo.maps[maps_key(self.ask)] = answer
-
-
-@dataclass(eq=False, slots=True)
-class Attributing:
-    """One backward pass to the attention map of a layer."""
-
-    point: MapPoint
-    length: int
-    maps: MapSum
-    owner: Waiting
-
-    @property
-    def row(self) -> Row:
-        """The input."""
-        return self.point.row
-
-    def settle(self, answer: MapGradient | Exception) -> None:
-        """Add it to the sums, or note why there is nothing."""
-        maps = self.maps
+    def add(self, layer: int, answer: MapGradient | Exception) -> None:
+        """Add what was found at the map of a layer, or note why there is nothing."""
         if isinstance(answer, Exception):
-            maps.problem = answer
+            self.problem = answer
             return
-        share = 1 / len(maps.ask.alphas)
-        maps.total = answer.product * share if maps.total is None else maps.total + answer.product * share
-        maps.layers[self.point.layer] += answer.total * share
+        share = 1 / len(self.ask.alphas)
+        self.total = answer.product * share if self.total is None else self.total + answer.product * share
+        self.layers[layer] += answer.total * share
 
-
-P = TypeVar("P", Forward, Backward, Attending, Attributing)
+    def finished(self, model: Classifier) -> AttributedMaps | Exception:
+        """The sums, or why there are none."""
+        if self.problem is not None or self.total is None:
+            return self.problem or Undefined("empty", "no token is left")
+        if not (np.isfinite(self.total).all() and np.isfinite(self.layers).all()):
+            return Undefined("nonfinite", "the gradients of the model's attention are not finite numbers")
+        units = model.token_units(Row(self.ask.x.encoding, self.ask.x.state))
+        return AttributedMaps(self.total, self.layers, units)
 
 
 def answer_all(
-    passes: Sequence[P],
-    compute: Callable[[list[P]], Sequence[Any]],
-    bucket: Callable[[P], Any],
+    passes: Sequence[Pass],
+    compute: Callable[[list[Any]], Sequence[Any]],
+    bucket: Callable[[Pass], Any],
     budget: int,
-    on_batch: Callable[[int], None],
+    on_batch: Callable[[list[Pass]], None],
 ) -> int:
     """Do all passes in batches and settle each with its own answer.
 
@@ -185,10 +173,10 @@ def answer_all(
 
     Args:
         passes: in any order.
-        compute: answers one batch, in its order.
+        compute: answers the questions of one batch, in its order.
         bucket: passes with different buckets never share a batch.
         budget: tokens in a batch.
-        on_batch: called with the number of passes in each finished batch.
+        on_batch: called with each finished batch.
 
     Returns:
         The budget that was found to fit.
@@ -198,7 +186,7 @@ def answer_all(
         batch = todo.pop()
         start = time.perf_counter()
         try:
-            answers: Sequence[Any] = compute(batch)
+            answers: Sequence[Any] = compute([one.question for one in batch])
         except UserError:
             raise
         except Exception as error:  # noqa: BLE001 - the row that is to blame is found, and the error kept as its answer
@@ -215,7 +203,7 @@ def answer_all(
         for one, answer in zip(batch, answers, strict=True):
             one.settle(answer)
             one.owner.seconds += share
-        on_batch(len(batch))
+        on_batch(batch)
     return budget
 
 
@@ -225,11 +213,11 @@ def is_out_of_memory(error: Exception) -> bool:
     return isinstance(error, MemoryError) or "out of memory" in text or "can't allocate memory" in text
 
 
-def _cut(passes: Sequence[P], bucket: Callable[[P], Any], budget: int) -> list[list[int]]:
+def _cut(passes: Sequence[Pass], bucket: Callable[[Pass], Any], budget: int) -> list[list[int]]:
     return cut_batches([one.length for one in passes], [bucket(one) for one in passes], budget)
 
 
-def _halves(batch: list[P], budget: int) -> list[list[P]]:
+def _halves(batch: list[Pass], budget: int) -> list[list[Pass]]:
     """A batch that was cut for a larger budget, in pieces that fit the smaller one."""
     size = max(1, budget // max(one.length for one in batch))
     return [batch[i : i + size] for i in range(0, len(batch), size)]

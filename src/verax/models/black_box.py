@@ -16,6 +16,7 @@ from verax.models.classifier import (
     PathPoint,
     PointGradient,
     Row,
+    StatesPass,
 )
 from verax.models.encoding import Encoding
 from verax.models.labels import class_of
@@ -90,6 +91,15 @@ class BlackBox:
         return np.asarray(np.log(np.maximum(answers, TINY)))
 
     def hidden(self, rows: Sequence[Row]) -> FloatArray:
+        """A callable has no layers."""
+        raise self._no_inside()
+
+    @property
+    def layers(self) -> int:
+        """None."""
+        return 0
+
+    def token_states(self, passes: Sequence[StatesPass]) -> list[FloatArray]:
         """A callable has no layers."""
         raise self._no_inside()
 

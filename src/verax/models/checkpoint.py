@@ -10,19 +10,26 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
+from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 from transformers.utils import logging
 
 from verax.types import UserError
 
 
-def load_checkpoint(folder: Path, name: str, dtype: str, device: str) -> tuple[Any, Any]:
-    """The model, in evaluation mode on its device, and its tokenizer; a clear error for a checkpoint that won't do."""
+def load_checkpoint(folder: Path, name: str, dtype: str, device: str, *, classifies: bool = True) -> tuple[Any, Any]:
+    """The model, in evaluation mode on its device, and its tokenizer; a clear error for a checkpoint that won't do.
+
+    Args:
+        folder: where it is.
+        name: what messages call it.
+        classifies: it is to have a trained head for classes; else what is below any head will do.
+    """
     if dtype not in {"float32", "float64"}:
         raise UserError(f"dtype: got {dtype!r}; use 'float32' or 'float64'")
     try:
         with quiet():
-            model, info = AutoModelForSequenceClassification.from_pretrained(
+            kind = AutoModelForSequenceClassification if classifies else AutoModel
+            model, info = kind.from_pretrained(
                 folder,
                 dtype=getattr(torch, dtype),
                 use_safetensors=True,
@@ -32,11 +39,13 @@ def load_checkpoint(folder: Path, name: str, dtype: str, device: str) -> tuple[A
             tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=False)
     except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
         raise UserError(f"model: {name!r} can't be loaded: {first_line(error)}") from error
-    missing = sorted(info["missing_keys"])
+    # an encoder's states are read below the pooler: one that was never trained does no harm
+    missing = sorted(key for key in info["missing_keys"] if classifies or "pooler" not in key)
     if missing:
+        what = "sequence classifier" if classifies else "encoder"
         raise UserError(
             f"model: {name!r} lacks the weights {', '.join(missing[:3])}"
-            f"{' and more' if len(missing) > 3 else ''}: it is no trained sequence classifier"
+            f"{' and more' if len(missing) > 3 else ''}: it is no trained {what}"
         )
     try:
         return model.to(torch.device(device)).eval(), tokenizer

@@ -1,4 +1,4 @@
-"""What every classifier can be asked, whatever it is made of."""
+"""What every encoder and every classifier can be asked, whatever it is made of."""
 
 from __future__ import annotations
 
@@ -87,6 +87,13 @@ class AttentionRead:
     map: FloatArray | None = None
 
 
+class StatesPass(NamedTuple):
+    """One forward pass, up to a layer: 0 are the embeddings behind their norm, n is behind the n-th layer."""
+
+    row: Row
+    layer: int
+
+
 class MapPoint(NamedTuple):
     """One backward pass: the gradient of `readout` at the attention map of a layer, scaled by `alpha`."""
 
@@ -108,28 +115,24 @@ class MapGradient(NamedTuple):
     total: float
 
 
-class Classifier(Protocol):
-    """A model with classes.
+class Encoder(Protocol):
+    """A model that turns text into hidden states.
 
     Attributes:
         name: as the user gave it.
-        labels: names of the classes, in the order of the logits.
-        removals: rules that it can remove words by.
-        baselines: baselines that a path of gradients can start from; none if it has no gradients.
+        labels: names of its classes, in the order of the logits; none if it has no classes.
         fingerprint: hashes of whatever decides its answers (weights, tokenizer), and its dtype.
-        attention_layers: how many attention maps it has that can be scaled; 0 if nobody can look inside.
+        layers: how many layers it has; 0 if nobody can look inside.
         about: facts for the run card (architecture, device, how it was trained if it says so, ...).
     """
 
     name: str
     labels: tuple[str, ...]
-    removals: frozenset[str]
-    baselines: frozenset[str]
     fingerprint: dict[str, str]
     about: dict[str, str]
 
     @property
-    def attention_layers(self) -> int:
+    def layers(self) -> int:
         """See above."""
 
     def encode(self, instance: Instance) -> Encoding:
@@ -140,6 +143,26 @@ class Classifier(Protocol):
 
     def bucket(self, row: Row, length: int) -> Hashable:
         """Rows may share a batch only if their buckets are equal."""
+
+    def token_states(self, passes: Sequence[StatesPass]) -> list[FloatArray]:
+        """Hidden states of all tokens, [tokens, dimensions] each, in one batch; all passes see the same layer."""
+
+
+class Classifier(Encoder, Protocol):
+    """A model with classes.
+
+    Attributes:
+        removals: rules that it can remove words by.
+        baselines: baselines that a path of gradients can start from; none if it has no gradients.
+        attention_layers: how many attention maps it has that can be scaled; 0 if nobody can look inside.
+    """
+
+    removals: frozenset[str]
+    baselines: frozenset[str]
+
+    @property
+    def attention_layers(self) -> int:
+        """See above."""
 
     def logits(self, rows: Sequence[Row]) -> FloatArray:
         """Forward passes in one batch: shape [rows, classes]."""

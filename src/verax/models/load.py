@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from verax.models.black_box import BlackBox
-from verax.models.classifier import Classifier
+from verax.models.classifier import Classifier, Encoder
 from verax.registry import entries, resolve, unknown
 from verax.store.keys import hash_files
 from verax.types import UserError
@@ -67,6 +67,25 @@ def load_model(
     return HFClassifier(
         model, tokenizer, name=title, fingerprint=fingerprint, labels=labels, on_long=on_long, home=home
     )
+
+
+def load_encoder(
+    name: str | Path, *, dtype: DType = "float32", device: str = "cpu", revision: str | None = None
+) -> Encoder:
+    """A model whose hidden states can be read: what is below the head of any checkpoint.
+
+    Args:
+        name: a shipped model, a folder with a checkpoint, or a hub id.
+        dtype, device, revision: as for `load_model`.
+    """
+    title = str(name)
+    home = checkpoint_folder(title, revision)
+    hashes = fingerprint(home)
+    from verax.models.checkpoint import load_checkpoint  # noqa: PLC0415 - imports torch
+    from verax.models.hf_encoder import HFEncoder  # noqa: PLC0415 - imports torch
+
+    model, tokenizer = load_checkpoint(home, title, dtype, device, classifies=False)
+    return HFEncoder(model, tokenizer, name=title, fingerprint=hashes, home=home)
 
 
 def _black_box(

@@ -16,7 +16,8 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 from verax.models.base import load_base
 from verax.models.checkpoint import quiet
 from verax.models.classifier import Classifier
-from verax.models.hf_classifier import HFClassifier, max_length
+from verax.models.hf_classifier import HFClassifier
+from verax.models.hf_encoder import max_length
 from verax.models.load import checkpoint_folder, fingerprint
 from verax.store.keys import key_of
 from verax.types import Undefined, UserError

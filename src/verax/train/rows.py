@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from verax.models.hf_classifier import max_length
+from verax.models.hf_encoder import max_length
 from verax.models.labels import class_of
 from verax.types import BoolArray, Dataset, Instance, UserError
 
