@@ -1,4 +1,4 @@
-"""Names of methods, metrics, datasets and models: lazy, so that listing them imports nothing heavy."""
+"""Names of methods, metrics, aligners, datasets and models: lazy, so that listing them imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from verax.types import UserError
 
-Room = Literal["methods", "metrics", "datasets", "models", "presets"]
+Room = Literal["methods", "metrics", "aligners", "datasets", "models", "presets"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +271,14 @@ BUILT_IN: dict[Room, dict[str, Entry]] = {
             "DeYoung et al. 2020, ERASER, Section 4.1; Sun, Atanasova and Augenstein 2024, Section 2.3",
         ),
         Entry(
+            "plausibility",
+            "verax.metrics.agreement.plausibility:Plausibility",
+            "agreement",
+            "Average precision of word scores against the words that people marked; higher is better.",
+            "none",
+            "Zaman and Belinkov 2022, Equation 7",
+        ),
+        Entry(
             "complexity",
             "verax.metrics.complexity.complexity:Complexity",
             "complexity",
@@ -285,6 +293,43 @@ BUILT_IN: dict[Room, dict[str, Entry]] = {
             "Whether agents that see the explanation foresee the model's class better; gives SF and RSF.",
             "none; trains seeds agents for each method, and seeds without explanations",
             "Sun, Atanasova and Augenstein 2024, Equations 12 to 15 and Appendix B",
+        ),
+        Entry(
+            "crosslingual_faithfulness",
+            "verax.metrics.crosslingual.crosslingual_faithfulness:CrosslingualFaithfulness",
+            "faithfulness",
+            "Rank correlation of the scores of an input's words with those of the words that translate them.",
+            "none",
+            "Zaman and Belinkov 2022, A multilingual perspective towards the evaluation of attribution methods in "
+            "natural language inference, Equations 3 and 4",
+        ),
+    ),
+    "aligners": _table(
+        Entry(
+            "embedding",
+            "verax.align.embedding:Embedding",
+            "encoder",
+            "Links words whose hidden states in a multilingual encoder are alike.",
+            "1 forward for each text",
+            "Dou and Neubig 2021, Word alignment by fine-tuning embeddings on parallel corpora; "
+            "Jalili Sabet et al. 2020, SimAlign",
+        ),
+        Entry("given", "verax.align.given:Given", "data", "The links that came with the data.", "none", "the data"),
+        Entry(
+            "random",
+            "verax.align.random:Random",
+            "baseline",
+            "Links drawn at random: the baseline.",
+            "none",
+            "Zaman and Belinkov 2022, Appendix D",
+        ),
+        Entry(
+            "eflomal",
+            "verax.align.eflomal:Eflomal",
+            "tool",
+            "Links that the tool eflomal learns from the texts alone, if it is installed.",
+            "none",
+            "Östling and Tiedemann 2016, Efficient word alignment with Markov chain Monte Carlo",
         ),
     ),
     "datasets": _table(

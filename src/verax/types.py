@@ -135,12 +135,15 @@ class Alignment:
         reference_id: the input in the reference language.
         aligner: its label in the run.
         links: words are counted over all parts, in reading order.
+        reason, detail: why there are none, if they could not be had.
     """
 
     instance_id: str
     reference_id: str
     aligner: str
     links: Links
+    reason: str | None = None
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)

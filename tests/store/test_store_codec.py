@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from verax.store.escape import escape, unescape
 from verax.store.read import read_run
 from verax.store.store import Store
-from verax.types import Cost, Highlight, Human, Instance, Nle, Prediction, Score, Skip, Span, Target, Text
+from verax.types import Alignment, Cost, Highlight, Human, Instance, Nle, Prediction, Score, Skip, Span, Target, Text
 
 HOSTILE = [
     "\0",
@@ -83,7 +83,16 @@ scores = st.one_of(
     st.builds(Score, texts, texts, texts, floats, st.none(), texts, st.none() | numbers, costs),
     st.builds(Score, texts, texts, texts, st.none(), texts, texts, st.none() | numbers, costs),
 )
-rows = st.one_of(instances, predictions, highlights, skips, scores)
+alignments = st.builds(
+    Alignment,
+    texts,
+    texts,
+    texts,
+    st.lists(st.tuples(indices, indices), max_size=3).map(tuple),
+    st.none() | texts,
+    texts,
+)
+rows = st.one_of(instances, predictions, highlights, skips, scores, alignments)
 
 
 def sorted_out(values):

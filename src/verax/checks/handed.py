@@ -12,11 +12,13 @@ import numpy as np
 from verax.engine.protocols import asking
 from verax.methods.token.random import Random
 from verax.metrics.budget import Budget
+from verax.metrics.crosslingual.crosslingual_faithfulness import Translated
 from verax.metrics.simulatability.simulatability import Answers
 from verax.models.classifier import Classifier, Row
-from verax.models.encoding import Encoding
+from verax.models.encoding import Encoded, Encoding
 from verax.models.removal import CODES
 from verax.stats.masf import Masf
+from verax.types import Highlight
 
 _ENOUGH = 40
 """Inputs that a reference is learned from: those there are, each with other words masked, as often as it takes."""
@@ -25,7 +27,8 @@ _ENOUGH = 40
 def handing(what: Any, model: Classifier, encodings: Sequence[Encoding]) -> Any:
     """The metric with what it needs: a method that explains again at random, a reference learned from the inputs, ...
 
-    A budget of up to three words, and agents of which one of two is right with the explanation and none without.
+    A budget of up to three words, agents of which one of two is right with the explanation and none without, and the
+    input itself for its translation.
     """
     needed = frozenset(getattr(what, "needs", ()))
     handed: dict[str, Any] = {}
@@ -41,4 +44,13 @@ def handing(what: Any, model: Classifier, encodings: Sequence[Encoding]) -> Any:
         handed["budget"] = Budget((1, 2, 3), 2)
     if "agents" in needed:
         handed["agents"] = {encoding.instance.id: Answers(0, (0, 1), (1, 1)) for encoding in encodings}
+    if "translation" in needed:
+        return partial(_with_itself, what)
     return partial(what, **handed) if handed else what
+
+
+def _with_itself(what: Any, x: Encoded, highlight: Highlight) -> Any:
+    """A metric of translations where an input is its own: each word is linked with itself."""
+    instance = x.encoding.instance
+    links = tuple((i, i) for i in range(len(instance.units)))
+    return what(x, highlight, translation=Translated(instance, highlight, links))

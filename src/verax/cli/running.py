@@ -109,10 +109,12 @@ def compare(
     """
     from verax.report import tables, terminal
     from verax.stats import compare as compare_scores
+    from verax.stats.recorded import parallel
 
     a, b = open_run(folder_a), open_run(folder_b)
     _check_same_inputs(a, b)
-    rows = compare_scores(a.scores, b.scores, {**b.directions, **a.directions})
+    together = parallel([*a.stored.instances, *b.stored.instances])
+    rows = compare_scores(a.scores, b.scores, {**b.directions, **a.directions}, parallel=together)
     show(
         tables.comparison_table(rows),
         lambda: terminal.comparison(rows, str(folder_a), str(folder_b)),

@@ -11,7 +11,7 @@ from verax.types import Attribution, Highlight, Kind, Measured, Passes
 
 T = TypeVar("T")
 Explain = Callable[[Encoded], Asking[Attribution]]
-Need = Literal["explain", "reference", "budget", "agents"]
+Need = Literal["explain", "reference", "budget", "agents", "translation"]
 
 
 @runtime_checkable
@@ -53,12 +53,14 @@ class Metric(Protocol):
         range: lowest and highest value it can take; None where there is no bound.
 
     A metric that needs more than the explanation says so by `needs: ClassVar[frozenset[Need]]`, and is handed it by
-    name: `explain`, the method, to explain again what is left of the input (None where the explanation has to stand:
-    it was made elsewhere, or its method is recursive; `explained_again(n)` tells how many words are left each time);
-    `reference`, what was learned of the model from a validation set; `budget`, how many words the span explanations of
-    the same input point at. `looks_inside` is as for a method. A metric that
-    tells whether others are valid, and not which explanation is better, says `ranked: ClassVar[bool] = False`: it gets
-    no leaderboard. One that needs gold classes says `labelled: ClassVar[bool] = True`: data without any is refused.
+    name: `explain`, the method, to explain again what is left of the input (None where the explanation has to
+    stand: it was made elsewhere, or its method is recursive; `explained_again(n)` tells how many words are left
+    each time); `reference`, what was learned of the model from a validation set; `budget`, how many words the span
+    explanations of the same input point at; `agents`, what those answered who were taught by explanations;
+    `translation`, the same input in the metric's `reference_lang`, its explanation and the links between the words
+    of the two (inputs of that language are not measured). `looks_inside` is as for a method. A metric that tells
+    whether others are valid, and not which explanation is better, says `ranked: ClassVar[bool] = False`: it gets no
+    leaderboard. One that needs gold classes says `labelled: ClassVar[bool] = True`: data without any is refused.
     """
 
     version: ClassVar[int]
@@ -71,6 +73,11 @@ class Metric(Protocol):
 
     def __call__(self, x: Encoded, highlight: Highlight) -> Asking[Measured] | Measured:
         """The value for one explanation of x: at once, or as a generator of questions if the model is needed."""
+
+
+def needs(metric: Metric) -> frozenset[str]:
+    """What a metric is handed beside the explanation."""
+    return frozenset(getattr(metric, "needs", ()))
 
 
 def asking(call: Callable[..., Asking[T] | T], *args: Any) -> Asking[T]:

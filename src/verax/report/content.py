@@ -9,7 +9,7 @@ from typing import Any
 
 from verax.stats import summarise
 from verax.stats.areas import masked_runs, masking_curves
-from verax.stats.recorded import baselines
+from verax.stats.recorded import baselines, parallel
 from verax.stats.unified import Unified, unified
 from verax.store.read import Stored
 from verax.types import Highlight, Instance, MaskingCurves, Prediction, Score, Skip, Summary
@@ -97,7 +97,9 @@ def content_of(stored: Stored, limit: int) -> Content:
         metrics=metrics,
         baseline=baseline,
         baselines=against,
-        summaries=tuple(summarise(ranked, directions, baseline=against, order=methods)),
+        summaries=tuple(
+            summarise(ranked, directions, baseline=against, order=methods, parallel=parallel(stored.instances))
+        ),
         masking=_masking(card, stored.scores),
         unified=unified(card, stored.scores, stored.highlights),
         predictions={prediction.instance_id: prediction for prediction in stored.predictions},

@@ -12,17 +12,20 @@ from rich.console import Console
 from verax.data.explanations import load_explanations
 from verax.data.load import load_dataset
 from verax.engine.engine import Engine
-from verax.models.classifier import Classifier
+from verax.engine.protocols import needs
+from verax.models.classifier import Classifier, Encoder
 from verax.models.labels import class_of
 from verax.models.load import load_model
 from verax.run.card import closing_card, opening_card
-from verax.run.execute import Execution, by_agents
+from verax.run.execute import Execution, by_agents, comes_later
 from verax.run.parameters import Named, build
-from verax.run.plan import BASELINE, Left, Plan, check_fit, make_plan, needs
+from verax.run.plan import BASELINE, Left, Plan, check_fit, make_plan
 from verax.run.progress import watching
 from verax.run.reference import Reference
 from verax.run.run import Run
 from verax.run.spec import DataSpec, ModelSpec, Spec
+from verax.run.translating import Translating
+from verax.run.translations import OpenAligner, open_aligners
 from verax.store.read import read_card, read_run
 from verax.store.store import Store
 from verax.types import Dataset, Highlight, Undefined, UserError
@@ -45,6 +48,8 @@ class Prepared:
     references: Mapping[str, Reference] = field(default_factory=dict)
     starts: Mapping[str, Start] = field(default_factory=dict)
     """What agents start from, by the label of the metric that needs them."""
+    aligners: Mapping[str, OpenAligner] = field(default_factory=dict)
+    """Who aligns the words of translations, by the label of the metric that needs it."""
 
 
 def prepare(spec: Spec) -> Prepared:
@@ -86,8 +91,9 @@ def prepare_with(
     starts = _starts(measures, model, data)
     keys = {label: reference.key for label, reference in references.items()}
     keys |= {label: start.key for label, start in starts.items()}
-    plan = make_plan(model, data, explainers, measures, _outside(spec, data), parts, keys)
-    return Prepared(model, data, plan, spec, references, starts)
+    aligners = open_aligners(measures, model, data)
+    plan = make_plan(model, data, explainers, measures, _outside(spec, data), parts, keys, aligners)
+    return Prepared(model, data, plan, spec, references, starts, aligners)
 
 
 def _starts(measures: Sequence[Named[Any]], model: Classifier, data: Dataset) -> Mapping[str, Start]:
@@ -240,13 +246,14 @@ def carry_out(
             card["agents"] = {label: {"start": str(start)} for label, start in prepared.starts.items()}
         card["created"] = read_card(folder)[0].get("created", card["created"])
         store.write_card(card)
-        store.write_plan([*(planned.key for planned in plan.instances), *plan.row_keys()])
+        aligned = (planned.key for planned in plan.alignments)
+        store.write_plan([*(planned.key for planned in plan.instances), *plan.row_keys(), *aligned])
         budget = prepared.spec.token_budget or token_budget(model)
         learned = {}
         if left.done < left.rows:
             for label, reference in prepared.references.items():
                 learned[label] = reference.learn(model, Engine(model, token_budget=budget), console)
-        later = sum(key not in store.keys for key in _by_agents(plan))
+        later = sum(key not in store.keys for key in _later(plan))
         with watching(left.rows - later, left.done, console) as watch:
             engine = Engine(model, token_budget=budget, on_batch=watch.on_batch)
             Execution(plan, store, engine, on_row=watch.on_row, references=learned).run()
@@ -254,6 +261,8 @@ def carry_out(
             from verax.run.simulation import Simulation  # noqa: PLC0415 - imports torch
 
             Simulation(plan, store, model, prepared.starts, console).run()
+        if prepared.aligners:
+            Translating(plan, store, prepared.aligners, console).run()
         store.seal()
         final = closing_card(card, read_run(folder))
         check_counts(final["counts"], left.rows)
@@ -261,14 +270,14 @@ def carry_out(
     return Run(folder)
 
 
-def _by_agents(plan: Plan) -> Iterator[str]:
-    """The keys of the scores that are there only when agents are trained."""
+def _later(plan: Plan) -> Iterator[str]:
+    """The keys of the scores that are there only when every explanation is."""
     for planned in plan.instances:
         for explanation in planned.explanations:
-            yield from (score.key for score in explanation.scores if by_agents(score.metric))
+            yield from (score.key for score in explanation.scores if comes_later(score.metric))
 
 
-def token_budget(model: Classifier) -> int:
+def token_budget(model: Encoder) -> int:
     """Tokens in a batch: a processor is busy with few, an accelerator wants many."""
     return ON_PROCESSOR if model.about["device"] in {"cpu", "unknown"} else ON_ACCELERATOR
 

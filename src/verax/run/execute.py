@@ -13,11 +13,11 @@ from scipy.special import softmax
 
 from verax.engine.asks import Asking, Outputs
 from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.protocols import Method, Metric, asking
+from verax.engine.protocols import Method, Metric, asking, needs
 from verax.metrics.budget import budget_of
 from verax.models.encoding import Encoded
 from verax.run.parameters import Named
-from verax.run.plan import Plan, PlannedExplanation, PlannedInstance, PlannedScore, explain_again, needs
+from verax.run.plan import Plan, PlannedExplanation, PlannedInstance, PlannedScore, explain_again
 from verax.stats.masf import Masf
 from verax.store.store import Store
 from verax.types import (
@@ -118,10 +118,10 @@ class Execution:
             self._skip_scores(explanation, skip)
 
     def _skip_scores(self, explanation: PlannedExplanation, skip: Skip) -> None:
-        for metric, key, _ in explanation.scores:
-            if key not in self.store.keys and not by_agents(metric):
-                score = Score(skip.instance_id, skip.method, metric.label, None, skip.reason, skip.detail)
-                self._add(key, score)
+        for planned in explanation.scores:
+            if planned.key not in self.store.keys and not comes_later(planned.metric):
+                score = Score(skip.instance_id, skip.method, planned.metric.label, None, skip.reason, skip.detail)
+                self._add(planned.key, score)
 
     def _prediction(self, planned: PlannedInstance, x: Encoded) -> Task[Any]:
         def done(outcome: Outcome[Prediction]) -> Iterable[Task[Any]]:
@@ -163,7 +163,7 @@ class Execution:
             made.waiting += [
                 (score, row, explanation.method)
                 for score in explanation.scores
-                if score.key not in self.store.keys and not by_agents(score.metric)
+                if score.key not in self.store.keys and not comes_later(score.metric)
             ]
         ready = [one for one in made.waiting if all(label in made.rows for label in one[0].spans)]
         made.waiting = [one for one in made.waiting if one not in ready]
@@ -203,14 +203,19 @@ class _Made:
 
 
 def _wanted(explanation: PlannedExplanation, planned: PlannedInstance, present: Collection[str]) -> bool:
-    """Whether a stored explanation has scores to come, or sets the budget of some; those of agents come later."""
+    """Whether a stored explanation has scores to come, or sets the budget of some; not such as come later."""
 
     def to_come(score: PlannedScore) -> bool:
-        return score.key not in present and not by_agents(score.metric)
+        return score.key not in present and not comes_later(score.metric)
 
     return any(to_come(score) for score in explanation.scores) or any(
         explanation.label in score.spans and to_come(score) for other in planned.explanations for score in other.scores
     )
+
+
+def comes_later(metric: Named[Metric]) -> bool:
+    """Whether a metric needs explanations of other instances too: it is measured when every explanation is there."""
+    return bool(needs(metric.what) & {"agents", "translation"})
 
 
 def by_agents(metric: Named[Metric]) -> bool:

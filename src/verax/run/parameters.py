@@ -10,11 +10,15 @@ from typing import Any, Generic, TypeVar, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
+from verax.align.protocol import Aligner
 from verax.engine.protocols import Method, Metric
 from verax.registry import Room, entries, resolve, unknown
 from verax.types import Target, UserError
 
-T = TypeVar("T", Method, Metric)
+T = TypeVar("T", Method, Metric, Aligner)
+
+_PARTS = (Method, Aligner)
+"""What can be a parameter of a method or metric and has parameters of its own."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ def build(room: Room, given: Any, seed: int) -> Named[Any]:
         seed: for what has a `seed` and was given none.
     """
     if dataclasses.is_dataclass(given) and not isinstance(given, type):
-        return Named(_registered_name(room, type(given)), given)
+        return named_in(room, given)
     name, parameters = _split(room, given)
     kind = resolve(room, name)
     fields = {field.name for field in dataclasses.fields(kind)}
@@ -62,9 +66,21 @@ def build(room: Room, given: Any, seed: int) -> Named[Any]:
             raise UserError(
                 f"{name}: {unknown('parameter', str(parameter), fields) if fields else 'takes no parameter'}"
             )
-    implied = frozenset({"seed"} & fields - set(parameters))
-    made = from_parameters(kind, {**dict.fromkeys(implied, seed), **parameters}, name, seed)
+    own = {"seed"} & fields - set(parameters)
+    made = from_parameters(kind, {**dict.fromkeys(own, seed), **parameters}, name, seed)
+    inner = [value for key, value in parameters.items() if isinstance(getattr(made, key), _PARTS)]
+    implied = frozenset(own or ({"seed"} if inner and not any(map(_names_seed, inner)) else ()))
     return Named(name, _seeded(made, set(parameters), seed), implied)
+
+
+def named_in(room: Room, what: T, implied: frozenset[str] = frozenset()) -> Named[T]:
+    """A method, metric or aligner with the name it is registered under."""
+    return Named(_registered_name(room, type(what)), what, implied)
+
+
+def _names_seed(given: Any) -> bool:
+    """Whether what a person wrote for a method or aligner inside another says by which seed it draws."""
+    return isinstance(given, Mapping) and any("seed" in (parameters or ()) for parameters in given.values())
 
 
 def _seeded(made: T, given: Collection[str], seed: int) -> T:
@@ -73,7 +89,7 @@ def _seeded(made: T, given: Collection[str], seed: int) -> T:
     changed = {
         name: dataclasses.replace(what, seed=seed)  # type: ignore[type-var]
         for name, what in inner.items()
-        if isinstance(what, Method) and hasattr(what, "seed")
+        if isinstance(what, _PARTS) and hasattr(what, "seed")
     }
     return dataclasses.replace(made, **changed) if changed else made  # type: ignore[type-var]
 
@@ -102,8 +118,8 @@ def _split(room: Room, given: Any) -> tuple[str, Mapping[str, Any]]:
 
 
 def _convert(where: str, hint: Any, value: Any, seed: int) -> Any:
-    if hint is Method:
-        return build("methods", value, seed).what
+    if hint in (Method, Aligner):
+        return build("methods" if hint is Method else "aligners", value, seed).what
     if hint is Target and isinstance(value, str):
         return Target(value)
     if hint is Target and isinstance(value, Mapping):
@@ -115,6 +131,10 @@ def _convert(where: str, hint: Any, value: Any, seed: int) -> Any:
         return _adapter(hint).validate_python(value)
     except ValidationError as error:
         raise UserError(f"{where}: {error.errors()[0]['msg'].lower()}, got {value!r}") from None
+
+
+def _room(value: Any) -> Room:
+    return "methods" if isinstance(value, Method) else "aligners"
 
 
 @cache
@@ -129,8 +149,8 @@ def _registered_name(room: Room, kind: type) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Method):
-        inner: Named[Any] = Named(_registered_name("methods", type(value)), value)
+    if isinstance(value, _PARTS):
+        inner: Named[Any] = named_in(_room(value), value)
         return {inner.name: inner.parameters}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.asdict(value)
@@ -138,8 +158,8 @@ def _plain(value: Any) -> Any:
 
 
 def _short(value: Any, implied: frozenset[str]) -> str:
-    if isinstance(value, Method):
-        inner: Named[Any] = Named(_registered_name("methods", type(value)), value, implied)
+    if isinstance(value, _PARTS):
+        inner: Named[Any] = named_in(_room(value), value, implied)
         return inner.label
     if isinstance(value, tuple):
         return "/".join(_short(one, implied) for one in value)

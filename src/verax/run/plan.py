@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from verax.engine.protocols import Method, Metric
+from verax.align.protocol import Aligner
+from verax.engine.protocols import Method, Metric, needs
 from verax.models.classifier import Classifier
 from verax.models.labels import check_target
 from verax.models.removal import check_removal
 from verax.run.parameters import Named
+from verax.run.translations import OpenAligner, PlannedAlignment, references
 from verax.store.keys import JSON, hash_bytes, key_of
 from verax.types import Dataset, Highlight, Instance, Kind, Passes, UserError
 
@@ -20,11 +22,21 @@ BASELINE = "random"
 
 
 class PlannedScore(NamedTuple):
-    """One score of one explanation: by which metric, its key, and the span explanations that set its budget."""
+    """One score of one explanation.
+
+    Args:
+        metric: by which it is measured.
+        key: its own.
+        spans: the labels of the span explanations that set its budget.
+        alignment: the key of the alignment that it is measured by, if it is that of a translation.
+        reference: the key of the explanation of the same input in the reference language.
+    """
 
     metric: Named[Metric]
     key: str
     spans: tuple[str, ...] = ()
+    alignment: str = ""
+    reference: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +80,8 @@ class Plan:
     """The parts whose words are explained; None: all."""
     layers: int = 1
     """Of the model: what the passes of methods that go layer by layer are multiplied by."""
+    alignments: tuple[PlannedAlignment, ...] = ()
+    """Of inputs with their translations, each once."""
 
     def units(self, instance: Instance) -> int:
         """How many words of an instance are explained."""
@@ -102,8 +116,9 @@ class Plan:
         method = None if explanation.method is None else explanation.method.what
         if method is not None and explanation.key not in present:
             yield self._of_method(method, n)
-        for metric, key, _ in explanation.scores:
-            if key in present:
+        for score in explanation.scores:
+            metric = score.metric
+            if score.key in present:
                 continue
             yield metric.what.passes(n)
             if method is not None and explain_again(metric.what, method) is not None:
@@ -128,11 +143,6 @@ def explain_again(metric: Metric, method: Method | None) -> Method | None:
     if "explain" not in needs(metric) or getattr(method, "recursive", False):
         return None
     return method
-
-
-def needs(metric: Metric) -> frozenset[str]:
-    """What a metric is handed beside the explanation."""
-    return frozenset(getattr(metric, "needs", ()))
 
 
 def per_layer(method: Method) -> bool:
@@ -181,6 +191,7 @@ def make_plan(
     outside: Mapping[str, Sequence[Highlight]],
     parts: tuple[int, ...] | None = None,
     references: Mapping[str, str] | None = None,
+    aligners: Mapping[str, OpenAligner] | None = None,
 ) -> Plan:
     """Lay out the rows of a run.
 
@@ -188,6 +199,7 @@ def make_plan(
         outside: explanations made elsewhere, by their label.
         parts: explain the words of these alone.
         references: for each metric that learns from a validation set, by its label, the key of what it learns.
+        aligners: for each metric that compares translations, by its label, who aligns their words.
     """
     if not any(method.name == BASELINE for method in methods):
         raise ValueError("a plan needs the random baseline")
@@ -207,9 +219,40 @@ def make_plan(
         explanations += [keys.from_outside(explained, label, rows.get(instance.id)) for label, rows in given.items()]
         instances.append(PlannedInstance(instance, content, keys.prediction(content), tuple(explanations)))
     layers = model.attention_layers if any(per_layer(method.what) for method in methods) else 1
-    scored = _with_scores(instances, everybody, keys)
+    pairs = _translations(instances, aligners or {})
+    scored = _with_scores(instances, everybody, keys, pairs)
+    alignments = {pair.alignment.key: pair.alignment for found in pairs.values() for pair in found.values() if pair}
     kinds: dict[str, Kind] = {label: rows[0].kind if rows else "token" for label, rows in outside.items()}
-    return Plan(scored, tuple(methods), tuple(metrics), kinds, parts, layers)
+    return Plan(scored, tuple(methods), tuple(metrics), kinds, parts, layers, tuple(alignments.values()))
+
+
+class Pair(NamedTuple):
+    """An input in the reference language, with what is planned of it, and how its words are aligned with another's."""
+
+    reference: PlannedInstance
+    alignment: PlannedAlignment
+
+
+def _translations(
+    instances: Sequence[PlannedInstance], aligners: Mapping[str, OpenAligner]
+) -> dict[str, dict[str, Pair | None]]:
+    """By metric, then by the id of each input that it measures: whom that is compared with; None if nobody is there."""
+    found: dict[str, dict[str, Pair | None]] = {}
+    planned = {one.instance.id: one for one in instances}
+    for label, aligner in aligners.items():
+        known = references((one.instance for one in instances), aligner.lang)
+        found[label] = {}
+        for one in instances:
+            if one.instance.lang == aligner.lang:
+                continue
+            reference = known.get(one.instance.id)
+            if reference is None:
+                found[label][one.instance.id] = None
+                continue
+            base = planned[reference.id]
+            alignment = aligner.planned(one.instance, reference, (base.key, one.key))
+            found[label][one.instance.id] = Pair(base, alignment)
+    return found
 
 
 def _check_spans(everybody: Sequence[Source], metrics: Sequence[Named[Metric]]) -> None:
@@ -223,7 +266,10 @@ def _check_spans(everybody: Sequence[Source], metrics: Sequence[Named[Metric]]) 
 
 
 def _with_scores(
-    instances: Sequence[PlannedInstance], everybody: Sequence[Source], keys: _Keys
+    instances: Sequence[PlannedInstance],
+    everybody: Sequence[Source],
+    keys: _Keys,
+    pairs: Mapping[str, Mapping[str, Pair | None]],
 ) -> tuple[PlannedInstance, ...]:
     """The same instances, each explanation with its scores, whose keys hang on other explanations too."""
     if not instances:
@@ -245,7 +291,14 @@ def _with_scores(
         dataclasses.replace(
             planned,
             explanations=tuple(
-                dataclasses.replace(one, scores=keys.scores(one, here, spans, every)) for one in planned.explanations
+                dataclasses.replace(
+                    one,
+                    scores=(
+                        *keys.scores(one, here, spans, every),
+                        *keys.scores_of_translation(one, planned.instance.id, pairs),
+                    ),
+                )
+                for one in planned.explanations
             ),
         )
         for planned, here in zip(instances, found, strict=True)
@@ -330,6 +383,8 @@ class _Keys:
         planned = []
         for metric, identity in self._metrics:
             needed = needs(metric.what)
+            if "translation" in needed:
+                continue
             by = spans[explanation.label, metric.what.budget] if "budget" in needed else ()  # type: ignore[attr-defined]
             keys = [identity, explanation.key, *(here[label] for label in by)]
             if "agents" in needed:
@@ -337,12 +392,28 @@ class _Keys:
             planned.append(PlannedScore(metric, _joined(*keys), by))
         return tuple(planned)
 
+    def scores_of_translation(
+        self, explanation: PlannedExplanation, instance_id: str, pairs: Mapping[str, Mapping[str, Pair | None]]
+    ) -> Iterator[PlannedScore]:
+        """The scores of one explanation by metrics that compare it with that of the reference language."""
+        for metric, identity in self._metrics:
+            measured = pairs.get(metric.label, {})
+            if instance_id not in measured:
+                continue
+            pair = measured[instance_id]
+            if pair is None:
+                yield PlannedScore(metric, _joined(identity, explanation.key))
+                continue
+            reference = next(one.key for one in pair.reference.explanations if one.label == explanation.label)
+            key = _joined(identity, explanation.key, reference, pair.alignment.key)
+            yield PlannedScore(metric, key, alignment=pair.alignment.key, reference=reference)
+
 
 def _identity(model: Classifier, named: Named[Method] | Named[Metric]) -> str:
     """Everything but the input that decides what a method or metric gives."""
     kind = "explanation" if isinstance(named.what, Method) else "score"
     inner = [getattr(named.what, field.name) for field in dataclasses.fields(named.what)]  # type: ignore[arg-type]
-    versions = [named.what.version, *(what.version for what in inner if isinstance(what, Method))]
+    versions = [named.what.version, *(what.version for what in inner if isinstance(what, (Method, Aligner)))]
     version = versions if len(versions) > 1 else versions[0]
     return key_of(row=kind, model=model.fingerprint, name=named.name, parameters=named.parameters, version=version)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from verax.stats import summarise
 from verax.stats.areas import masked_runs, masking_curves
-from verax.stats.recorded import baselines
+from verax.stats.recorded import baselines, parallel
 from verax.stats.unified import Unified, unified
 from verax.store.read import Stored, read_run
 from verax.types import Highlight, MaskingCurves, Score, Summary
@@ -51,7 +51,9 @@ class Run:
         order = [method["label"] for method in self.card.get("methods", [])]
         unranked = {metric["label"] for metric in self.card.get("metrics", []) if not metric.get("ranked", True)}
         ranked = [score for score in self.scores if score.metric not in unranked]
-        return summarise(ranked, self.directions, baseline=baselines(self.card), order=order)
+        return summarise(
+            ranked, self.directions, baseline=baselines(self.card), order=order, parallel=parallel(self.stored.instances)
+        )
 
     @cached_property
     def masking_curves(self) -> MaskingCurves | None:

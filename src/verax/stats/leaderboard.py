@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import chain, combinations, count
 from string import ascii_letters
+from types import MappingProxyType
 
 import numpy as np
 
@@ -25,6 +26,7 @@ def summarise(
     *,
     baseline: str | Mapping[str, str] = "random",
     order: Sequence[str] = (),
+    parallel: Mapping[str, str] = MappingProxyType({}),
     seed: int = 0,
 ) -> list[Summary]:
     """The leaderboard: a row for each metric, in the order first seen, and each method that has a score under it.
@@ -34,8 +36,10 @@ def summarise(
         baseline: the method that the others are tested against; or for each method the one that it is tested against,
             the random explanation of its own kind (`random` for those that are not named).
         order: the order of the methods; others follow as first seen.
+        parallel: what translations of one input share, by the id of the instance. They are no further evidence than
+            one input is: each counts as the mean of its translations.
     """
-    table = _table(scores)
+    table = _table(scores, parallel)
     methods = dict.fromkeys([*order, *(method for _, method in table)])
     rows: list[Summary] = []
     for metric in dict.fromkeys(metric for metric, _ in table):
@@ -136,10 +140,15 @@ def _separate(sets: set[frozenset[int]], i: int, j: int) -> set[frozenset[int]]:
 
 
 def compare(
-    scores_a: Sequence[Score], scores_b: Sequence[Score], higher_is_better: Mapping[str, bool], *, seed: int = 0
+    scores_a: Sequence[Score],
+    scores_b: Sequence[Score],
+    higher_is_better: Mapping[str, bool],
+    *,
+    parallel: Mapping[str, str] = MappingProxyType({}),
+    seed: int = 0,
 ) -> list[Comparison]:
-    """Each method under each metric that two runs share, in the order of the first run."""
-    table_a, table_b = _table(scores_a), _table(scores_b)
+    """Each method under each metric that two runs share, in the order of the first run; `parallel` as above."""
+    table_a, table_b = _table(scores_a, parallel), _table(scores_b, parallel)
     shared = [key for key in table_a if key in table_b]
     values = _matrix([table[key] for table in (table_a, table_b) for key in shared])
     a, b = values[:, : len(shared)], values[:, len(shared) :]
@@ -160,8 +169,21 @@ def compare(
     ]
 
 
-def _table(scores: Sequence[Score]) -> dict[tuple[str, str], dict[str, float | None]]:
-    """Values by metric and method, then by instance."""
+def _table(scores: Sequence[Score], parallel: Mapping[str, str]) -> dict[tuple[str, str], Column]:
+    """Values by metric and method, then by instance; of translations their mean, by what they share."""
+    table = _by_instance(scores)
+    return {where: _joined(column, parallel) for where, column in table.items()} if parallel else {**table}
+
+
+def _joined(column: Column, parallel: Mapping[str, str]) -> Column:
+    together: dict[str, list[float | None]] = {}
+    for instance, value in column.items():
+        together.setdefault(parallel.get(instance, instance), []).append(value)
+    known = {shared: [value for value in values if value is not None] for shared, values in together.items()}
+    return {shared: math.fsum(values) / len(values) if values else None for shared, values in known.items()}
+
+
+def _by_instance(scores: Sequence[Score]) -> dict[tuple[str, str], dict[str, float | None]]:
     table: dict[tuple[str, str], dict[str, float | None]] = {}
     for score in scores:
         column = table.setdefault((score.metric, score.method), {})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+from verax.types import Instance
 
 RANDOM = {"token": "random", "token_interaction": "random_interaction", "span_interaction": "random_span"}
 """The method that gives random explanations of each kind."""
@@ -21,6 +23,11 @@ def parameter(entry: Mapping[str, Any], name: str) -> Any:
     """A parameter of a method or a metric; None where it is not recorded."""
     parameters = entry.get("parameters")
     return parameters.get(name) if isinstance(parameters, Mapping) else None
+
+
+def parallel(instances: Iterable[Instance]) -> dict[str, str]:
+    """What translations of one input share, by the id of the instance."""
+    return {instance.id: instance.parallel_id for instance in instances if instance.parallel_id is not None}
 
 
 def baselines(card: Any) -> dict[str, str]:

@@ -16,9 +16,23 @@ import numpy as np
 
 from verax.store.escape import escape, unescape
 from verax.store.schema import Table
-from verax.types import Cost, Highlight, Human, Instance, Note, Prediction, Score, Skip, Span, Target, Text, Unit
+from verax.types import (
+    Alignment,
+    Cost,
+    Highlight,
+    Human,
+    Instance,
+    Note,
+    Prediction,
+    Score,
+    Skip,
+    Span,
+    Target,
+    Text,
+    Unit,
+)
 
-Row: TypeAlias = Instance | Prediction | Highlight | Skip | Score
+Row: TypeAlias = Instance | Prediction | Highlight | Skip | Score | Alignment
 Plain: TypeAlias = dict[str, Any]
 
 
@@ -36,6 +50,8 @@ def encode(key: str, position: int, value: Row) -> tuple[Table, Plain]:
             return "explanations", row | _skip(value)
         case Score():
             return "scores", row | _score(value)
+        case Alignment():
+            return "alignments", row | _alignment(value)
     raise TypeError(f"a run holds no {type(value).__name__}")
 
 
@@ -49,6 +65,8 @@ def decode(table: Table, row: Plain) -> tuple[str, Row]:
             return key, _to_prediction(row)
         case "scores":
             return key, _to_score(row)
+        case "alignments":
+            return key, _to_alignment(row)
         case "explanations":
             return key, _to_highlight(row) if row["reason"] is None else _to_skip(row)
 
@@ -200,6 +218,23 @@ def _to_score(row: Plain) -> Score:
         Cost(**row["cost"]),
         _to_series(row.get("series")),  # rows of an earlier version have none
     )
+
+
+def _alignment(value: Alignment) -> Plain:
+    return {
+        "instance_id": _text(value.instance_id),
+        "reference_id": _text(value.reference_id),
+        "aligner": _text(value.aligner),
+        "links": [{"reference": _integer(i), "translation": _integer(j)} for i, j in value.links],
+        "reason": _maybe_text(value.reason),
+        "detail": _text(value.detail),
+    }
+
+
+def _to_alignment(row: Plain) -> Alignment:
+    links = tuple((link["reference"], link["translation"]) for link in row["links"])
+    who = (unescape(row["instance_id"]), unescape(row["reference_id"]), unescape(row["aligner"]))
+    return Alignment(*who, links, _to_maybe_text(row["reason"]), unescape(row["detail"]))
 
 
 def _series(series: Mapping[str, Iterable[float]]) -> str | None:

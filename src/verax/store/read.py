@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from verax.store.layout import CARD, PLAN, find_manifest
 from verax.store.manifest import Damaged, Manifest
 from verax.store.schema import Table
 from verax.store.shards import read_shard
-from verax.types import Highlight, Instance, Prediction, Score, Skip, UserError
+from verax.types import Alignment, Highlight, Instance, Prediction, Score, Skip, UserError
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class Stored:
     skips: list[Skip]
     scores: list[Score]
     damaged: tuple[str, ...]
+    alignments: list[Alignment] = field(default_factory=list)
 
 
 def read_run(folder: Path) -> Stored:
@@ -63,6 +64,7 @@ def read_run(folder: Path) -> Stored:
         [value for value in values if isinstance(value, Skip)],
         [value for value in values if isinstance(value, Score)],
         (*complaint, *damaged, *trouble, *unfinished),
+        [value for value in values if isinstance(value, Alignment)],
     )
 
 

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import pyarrow as pa
 
-Table = Literal["instances", "predictions", "explanations", "scores"]
+Table = Literal["instances", "predictions", "explanations", "scores", "alignments"]
 TABLES: tuple[Table, ...] = get_args(Table)
 
 _SPAN = pa.struct([("part", pa.int64()), ("start", pa.int64()), ("end", pa.int64())])
@@ -89,6 +89,17 @@ SCHEMAS: dict[Table, pa.Schema] = {
             ("curve", pa.list_(pa.float64())),
             ("cost", _COST),
             ("series", pa.string()),
+        ]
+    ),
+    "alignments": pa.schema(
+        [
+            *_ROW,
+            ("instance_id", pa.string()),
+            ("reference_id", pa.string()),
+            ("aligner", pa.string()),
+            ("links", pa.list_(pa.struct([("reference", pa.int64()), ("translation", pa.int64())]))),
+            ("reason", pa.string()),
+            ("detail", pa.string()),
         ]
     ),
 }

@@ -9,11 +9,12 @@ import numpy as np
 from sklearn.metrics import average_precision_score
 
 from verax.engine.protocols import Need
+from verax.metrics.agreement.plausibility import average_precision, gold_words
 from verax.metrics.budget import Budget, Matched, check_budget
 from verax.metrics.pieces import Word, top_words, words_of
 from verax.metrics.ranking import word_scores
 from verax.models.encoding import Encoded
-from verax.types import BoolArray, FloatArray, Highlight, Human, Measured, Passes, Span, Undefined, UserError
+from verax.types import BoolArray, FloatArray, Highlight, Measured, Passes, Span, Undefined, UserError
 
 
 @dataclass(frozen=True)
@@ -61,31 +62,15 @@ class Agreement:
         if self.level == "interaction":
             gold, scores = _gold_pairs(x, highlight)
             return Measured(float(average_precision_score(gold, scores)))
-        gold, scores = _gold_words(x), word_scores(x, highlight)
         if budget is None:
-            return Measured(float(average_precision_score(gold, scores)))
+            return Measured(average_precision(x, highlight))
+        gold, scores = gold_words(x), word_scores(x, highlight)
         chosen = top_words(x, highlight, budget.at(self.k))
         if not gold[chosen].any():
             return Measured(0.0)
         # the gold words that were not chosen are never found: recall ends below 1
         found = gold[chosen].sum() / gold.sum()
         return Measured(float(found * average_precision_score(gold[chosen], scores[chosen])))
-
-
-def _gold_words(x: Encoded) -> BoolArray:
-    """Which words people marked, or held in their span pairs if they marked pairs alone; shape [n_units]."""
-    human = x.encoding.instance.human or Human()
-    marked: set[Word] = set()
-    if human.words is not None and any(human.words):
-        marked = {(part, word) for part, words in enumerate(human.words) for word in words}
-    elif human.span_pairs:
-        marked = {word for pair in human.span_pairs for word in words_of(pair)}
-    else:
-        raise Undefined("no_gold", "nobody marked a word of this input")
-    gold = np.array([word in marked for word in x.words])
-    if not gold.any():
-        raise Undefined("no_gold", "every word that people marked was cut off or removed")
-    return gold
 
 
 def _gold_pairs(x: Encoded, highlight: Highlight) -> tuple[BoolArray, FloatArray]:

@@ -1,0 +1,77 @@
+"""Statistical alignment by eflomal, an external tool that learns from the texts themselves and needs no model."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import ClassVar
+
+from verax.align.files import read_links
+from verax.align.protocol import TextPair, link_array
+from verax.align.symmetrise import Symmetrise, symmetrise
+from verax.types import IntArray, Links, Text, Undefined, UserError
+
+COMMAND = "eflomal-align"
+
+
+@dataclass(frozen=True)
+class Eflomal:
+    """Links by eflomal in both directions, made into one alignment.
+
+    It learns which words go together from all pairs at once: many pairs help, and the links of one depend on the
+    others. It draws at random and takes no seed, so that two runs may differ in a few links.
+
+    Args:
+        symmetrise: `intersection` of the two directions, or `grow_diag_final_and`: more links, less sure ones.
+    """
+
+    symmetrise: Symmetrise = "intersection"
+
+    version: ClassVar[int] = 1
+    source: ClassVar[str] = "Östling and Tiedemann 2016, Efficient word alignment with Markov chain Monte Carlo"
+
+    def align(self, pairs: Sequence[TextPair]) -> Iterator[IntArray | Undefined]:
+        """Links of all pairs, from one call of the tool."""
+        links = iter(_both_directions([pair for pair in pairs if not pair.empty]))
+        for pair in pairs:
+            yield pair.empty or link_array(symmetrise(*next(links), self.symmetrise))
+
+
+def _both_directions(pairs: Sequence[TextPair]) -> list[tuple[Links, Links]]:
+    """For each pair the links of either direction, all as (word of the reference, word of the translation)."""
+    command = _command()
+    if not pairs:
+        return []
+    with TemporaryDirectory(prefix="verax-eflomal-") as folder:
+        source, target, forward, backward = (Path(folder, name) for name in ("source", "target", "forward", "backward"))
+        source.write_text("".join(_line(pair.reference) for pair in pairs), "utf-8")
+        target.write_text("".join(_line(pair.translation) for pair in pairs), "utf-8")
+        asked = ["-s", source, "-t", target, "-f", forward, "-r", backward]
+        done = subprocess.run(  # noqa: S603 - no shell, and no word of a text is on the command line
+            [command, *map(str, asked)], capture_output=True, text=True, errors="replace", check=False
+        )
+        if done.returncode:
+            said = done.stderr.strip().splitlines() or ["it said nothing"]
+            raise UserError(f"eflomal: {command} ended with code {done.returncode}: {said[-1]}")
+        return [
+            (there, back)
+            for (there, _), (back, _) in zip(read_links(forward, pairs), read_links(backward, pairs), strict=True)
+        ]
+
+
+def _command() -> str:
+    """The tool, on the PATH or beside the Python that runs this."""
+    found = shutil.which(COMMAND) or shutil.which(COMMAND, path=str(Path(sys.executable).parent))
+    if found is None:
+        raise UserError(f"eflomal: there is no command {COMMAND}; install it by: pip install eflomal")
+    return found
+
+
+def _line(text: Text) -> str:
+    """The words with spaces between, and none inside one: the tool counts words by them."""
+    return " ".join("_".join(word.split()) or "_" for word in text.words) + "\n"

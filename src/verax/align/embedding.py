@@ -1,0 +1,184 @@
+"""Embedding alignment: words whose hidden states in a multilingual encoder are alike translate each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from verax.align.extract import Extract, argmax_links, cosine, itermax_links, softmax_links, word_links
+from verax.align.protocol import TextPair
+from verax.engine.asks import Asking, TokenStates
+from verax.engine.engine import Engine, Outcome, Task
+from verax.models.classifier import Encoder
+from verax.models.encoding import Encoded
+from verax.models.load import load_encoder
+from verax.types import BoolArray, FloatArray, Instance, IntArray, Text, Undefined, UserError
+
+_TextKey = tuple[str, tuple[tuple[int, int], ...]]
+_PairKey = tuple[_TextKey, _TextKey]
+
+WORDS_AT_ONCE = 8192
+"""How many words are aligned at a time: it bounds the memory for hidden states, and fills dozens of batches."""
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """Links by the similarity of hidden states; two words are linked when any of their sub-words are.
+
+    Each text is encoded on its own; special tokens take no part.
+
+    Args:
+        encoder: a folder, a hub id or a shipped model; None is the model that is explained.
+        layer: whose hidden states are compared, 0 are the embeddings; two thirds of the way up by default: 8 of 12.
+        extract: `softmax` over dot products, both ways, as awesome-align does; `argmax` (each the other's most similar)
+            or `itermax` (a second round for what was left over) over cosines, as SimAlign does.
+        threshold: of the probability that `softmax` asks for in both directions.
+    """
+
+    encoder: str | None = None
+    layer: int | None = None
+    extract: Extract = "softmax"
+    threshold: float = 1e-3
+
+    version: ClassVar[int] = 1
+    source: ClassVar[str] = (
+        "Dou and Neubig 2021, Word alignment by fine-tuning embeddings on parallel corpora; "
+        "Jalili Sabet et al. 2020, SimAlign"
+    )
+
+    def __post_init__(self) -> None:
+        if self.layer is not None and self.layer < 0:
+            raise UserError(f"embedding: layer must be 0 (the embeddings) or more, got {self.layer}")
+        if not 0 <= self.threshold < 1:
+            raise UserError(f"embedding: threshold must be at least 0 and less than 1, got {self.threshold:g}")
+
+    def align(self, pairs: Sequence[TextPair]) -> Iterator[IntArray | Undefined]:
+        """Links of each pair, by the encoder that is named."""
+        if self.encoder is None:
+            raise UserError("embedding: encoder: name a folder, a hub id or a shipped model (verax list models)")
+        return self.align_with(load_encoder(self.encoder), pairs)
+
+    def align_with(self, model: Encoder, pairs: Sequence[TextPair]) -> Iterator[IntArray | Undefined]:
+        """The same by an encoder that is loaded already.
+
+        A pair that is there again is aligned once. The pairs of one reference text are aligned one after the other,
+        wherever they stand, so that the model reads it once, and no more hidden states are held than those of some
+        thousand words.
+        """
+        layer = default_layer(model.layers) if self.layer is None else self.layer
+        if layer > model.layers:
+            raise UserError(f"embedding: layer must be at most {model.layers}, the layers of the encoder, got {layer}")
+        engine, read = Engine(model), _Read(model)
+        chunks = _chunks(pairs)
+        links: dict[_PairKey, IntArray | Undefined] = {}
+        for pair in pairs:
+            key = _pair_key(pair)
+            while key not in links:
+                links.update(self._align_chunk(engine, read, next(chunks), layer))
+            yield links[key]
+
+    def links(self, reference: Encoded, translation: Encoded, layer: int) -> Asking[IntArray]:
+        """Links of one pair, shape [links, 2]: two questions, one for each text."""
+        states: list[FloatArray] = []
+        words: list[IntArray] = []
+        for x in (reference, translation):
+            answer: FloatArray = yield TokenStates(x, layer)
+            own = x.encoding.token_unit >= 0
+            states.append(answer[own])
+            words.append(x.encoding.token_unit[own])
+        if not all(np.isfinite(one).all() for one in states):
+            raise Undefined("nonfinite", f"a hidden state behind layer {layer} is not a finite number")
+        shape = len(reference.encoding.units), len(translation.encoding.units)
+        return word_links(self._extract(*states), words[0], words[1], shape)
+
+    def _extract(self, one: FloatArray, other: FloatArray) -> BoolArray:
+        if self.extract == "softmax":
+            return softmax_links(one @ other.T, self.threshold)
+        return (argmax_links if self.extract == "argmax" else itermax_links)(cosine(one, other))
+
+    def _align_chunk(
+        self, engine: Engine, read: _Read, chunk: Sequence[TextPair], layer: int
+    ) -> dict[_PairKey, IntArray | Undefined]:
+        read.only(chunk)
+        found: dict[_PairKey, IntArray | Undefined] = {}
+
+        def tasks() -> Iterable[Task[IntArray]]:
+            for pair in chunk:
+                key, both = _pair_key(pair), read.both(pair)
+                if isinstance(both, Undefined):
+                    found[key] = both
+                else:
+                    yield Task(self.links(*both, layer), lambda outcome, key=key: kept(key, outcome))  # type: ignore[misc]
+
+        def kept(key: _PairKey, outcome: Outcome[IntArray]) -> Iterable[Task[IntArray]]:
+            if isinstance(outcome.error, Undefined):
+                found[key] = outcome.error
+            elif outcome.value is None:
+                raise outcome.error or RuntimeError("an alignment ended without a value")
+            else:
+                found[key] = outcome.value
+            return ()
+
+        engine.run(tasks())
+        return found
+
+
+def default_layer(layers: int) -> int:
+    """Two thirds of the way up, where words of different languages are most alike: 8 of 12."""
+    return round(2 / 3 * layers)
+
+
+class _Read:
+    """The texts of a chunk as the encoder sees them; the engine remembers their hidden states for as long."""
+
+    def __init__(self, model: Encoder) -> None:
+        self._model = model
+        self._texts: dict[_TextKey, Encoded | Undefined] = {}
+
+    def only(self, chunk: Sequence[TextPair]) -> None:
+        """Forget every text but those of a chunk, and read those that are new."""
+        texts = {_text_key(text): text for pair in chunk for text in (pair.reference, pair.translation)}
+        self._texts = {key: self._texts.get(key) or self._encode(text) for key, text in texts.items()}
+
+    def both(self, pair: TextPair) -> tuple[Encoded, Encoded] | Undefined:
+        """A pair, or why one side of it can't be read."""
+        reference, translation = self._texts[_text_key(pair.reference)], self._texts[_text_key(pair.translation)]
+        if isinstance(reference, Undefined):
+            return Undefined(reference.reason, f"the reference: {reference.detail}")
+        if isinstance(translation, Undefined):
+            return Undefined(translation.reason, f"the translation: {translation.detail}")
+        return reference, translation
+
+    def _encode(self, text: Text) -> Encoded | Undefined:
+        try:
+            return Encoded.of(self._model.encode(Instance(text.raw, (text,), lang=text.lang)))
+        except Undefined as undefined:
+            return undefined
+
+
+def _chunks(pairs: Sequence[TextPair]) -> Iterator[list[TextPair]]:
+    """Each distinct pair once, those of one reference text together, a bounded number of words at a time."""
+    by_reference: dict[_TextKey, dict[_PairKey, TextPair]] = {}
+    for pair in pairs:
+        by_reference.setdefault(_text_key(pair.reference), {}).setdefault(_pair_key(pair), pair)
+    chunk: list[TextPair] = []
+    words = 0
+    for pair in (pair for together in by_reference.values() for pair in together.values()):
+        if chunk and words + sum(pair.shape) > WORDS_AT_ONCE:
+            yield chunk
+            chunk, words = [], 0
+        chunk.append(pair)
+        words += sum(pair.shape)
+    if chunk:
+        yield chunk
+
+
+def _text_key(text: Text) -> _TextKey:
+    return text.raw, text.offsets
+
+
+def _pair_key(pair: TextPair) -> _PairKey:
+    return _text_key(pair.reference), _text_key(pair.translation)

@@ -1,0 +1,42 @@
+"""Given alignment: the links that came with the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from verax.align.protocol import TextPair, link_array
+from verax.types import IntArray, Undefined, UserError
+
+
+@dataclass(frozen=True)
+class Given:
+    """The links that people, or another tool, made.
+
+    Args:
+        possible: count links that are possible as well as those that are sure.
+    """
+
+    possible: bool = False
+
+    version: ClassVar[int] = 1
+    source: ClassVar[str] = "the data"
+
+    def align(self, pairs: Sequence[TextPair]) -> Iterator[IntArray | Undefined]:
+        """What the data says of each pair; Undefined where it says nothing."""
+        return (self._links(number, pair) for number, pair in enumerate(pairs, 1))
+
+    def _links(self, number: int, pair: TextPair) -> IntArray | Undefined:
+        if pair.sure is None:
+            return Undefined("no_alignment", "the data links no words of this input")
+        links = pair.sure + pair.possible if self.possible else pair.sure
+        sides = (("reference", pair.reference), ("translation", pair.translation))
+        for link in links:
+            for word, (side, text) in zip(link, sides, strict=True):
+                if not 0 <= word < len(text.words):
+                    raise UserError(
+                        f"given: pair {number}: link {link[0]}-{link[1]}: the {side} has no word {word} but "
+                        f"{len(text.words)} words, counted from 0: {text.raw!r:.60}"
+                    )
+        return link_array(links)

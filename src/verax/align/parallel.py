@@ -1,0 +1,76 @@
+"""The texts of a data set that translate each other: two languages side by side, part by part."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from verax.align.protocol import TextPair
+from verax.registry import unknown
+from verax.types import Dataset, Instance, UserError
+
+
+class Parallel(NamedTuple):
+    """An input of the reference language and the same input in another one."""
+
+    reference: Instance
+    translation: Instance
+
+
+def parallel_instances(dataset: Dataset, reference: str, lang: str) -> list[Parallel]:
+    """Each input of a language with that of the reference language that shares its `parallel_id`, in the data's order.
+
+    Args:
+        dataset: holds both languages.
+        reference, lang: the two languages.
+    """
+    langs = {instance.lang for instance in dataset.instances}
+    for field, wanted in (("reference", reference), ("lang", lang)):
+        if wanted not in langs:
+            raise UserError(f"{field}: {dataset.name}: {unknown('language', wanted, langs)}")
+    if reference == lang:
+        raise UserError(f"lang: {lang} is the reference language; name another one")
+    references = _by_parallel_id(dataset, reference)
+    found = _by_parallel_id(dataset, lang)
+    missing = [instance.id for number, instance in found.items() if number not in references]
+    if missing:
+        raise UserError(
+            f"{dataset.name}: {len(missing)} of {len(found)} inputs in {lang} have no input in {reference} with the "
+            f"same parallel_id; the first is {missing[0]!r}"
+        )
+    return [Parallel(references[number], instance) for number, instance in found.items()]
+
+
+def text_pairs(dataset: Dataset, both: Parallel) -> tuple[TextPair, ...]:
+    """The parts of two inputs, each with its translation and the links that came with the data, if any."""
+    reference, translation = both
+    if len(reference.parts) != len(translation.parts):
+        raise UserError(
+            f"{dataset.name}: {reference.id!r} has {len(reference.parts)} parts and its translation "
+            f"{translation.id!r} {len(translation.parts)}"
+        )
+    given = next((one for one in dataset.aligned.get(translation.id, ()) if one.lang == reference.lang), None)
+    return tuple(
+        TextPair(
+            *texts,
+            given.sure[part] if given else None,
+            given.possible[part] if given and given.possible else (),
+        )
+        for part, texts in enumerate(zip(reference.parts, translation.parts, strict=True))
+    )
+
+
+def _by_parallel_id(dataset: Dataset, lang: str) -> dict[str, Instance]:
+    found: dict[str, Instance] = {}
+    for instance in dataset.instances:
+        if instance.lang != lang:
+            continue
+        number = instance.parallel_id
+        if number is None:
+            raise UserError(f"{dataset.name}: {instance.id!r} has no parallel_id (data.columns.parallel_id)")
+        if number in found:
+            raise UserError(
+                f"{dataset.name}: {found[number].id!r} and {instance.id!r} are both in {lang} and have the same "
+                f"parallel_id {number!r}"
+            )
+        found[number] = instance
+    return found

@@ -1,0 +1,40 @@
+"""Random alignment: itermax on a random matrix, to show what alignments are worth."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from verax.align.extract import itermax_links
+from verax.align.protocol import TextPair
+from verax.types import IntArray, Undefined
+
+
+@dataclass(frozen=True)
+class Random:
+    """As many links as itermax would give, between words that have nothing to do with each other.
+
+    Args:
+        seed: what the matrices are drawn from, together with the two texts: neither order nor company matters.
+    """
+
+    seed: int = 0
+
+    version: ClassVar[int] = 1
+    source: ClassVar[str] = "Zaman and Belinkov 2022, Appendix D"
+
+    def align(self, pairs: Sequence[TextPair]) -> Iterator[IntArray | Undefined]:
+        """Links of a matrix of similarities between words that is drawn uniformly."""
+        return (pair.empty or self._links(pair) for pair in pairs)
+
+    def _links(self, pair: TextPair) -> IntArray:
+        content = hashlib.sha256()
+        for text in (pair.reference, pair.translation):
+            raw = text.raw.encode("utf-8", "surrogatepass")
+            content.update(len(raw).to_bytes(8, "big") + raw)
+        rng = np.random.default_rng([self.seed, int.from_bytes(content.digest(), "big")])
+        return np.argwhere(itermax_links(rng.random(pair.shape)))

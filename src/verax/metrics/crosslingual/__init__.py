@@ -1,0 +1,1 @@
+"""Metrics that compare explanations of the same input in different languages."""

@@ -1,0 +1,122 @@
+"""Faithfulness across languages: a model that reads translations alike must be explained alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+
+from verax.align.embedding import Embedding
+from verax.align.protocol import Aligner
+from verax.engine.protocols import Need
+from verax.metrics.ranking import needs_tokens
+from verax.models.encoding import Encoded
+from verax.types import FloatArray, Highlight, Instance, Links, Measured, Passes, Undefined, UserError
+
+AlignParts = Literal["apart", "joint"]
+
+
+class Translated(NamedTuple):
+    """The input in the reference language, its explanation, and the links between its words and those of the other.
+
+    `links` counts words over all parts in reading order: (word of the reference, word of the translation).
+    """
+
+    reference: Instance
+    highlight: Highlight
+    links: Links
+
+
+@dataclass(frozen=True)
+class CrosslingualFaithfulness:
+    """Spearman correlation between the scores of an input's words and those of the words that translate them.
+
+    For each word of the input in the reference language the scores of the words of the translation that are aligned
+    with it are summed up, 0 where there is none (Equation 3). Inputs of the reference language get no score of their
+    own; the mean over a language, and the mean of the languages, are taken afterwards (Equation 4).
+
+    Args:
+        reference_lang: the language that the others are compared with.
+        aligner: who says which words belong together; by default the hidden states of the model that is explained.
+        align_parts: `apart` aligns each part on its own, `joint` all parts as one text.
+    """
+
+    reference_lang: str = "en"
+    aligner: Aligner = Embedding()  # noqa: RUF009 - frozen, so nobody can change what all share
+    align_parts: AlignParts = "apart"
+
+    needs: ClassVar[frozenset[Need]] = frozenset({"translation"})
+    version: ClassVar[int] = 1
+    reference: ClassVar[str] = (
+        "Zaman and Belinkov 2022, A multilingual perspective towards the evaluation of attribution methods in natural "
+        "language inference, Equations 3 and 4"
+    )
+    higher_is_better: ClassVar[bool] = True
+    range: ClassVar[tuple[float | None, float | None]] = (-1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        if not self.reference_lang:
+            raise UserError("crosslingual_faithfulness: reference_lang: got nothing; name a language, such as en")
+
+    def passes(self, n: int) -> Passes:
+        """None of the model: both explanations are there already."""
+        return Passes(0, 0)
+
+    def __call__(self, x: Encoded, highlight: Highlight, *, translation: Translated) -> Measured:
+        """The correlation for the explanation of a translation."""
+        return self.measured(x.encoding.instance, highlight, translation)
+
+    def measured(self, instance: Instance, highlight: Highlight, translation: Translated) -> Measured:
+        """The same for an input that is not encoded; `linked` tells how many of the reference's words have a link."""
+        needs_tokens(highlight)
+        own = scores_of_words(instance, highlight)
+        reference = scores_of_words(translation.reference, translation.highlight)
+        aligned, linked = aligned_scores(np.nan_to_num(own), translation.links, len(reference))
+        seen = ~np.isnan(reference)  # words that the model did not get to see have no score to compare
+        value = spearman(reference[seen], aligned[seen])
+        return Measured(value, series={"linked": (float(linked), float(len(reference)))})
+
+
+def scores_of_words(instance: Instance, highlight: Highlight) -> FloatArray:
+    """The score of each word of all parts in reading order, shape [words]; NaN for those that have none."""
+    starts = np.cumsum([0, *(len(part.words) for part in instance.parts)])
+    scores = np.full(starts[-1], np.nan)
+    scores[[starts[unit[0].part] + unit[0].start for unit in highlight.units]] = highlight.scores
+    return scores
+
+
+def aligned_scores(scores: FloatArray, links: Links, words: int) -> tuple[FloatArray, int]:
+    """For each word of the reference the sum over the words that are linked with it, and how many have a link.
+
+    Args:
+        scores: of the translation's words, shape [its words].
+        links: (word of the reference, word of the translation).
+        words: of the reference.
+
+    Returns:
+        Shape [words], 0 where there is no link; and the number of words that have one.
+    """
+    if not links:
+        raise Undefined("no_links", "no word of the translation is aligned with a word of the reference")
+    sums = np.zeros(words)
+    to, of = np.array(links).T
+    np.add.at(sums, to, scores[of])
+    return sums, len(np.unique(to))
+
+
+def spearman(a: FloatArray, b: FloatArray) -> float:
+    """Spearman's rank correlation, ties by their mean rank; Undefined if one side is constant.
+
+    Args:
+        a, b: shape [n]; of the reference and of the translation.
+    """
+    if len(a) < 2:
+        raise Undefined("too_few_words", f"{len(a)} words: a correlation needs two")
+    ranks = [rankdata(side) - (len(side) + 1) / 2 for side in (a, b)]
+    sizes = [float(np.sqrt(side @ side)) for side in ranks]
+    if not all(sizes):
+        which = "reference" if not sizes[0] else "translation"
+        raise Undefined("constant_scores", f"all scores of the {which} are equal: no correlation can be had")
+    return float(np.clip(ranks[0] @ ranks[1] / (sizes[0] * sizes[1]), -1.0, 1.0))

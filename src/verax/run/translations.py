@@ -1,0 +1,203 @@
+"""Translations in a run: which input is whose reference, how their words are aligned, and by what keys that is kept."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from verax.align.embedding import Embedding
+from verax.align.given import Given
+from verax.align.protocol import TextPair
+from verax.engine.protocols import needs
+from verax.metrics.crosslingual.crosslingual_faithfulness import AlignParts
+from verax.models.classifier import Classifier, Encoder
+from verax.models.load import load_encoder
+from verax.run.parameters import Named, named_in
+from verax.store.keys import key_of
+from verax.types import Dataset, GivenAlignment, Instance, IntArray, Links, Text, Undefined, UserError
+
+
+class PlannedAlignment(NamedTuple):
+    """The alignment of an input with its reference: its key, and whose it is (see `OpenAligner.key`)."""
+
+    key: str
+    aligner: str
+    instance: Instance
+    reference: Instance
+
+
+@dataclass(frozen=True)
+class OpenAligner:
+    """An aligner that is ready to align: its encoder is loaded, what the data says is at hand.
+
+    Args:
+        named: the aligner, by its name.
+        parts: whether the parts of an input are aligned apart or as one text.
+        lang: the reference language.
+        encoder: whose hidden states are compared; None for aligners that need none.
+        given: the alignments of the data, by the id of the instance.
+        key: the hash of everything but the inputs that decides what is linked.
+    """
+
+    named: Named[Any]
+    parts: AlignParts
+    lang: str
+    encoder: Encoder | None
+    given: Mapping[str, tuple[GivenAlignment, ...]]
+    key: str
+
+    @property
+    def label(self) -> str:
+        """What tables call it."""
+        return self.named.label
+
+    def planned(self, instance: Instance, reference: Instance, contents: tuple[str, str]) -> PlannedAlignment:
+        """The alignment of an input, `contents` being the keys of the two inputs."""
+        said = dataclasses.asdict(found) if self._is_given and (found := self._given(instance)) else None
+        key = key_of(row="alignment", aligner=self.key, inputs=list(contents), said=said)
+        return PlannedAlignment(key, self.key, instance, reference)
+
+    def align(self, planned: Sequence[PlannedAlignment]) -> Iterator[Links | Undefined]:
+        """The links of each alignment in turn, over all words of an input; or why there are none."""
+        pairs = [self._pairs(one) for one in planned]
+        flat = [pair for group in pairs for pair in group]
+        if isinstance(self.named.what, Embedding) and self.encoder is not None:
+            found = self.named.what.align_with(self.encoder, flat)
+        else:
+            found = self.named.what.align(flat)
+        for group in pairs:
+            yield joined(group, [next(found) for _ in group])
+
+    @property
+    def _is_given(self) -> bool:
+        return isinstance(self.named.what, Given)
+
+    def _given(self, instance: Instance) -> GivenAlignment | None:
+        return next((one for one in self.given.get(instance.id, ()) if one.lang == self.lang), None)
+
+    def _pairs(self, planned: PlannedAlignment) -> list[TextPair]:
+        reference, instance = planned.reference.parts, planned.instance.parts
+        if len(reference) != len(instance):
+            raise UserError(
+                f"{planned.instance.id!r} has {len(instance)} parts, and its translation {planned.reference.id!r} has "
+                f"{len(reference)}"
+            )
+        said = self._given(planned.instance)
+        sure = said.sure if said else [None] * len(reference)
+        possible = said.possible if said and said.possible else [()] * len(reference)
+        apart = [TextPair(*pair) for pair in zip(reference, instance, sure, possible, strict=True)]
+        return apart if self.parts == "apart" else [_as_one(apart)]
+
+
+def _as_one(pairs: Sequence[TextPair]) -> TextPair:
+    """All parts as one text on either side."""
+    shapes = [pair.shape for pair in pairs]
+    sure: Links | None = None
+    if all(pair.sure is not None for pair in pairs):
+        sure = tuple(_shifted([pair.sure or () for pair in pairs], shapes))
+    possible = tuple(_shifted([pair.possible for pair in pairs], shapes))
+    reference = _joined_text([pair.reference for pair in pairs])
+    translation = _joined_text([pair.translation for pair in pairs])
+    return TextPair(reference, translation, sure, possible)
+
+
+def _joined_text(parts: Sequence[Text]) -> Text:
+    raw, offsets = "", []
+    for part in parts:
+        start = len(raw) + (1 if raw else 0)
+        raw = f"{raw} {part.raw}" if raw else part.raw
+        offsets += [(start + a, start + b) for a, b in part.offsets]
+    return Text(raw, tuple(word for part in parts for word in part.words), tuple(offsets), parts[0].lang)
+
+
+def _shifted(links: Sequence[Iterable[Sequence[int]]], shapes: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Links of each part with its words counted behind those of the parts before it."""
+    first, second = 0, 0
+    for part, (words, others) in zip(links, shapes, strict=True):
+        yield from ((first + int(a), second + int(b)) for a, b in part)
+        first, second = first + words, second + others
+
+
+def joined(pairs: Sequence[TextPair], found: Sequence[IntArray | Undefined]) -> Links | Undefined:
+    """The links of the parts of one input as those of the whole; why there are none, if a part has none to be had."""
+    for links in found:
+        if isinstance(links, Undefined):
+            return links
+    whole = [links for links in found if not isinstance(links, Undefined)]
+    return tuple(_shifted(whole, [pair.shape for pair in pairs]))
+
+
+def open_aligners(metrics: Iterable[Named[Any]], model: Classifier, data: Dataset) -> dict[str, OpenAligner]:
+    """The aligner of each metric that needs translations, by the metric's label; refuse data that has none."""
+    opened: dict[str, OpenAligner] = {}
+    encoders: dict[str, Encoder] = {}
+    for metric in metrics:
+        if "translation" not in needs(metric.what):
+            continue
+        _check_translations(metric, data)
+        opened[metric.label] = _open(metric, model, data, lambda name: encoders.setdefault(name, load_encoder(name)))
+    return opened
+
+
+def _open(metric: Named[Any], model: Classifier, data: Dataset, load: Callable[[str], Encoder]) -> OpenAligner:
+    what = metric.what
+    named = named_in("aligners", what.aligner, metric.implied)
+    encoder: Encoder | None = None
+    if isinstance(what.aligner, Embedding):
+        encoder = model if what.aligner.encoder is None else load(what.aligner.encoder)
+        if not encoder.layers:
+            raise UserError(
+                f"{metric.name}: the model {model.name!r} is a callable and has no hidden states to align words by; "
+                "name an encoder: {aligner: {embedding: {encoder: DIR}}}"
+            )
+    if isinstance(what.aligner, Given) and not data.aligned:
+        raise UserError(
+            f"{metric.name}: aligner: given takes the word alignments of the data, and {data.name} has none; use "
+            "embedding, or name the column that holds them"
+        )
+    key = key_of(
+        row="aligner",
+        name=named.name,
+        parameters=named.parameters,
+        version=what.aligner.version,
+        encoder=None if encoder is None else dict(encoder.fingerprint),
+        parts=what.align_parts,
+        lang=what.reference_lang,
+    )
+    return OpenAligner(named, what.align_parts, what.reference_lang, encoder, data.aligned, key)
+
+
+def _check_translations(metric: Named[Any], data: Dataset) -> None:
+    """Refuse data in which no input is there in the reference language and in another."""
+    lang = metric.what.reference_lang
+    langs = sorted({instance.lang for instance in data.instances})
+    if lang not in langs:
+        raise UserError(
+            f"{metric.name}: reference_lang: got {lang!r}; the inputs of {data.name} are in {', '.join(langs)}"
+        )
+    if len(langs) == 1:
+        raise UserError(
+            f"{metric.name} compares translations, and all inputs of {data.name} are in {langs[0]!r}: give data in "
+            "several languages"
+        )
+    if not references(data.instances, lang):
+        raise UserError(
+            f"{metric.name}: no input of {data.name} shares its parallel_id with one in {lang!r}: name the column that "
+            "translations share, columns: {parallel_id: ...}"
+        )
+
+
+def references(instances: Iterable[Instance], lang: str) -> dict[str, Instance]:
+    """For each input in another language that has a translation into the reference language, that translation."""
+    by_parallel: dict[str, Instance] = {}
+    others: list[Instance] = []
+    for instance in instances:
+        if instance.parallel_id is None:
+            continue
+        if instance.lang == lang:
+            by_parallel.setdefault(instance.parallel_id, instance)
+        else:
+            others.append(instance)
+    return {other.id: by_parallel[other.parallel_id] for other in others if other.parallel_id in by_parallel}

@@ -1,0 +1,181 @@
+"""Scores across languages in a run: who is compared with whom, nothing done twice, refused where it makes no sense."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import verax
+from verax.data.text import from_words, split_words
+from verax.models.classifier import Classifier
+from verax.types import Dataset, GivenAlignment, Instance, UserError
+
+GIVEN = {"crosslingual_faithfulness": {"aligner": "given"}}
+_WORDS = ("the", "small", "red", "boat", "sails", "far", "away", "from", "home", "today")
+
+
+def _cipher(word: str) -> str:
+    return word[::-1].upper()
+
+
+def _parallel(n: int = 6, langs: tuple[str, ...] = ("en", "xx")) -> Dataset:
+    """English, and the same word for word in other languages in which the words stand in reverse order."""
+    rng = np.random.default_rng(0)
+    instances, aligned = [], {}
+    for number in range(n):
+        parts = [list(rng.choice(_WORDS, size)) for size in (6, 4)]
+        for lang in langs:
+            words = parts if lang == "en" else [[_cipher(word) for word in part[::-1]] for part in parts]
+            id_ = f"{number}/{lang}"
+            texts = tuple(from_words(part, lang) for part in words)
+            instances.append(Instance(id_, texts, "A", lang, str(number)))
+            links = tuple(tuple((len(part) - 1 - i, i) for i in range(len(part)))[::-1] for part in parts)
+            aligned[id_] = () if lang == "en" else (GivenAlignment("en", links),)
+    return Dataset("parallel", tuple(instances), ("A", "B"), aligned=aligned)
+
+
+@pytest.fixture
+def model(classifier: Callable[..., Classifier]) -> Classifier:
+    return classifier("bert", "float32")
+
+
+def _run(model: Classifier, data: Dataset, out: Path, *metrics: Any) -> verax.Run:
+    return verax.evaluate(model, data, methods=["saliency"], metrics=list(metrics), out=out)
+
+
+def test_translations_are_scored_and_references_are_not(model: Classifier, tmp_path: Path) -> None:
+    run = _run(model, _parallel(langs=("en", "xx", "yy")), tmp_path / "run", GIVEN)
+    assert {score.instance_id.split("/")[1] for score in run.scores} == {"xx", "yy"}
+    assert len(run.scores) == 2 * 2 * 6
+    assert {(a.instance_id, a.reference_id) for a in run.stored.alignments} == {
+        (f"{n}/{lang}", f"{n}/en") for n in range(6) for lang in ("xx", "yy")
+    }
+    first = run.stored.alignments[0]
+    assert first.links[:6] == tuple((i, 5 - i) for i in range(6))
+    assert first.links[6:] == tuple((6 + i, 9 - i) for i in range(4))
+
+
+def test_the_value_is_that_of_the_two_stored_explanations(model: Classifier, tmp_path: Path) -> None:
+    from scipy.stats import spearmanr
+
+    run = _run(model, _parallel(), tmp_path / "run", GIVEN)
+    rows = {(row.instance_id, row.method): row for row in run.highlights}
+    for score in run.scores:
+        own, reference = rows[score.instance_id, score.method], rows[score.instance_id[:-2] + "en", score.method]
+        turned = [*own.scores[:6][::-1], *own.scores[6:][::-1]]
+        assert score.value == pytest.approx(spearmanr(reference.scores, turned).statistic, abs=1e-12)
+
+
+def test_translations_of_one_input_count_once_on_the_leaderboard(model: Classifier, tmp_path: Path) -> None:
+    run = _run(model, _parallel(langs=("en", "xx", "yy")), tmp_path / "run", GIVEN)
+    row = next(one for one in run.summaries if one.method == "saliency")
+    values = [score.value for score in run.scores if score.method == "saliency"]
+    assert row.n == 6
+    assert row.mean == pytest.approx(np.mean([value for value in values if value is not None]), abs=1e-12)
+
+
+def test_parts_can_be_aligned_as_one(model: Classifier, tmp_path: Path) -> None:
+    joint = {"crosslingual_faithfulness": {"aligner": "given", "align_parts": "joint"}}
+    run = _run(model, _parallel(2), tmp_path / "run", GIVEN, joint)
+    by_metric: dict[str, list[float | None]] = {}
+    for score in run.scores:
+        by_metric.setdefault(score.metric, []).append(score.value)
+    apart, together = by_metric.values()
+    assert apart == together  # given links never cross parts, so only their counting could go wrong
+
+
+def test_another_alignment_in_the_data_is_another_score(model: Classifier, tmp_path: Path) -> None:
+    data = _parallel(3)
+    before = {(s.instance_id, s.method): s.value for s in _run(model, data, tmp_path / "run", GIVEN).scores}
+    crooked = (GivenAlignment("en", (((0, 0), (1, 1), (2, 2)), ((0, 0),))),)
+    again = _run(model, dataclasses.replace(data, aligned={**data.aligned, "1/xx": crooked}), tmp_path / "run", GIVEN)
+    after = {(s.instance_id, s.method): s.value for s in again.scores}
+    changed = {where for where in after if after[where] != before[where]}
+    assert changed
+    assert {instance for instance, _ in changed} == {"1/xx"}
+
+
+def test_a_second_run_does_nothing_anew(model: Classifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = _run(model, _parallel(3), tmp_path / "run", GIVEN, "crosslingual_faithfulness")
+    calls: list[int] = []
+    told = type(model).token_states
+    monkeypatch.setattr(type(model), "token_states", lambda self, passes: calls.append(1) or told(self, passes))
+    second = _run(model, _parallel(3), tmp_path / "run", GIVEN, "crosslingual_faithfulness")
+    assert second.scores == first.scores
+    assert second.stored.alignments == first.stored.alignments
+    assert calls == []
+
+
+def test_an_input_without_translation_is_skipped_with_its_reason(model: Classifier, tmp_path: Path) -> None:
+    data = _parallel(3)
+    lonely = tuple(one for one in data.instances if one.id != "1/en")
+    run = _run(model, dataclasses.replace(data, instances=lonely), tmp_path / "run", GIVEN)
+    reasons = {score.instance_id: score.reason for score in run.scores if score.method == "saliency"}
+    assert reasons == {"0/xx": None, "1/xx": "no_reference", "2/xx": None}
+
+
+def test_constant_scores_are_skipped_and_counted(model: Classifier, tmp_path: Path) -> None:
+    data = _parallel(4)
+    given = tmp_path / "given.jsonl"
+    lines = []
+    for instance in data.instances:
+        scores = [1.0] * 10 if instance.id == "2/xx" else list(range(10))
+        rows = [scores[:6], scores[6:]]
+        lines.append(f'{{"id": "{instance.id}", "method": "ours", "scores": {rows}}}\n')
+    given.write_text("".join(lines))
+    run = verax.evaluate(model, data, methods=[], metrics=[GIVEN], explanations=[given], out=tmp_path / "run")
+    ours = {score.instance_id: score for score in run.scores if score.method == "ours"}
+    assert ours["2/xx"].reason == "constant_scores"
+    # 0 to 9 against 5 4 3 2 1 0 9 8 7 6: the squared differences of the ranks are 90 in all
+    assert ours["0/xx"].value == pytest.approx(1 - 6 * 90 / (10 * 99), abs=1e-12)
+    row = next(one for one in run.summaries if one.method == "ours")
+    assert (row.n, row.skipped) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "metric", "message"),
+    [
+        ({"langs": ("en",)}, GIVEN, "all inputs of parallel are in 'en'"),
+        ({}, {"crosslingual_faithfulness": {"reference_lang": "fr"}}, "reference_lang: got 'fr'.* in en, xx"),
+        ({"aligned": {}}, GIVEN, "parallel has none; use embedding"),
+        ({"parallel_id": None}, GIVEN, "columns: {parallel_id: ...}"),
+        ({}, {"crosslingual_faithfulness": {"aligner": "embeding"}}, "unknown aligner 'embeding'.*embedding"),
+        ({}, {"crosslingual_faithfulness": {"aligner": {"random": {"sed": 1}}}}, "unknown parameter 'sed'.*seed"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    change: dict[str, Any], metric: Any, message: str, model: Classifier, tmp_path: Path
+) -> None:
+    data = _parallel(2, change.get("langs", ("en", "xx")))
+    if "aligned" in change:
+        data = dataclasses.replace(data, aligned={})
+    if "parallel_id" in change:
+        data = dataclasses.replace(
+            data, instances=tuple(dataclasses.replace(one, parallel_id=None) for one in data.instances)
+        )
+    with pytest.raises(UserError, match=message):
+        _run(model, data, tmp_path / "run", metric)
+
+
+def test_parts_that_do_not_match_are_refused(model: Classifier, tmp_path: Path) -> None:
+    instances = (
+        Instance("1/en", (split_words("a small boat"), split_words("it sails")), "A", "en", "1"),
+        Instance("1/xx", (split_words("ein kleines Boot"),), "A", "xx", "1"),
+    )
+    with pytest.raises(UserError, match="'1/xx' has 1 parts, and its translation '1/en' has 2"):
+        _run(model, Dataset("odd", instances, ("A", "B")), tmp_path / "run", "crosslingual_faithfulness")
+
+
+def test_the_seed_of_a_random_aligner_is_the_runs(model: Classifier, tmp_path: Path) -> None:
+    spec: Any = {"crosslingual_faithfulness": {"aligner": "random"}}
+    runs = [
+        verax.evaluate(model, _parallel(3), methods=[], metrics=[spec], seed=seed, out=tmp_path / str(seed))
+        for seed in (0, 1)
+    ]
+    assert {score.metric for run in runs for score in run.scores} == {"crosslingual_faithfulness(aligner=random)"}
+    assert [one.links for one in runs[0].stored.alignments] != [one.links for one in runs[1].stored.alignments]
