@@ -19,7 +19,7 @@ from verax.store.read import Stored
 from verax.types import Cost, Dataset, Highlight, Prediction, Score, Skip
 
 FORMAT = 1
-PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn", "networkx", "pyarrow")
+PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn", "pyarrow")
 INCOMPLETE = 0.05
 """Explanations that miss completeness by more than this share are warned of."""
 

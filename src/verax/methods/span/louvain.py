@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
-import networkx as nx
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from verax.engine.asks import Asking
 from verax.engine.protocols import Method
 from verax.methods.interaction.bivariate_shapley import BivariateShapley
+from verax.methods.span.communities import communities
 from verax.models.encoding import Encoded
 from verax.types import Attribution, Base, FloatArray, IntArray, Kind, Passes, Span, Target, Undefined, Unit, UserError
 
@@ -87,14 +87,15 @@ class Louvain:
         sizes = np.abs(scores) if self.weights == "absolute" else np.maximum(scores, 0.0)
         if not np.nansum(sizes) > 0:
             raise Undefined("no_edges", f"no word pair has a score to count by (weights: {self.weights})")
-        graph = _graph(sizes)
-        community = communities(graph, self.resolution, self.seed)
+        # on one scale: modularity does not change with it, but tiny weights would drown in rounding
+        weights = np.nan_to_num(sizes / np.nanmax(sizes))
+        community = communities(weights, self.resolution, self.seed)
         units, means = _span_pairs(x, community, scores, self.normalise)
         if not units:
             raise Undefined("no_span_pairs", "no community holds words that the interaction pairs")
         notes = dict(made.notes)
         if self.stability:
-            others = [communities(graph, self.resolution, self.seed + 1 + k) for k in range(self.stability)]
+            others = [communities(weights, self.resolution, self.seed + 1 + k) for k in range(self.stability)]
             notes["stability"] = float(np.mean([adjusted_rand_score(community, other) for other in others]))
         return Attribution(units, means, notes)
 
@@ -102,31 +103,10 @@ class Louvain:
 def _matrix(x: Encoded, made: Attribution) -> FloatArray:
     """Scores by word and word, NaN where the interaction scores no pair; one without directions fills both."""
     number = {unit[0]: i for i, unit in enumerate(x.units)}
+    first, second = np.array([(number[a], number[b]) for a, b in made.units]).T
     scores = np.full((x.n_units, x.n_units), np.nan)
-    for (a, b), score in zip(made.units, made.scores.tolist(), strict=True):
-        scores[number[a], number[b]] = score
-        if np.isnan(scores[number[b], number[a]]):
-            scores[number[b], number[a]] = score
-    return scores
-
-
-def _graph(sizes: FloatArray) -> nx.DiGraph[int]:
-    """Words in reading order, edges in the order of their words, so that a seed means the same everywhere."""
-    graph: nx.DiGraph[int] = nx.DiGraph()
-    graph.add_nodes_from(range(len(sizes)))
-    # on one scale: the modularity of a graph does not change with it, but tiny weights would drown in rounding
-    scaled = sizes / np.nanmax(sizes)
-    graph.add_weighted_edges_from((i, j, scaled[i, j]) for i, j in np.argwhere(scaled > 0).tolist())
-    return graph
-
-
-def communities(graph: nx.DiGraph[int], resolution: float, seed: int) -> IntArray:
-    """The number of each word's community, shape [n_units]."""
-    found = nx.community.louvain_communities(graph, weight="weight", resolution=resolution, seed=seed)
-    numbers = np.empty(len(graph), np.int64)
-    for number, members in enumerate(sorted(found, key=min)):
-        numbers[list(members)] = number
-    return numbers
+    scores[first, second] = made.scores
+    return np.where(np.isnan(scores), scores.T, scores)
 
 
 def _span_pairs(
@@ -135,19 +115,20 @@ def _span_pairs(
     """Pairs of runs of a community that hold scored word pairs, in reading order, and their scores."""
     spans = [unit[0] for unit in x.units]
     runs = _runs(spans, community)
-    units: list[Unit] = []
-    values: list[float] = []
-    for number, first in enumerate(runs):
-        for second in runs[number + 1 :]:
-            if community[first[0]] != community[second[0]]:
-                continue
-            both = np.stack([scores[np.ix_(first, second)], scores[np.ix_(second, first)].T])
-            if np.isnan(both).any():  # the interaction does not pair these parts
-                continue
-            pairs = both.mean(0)
-            units.append((_span(spans, first), _span(spans, second)))
-            values.append(float(pairs.mean() if normalise == "pairs" else pairs.sum() / sum(pairs.shape)))
-    return tuple(units), np.array(values)
+    members = np.zeros((len(runs), len(spans)))
+    for number, run in enumerate(runs):
+        members[number, run] = 1.0
+    sizes = members.sum(1)
+    pairs = np.outer(sizes, sizes)
+    known = ~np.isnan(scores)
+    sums = members @ np.where(known, scores, 0.0) @ members.T  # both directions of a pair of words count half each
+    totals = (sums + sums.T) / 2
+    whole = members @ (known & known.T) @ members.T == pairs  # else the interaction does not pair these parts
+    of_run = community[[run[0] for run in runs]]
+    first, second = np.nonzero(np.triu((of_run[:, None] == of_run) & whole, k=1))
+    values = totals / (pairs if normalise == "pairs" else np.add.outer(sizes, sizes))
+    units = tuple((_span(spans, runs[a]), _span(spans, runs[b])) for a, b in zip(first, second, strict=True))
+    return units, values[first, second]
 
 
 def _runs(spans: list[Span], community: IntArray) -> list[list[int]]:
