@@ -169,7 +169,7 @@ class HFEncoder:
         batch = self._batch([one.row for one in passes])
         inside = self._layers is not None and 0 < layer < self.layers  # the last state comes behind the final norm
         with torch.inference_mode(), self._packed.in_use(), unhooked(self._model):
-            embeds = self._embeddings(batch)
+            embeds = self._replaced(batch)
             if inside:
                 with stopped_behind(self._layers[layer - 1]) as stop:  # type: ignore[index]
                     self._run(batch, embeds, every_position=True)
@@ -179,7 +179,7 @@ class HFEncoder:
         lengths = batch.present.sum(1).tolist()
         return [as_array(states[i, :length]) for i, length in enumerate(lengths)]
 
-    def _hidden_states(self, batch: PaddedBatch, embeds: Tensor) -> Sequence[Tensor]:
+    def _hidden_states(self, batch: PaddedBatch, embeds: Tensor | None) -> Sequence[Tensor]:
         """Of every layer, the embeddings first: [rows, longest, dimensions] each."""
         answer = self._run(batch, embeds, every_position=True, output_hidden_states=True)
         crossing = self._model.config.is_encoder_decoder

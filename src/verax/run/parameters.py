@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Generic, TypeVar, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
@@ -32,7 +32,7 @@ class Named(Generic[T]):
     what: T
     implied: frozenset[str] = frozenset()
 
-    @property
+    @cached_property
     def label(self) -> str:
         """The name, with those parameters that are not as they are by default."""
         changed = []
@@ -142,6 +142,7 @@ def _adapter(hint: Any) -> TypeAdapter[Any]:
     return TypeAdapter(hint)
 
 
+@cache  # looking through the packages that are installed takes milliseconds
 def _registered_name(room: Room, kind: type) -> str:
     """The name of one's own class is its name in the registry, or else the name of the class itself."""
     path = f"{kind.__module__}:{kind.__qualname__}"

@@ -1,0 +1,121 @@
+"""What comparing translations costs beside explaining them: the share of a run's time in aligning and correlating.
+
+    python -m bench.crosslingual --json
+    python -m bench.crosslingual --pairs 5000
+
+A randomly initialised BERT (6 layers, hidden size 384) is explained by saliency, and a second one of the same size
+aligns the words by the hidden states of its fourth layer. The data has the shape of XNLI: each premise stands in three
+pairs, with about 20 and 10 words. Everything that a run does is in the whole, reading, writing and predicting too; what
+it does after the last explanation is aligning and correlating. How long a run takes goes with the number of pairs, and
+so the share does not depend on it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from bench.models import VOCABULARY, random_bert
+from verax.data.text import from_words
+from verax.models.classifier import Classifier
+from verax.run.carry_out import carry_out, prepare_with
+from verax.run.spec import parse_spec
+from verax.run.translating import Translating
+from verax.types import Dataset, Instance, Text
+
+LIMIT = 0.10
+PER_PREMISE = 3
+
+
+def parallel_pairs(n: int, seed: int) -> Dataset:
+    """n inputs in two languages that differ in their words and in how many there are."""
+    rng = np.random.default_rng(seed)
+
+    def text(fewest: int, most: int) -> Text:
+        return from_words([f"w{number}" for number in rng.integers(VOCABULARY, size=rng.integers(fewest, most + 1))])
+
+    instances: list[Instance] = []
+    for number in range(n):
+        if number % PER_PREMISE == 0:
+            premises = {lang: text(14, 26) for lang in ("en", "xx")}
+        instances += [
+            Instance(f"{number}/{lang}", (premise, text(7, 13)), "LABEL_0", lang, str(number))
+            for lang, premise in premises.items()
+        ]
+    return Dataset("pairs", tuple(instances), ("LABEL_0", "LABEL_1", "LABEL_2"))
+
+
+def shares(model: Classifier, encoder: Path, data: Dataset, folder: Path) -> dict[str, float]:
+    """Seconds of one run, and how many of them it spent after the last explanation."""
+    aligner = {"embedding": {"encoder": str(encoder)}}
+    content = {"model": "bench", "data": "bench", "metrics": [{"crosslingual_faithfulness": {"aligner": aligner}}]}
+    prepared = prepare_with(parse_spec(content), model, data, methods=["saliency"])
+    quiet = Console(quiet=True)
+    after = 0.0
+    whole = Translating.run
+
+    def timed(self: Translating) -> None:
+        nonlocal after
+        start = time.perf_counter()
+        whole(self)
+        after = time.perf_counter() - start
+
+    Translating.run = timed  # type: ignore[method-assign]
+    try:
+        start = time.perf_counter()
+        carry_out(prepared, folder, command="bench", console=quiet)
+        return {"seconds": time.perf_counter() - start, "after": after}
+    finally:
+        Translating.run = whole  # type: ignore[method-assign]
+
+
+def measure(pairs: int, repeats: int) -> dict[str, Any]:
+    """The share of time, and what it is made of; medians of several runs, each in a folder of its own."""
+    _, _, model = random_bert()
+    other, tokenizer, _ = random_bert(seed=1)
+    with tempfile.TemporaryDirectory() as there:
+        encoder = Path(there) / "encoder"
+        other.save_pretrained(encoder)
+        tokenizer.save_pretrained(encoder)
+        shares(model, encoder, parallel_pairs(6, 1), Path(there) / "warm")
+        runs = [shares(model, encoder, parallel_pairs(pairs, seed), Path(there) / str(seed)) for seed in range(repeats)]
+    found = [run["after"] / run["seconds"] for run in runs]
+    return {
+        "pairs": pairs,
+        "seconds": round(statistics.median(run["seconds"] for run in runs), 2),
+        "aligning_and_correlating": round(statistics.median(run["after"] for run in runs), 2),
+        "share": round(statistics.median(found), 4),
+        "shares": [round(one, 4) for one in found],
+        "limit": LIMIT,
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=150, help="inputs, each in two languages")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args()
+    found = measure(options.pairs, options.repeats)
+    if options.json:
+        json.dump(found, sys.stdout, indent=1)
+        print()
+        return
+    print(
+        f"aligning and correlating: {100 * found['share']:.1f} % of the time ({found['aligning_and_correlating']} s of "
+        f"{found['seconds']} s for {found['pairs']} pairs; limit {100 * LIMIT:.0f} %)"
+    )
+
+
+if __name__ == "__main__":
+    main()
