@@ -325,5 +325,8 @@ def _announce(prepared: Prepared, folder: Path, left: Left) -> None:
 
         start = " and ".join(dict.fromkeys(map(str, prepared.starts.values())))
         lines.append(f"then at most {most_agents(plan)} agents are trained, which start from {start}")
+    if prepared.aligners and left.done < left.rows:
+        who = " and ".join(dict.fromkeys(aligner.label for aligner in prepared.aligners.values()))
+        lines.append(f"then the words of translations are aligned by {who}: {len(plan.alignments)} alignments")
     for line in lines:
         notes.print(Text(line))
