@@ -297,7 +297,7 @@ BUILT_IN: dict[Room, dict[str, Entry]] = {
         Entry(
             "crosslingual_faithfulness",
             "verax.metrics.crosslingual.crosslingual_faithfulness:CrosslingualFaithfulness",
-            "faithfulness",
+            "crosslingual",
             "Rank correlation of the scores of an input's words with those of the words that translate them.",
             "none",
             "Zaman and Belinkov 2022, A multilingual perspective towards the evaluation of attribution methods in "
@@ -344,6 +344,18 @@ BUILT_IN: dict[Room, dict[str, Entry]] = {
             "verax.data.world.fact_checking:load",
             "built-in",
             "Claims and evidence of several sentences, with gold words, span pairs and explanations.",
+        ),
+        Entry(
+            "world/xnli",
+            "verax.data.world.xnli:load",
+            "built-in",
+            "The same inference pairs in en, de, es, fr, bg and zh, with gold words, span pairs and word alignments.",
+        ),
+        Entry(
+            "world/xnli-mixed",
+            "verax.data.world.xnli:mixed",
+            "built-in",
+            "Inference pairs with the premise in one language and the hypothesis in another.",
         ),
         Entry(
             "world/opinion",
@@ -528,6 +540,13 @@ BUILT_IN: dict[Room, dict[str, Entry]] = {
             "built-in",
             "9 importance measures judged by recursive masking, with the test that it stays in-distribution.",
             reference="Madsen, Reddy and Chandar 2024, Tables 1, 11 and 12",
+        ),
+        Entry(
+            "crosslingual",
+            "verax.run.presets:CROSSLINGUAL",
+            "built-in",
+            "The attributions of attribution-table judged across languages, by erasure and by people.",
+            reference="Zaman and Belinkov 2022, Tables 1 to 4 and 7 to 17",
         ),
         Entry(
             "unified",

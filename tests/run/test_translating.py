@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +18,7 @@ import pytest
 import verax
 from verax.data.text import from_words, split_words
 from verax.models.classifier import Classifier
+from verax.models.load import load_model
 from verax.types import Dataset, GivenAlignment, Instance, UserError
 
 GIVEN = {"crosslingual_faithfulness": {"aligner": "given"}}
@@ -23,7 +29,7 @@ def _cipher(word: str) -> str:
     return word[::-1].upper()
 
 
-def _parallel(n: int = 6, langs: tuple[str, ...] = ("en", "xx")) -> Dataset:
+def parallel_data(n: int = 6, langs: tuple[str, ...] = ("en", "xx")) -> Dataset:
     """English, and the same word for word in other languages in which the words stand in reverse order."""
     rng = np.random.default_rng(0)
     instances, aligned = [], {}
@@ -49,7 +55,7 @@ def _run(model: Classifier, data: Dataset, out: Path, *metrics: Any) -> verax.Ru
 
 
 def test_translations_are_scored_and_references_are_not(model: Classifier, tmp_path: Path) -> None:
-    run = _run(model, _parallel(langs=("en", "xx", "yy")), tmp_path / "run", GIVEN)
+    run = _run(model, parallel_data(langs=("en", "xx", "yy")), tmp_path / "run", GIVEN)
     assert {score.instance_id.split("/")[1] for score in run.scores} == {"xx", "yy"}
     assert len(run.scores) == 2 * 2 * 6
     assert {(a.instance_id, a.reference_id) for a in run.stored.alignments} == {
@@ -63,7 +69,7 @@ def test_translations_are_scored_and_references_are_not(model: Classifier, tmp_p
 def test_the_value_is_that_of_the_two_stored_explanations(model: Classifier, tmp_path: Path) -> None:
     from scipy.stats import spearmanr
 
-    run = _run(model, _parallel(), tmp_path / "run", GIVEN)
+    run = _run(model, parallel_data(), tmp_path / "run", GIVEN)
     rows = {(row.instance_id, row.method): row for row in run.highlights}
     for score in run.scores:
         own, reference = rows[score.instance_id, score.method], rows[score.instance_id[:-2] + "en", score.method]
@@ -72,7 +78,7 @@ def test_the_value_is_that_of_the_two_stored_explanations(model: Classifier, tmp
 
 
 def test_translations_of_one_input_count_once_on_the_leaderboard(model: Classifier, tmp_path: Path) -> None:
-    run = _run(model, _parallel(langs=("en", "xx", "yy")), tmp_path / "run", GIVEN)
+    run = _run(model, parallel_data(langs=("en", "xx", "yy")), tmp_path / "run", GIVEN)
     row = next(one for one in run.summaries if one.method == "saliency")
     values = [score.value for score in run.scores if score.method == "saliency"]
     assert row.n == 6
@@ -81,7 +87,7 @@ def test_translations_of_one_input_count_once_on_the_leaderboard(model: Classifi
 
 def test_parts_can_be_aligned_as_one(model: Classifier, tmp_path: Path) -> None:
     joint = {"crosslingual_faithfulness": {"aligner": "given", "align_parts": "joint"}}
-    run = _run(model, _parallel(2), tmp_path / "run", GIVEN, joint)
+    run = _run(model, parallel_data(2), tmp_path / "run", GIVEN, joint)
     by_metric: dict[str, list[float | None]] = {}
     for score in run.scores:
         by_metric.setdefault(score.metric, []).append(score.value)
@@ -90,7 +96,7 @@ def test_parts_can_be_aligned_as_one(model: Classifier, tmp_path: Path) -> None:
 
 
 def test_another_alignment_in_the_data_is_another_score(model: Classifier, tmp_path: Path) -> None:
-    data = _parallel(3)
+    data = parallel_data(3)
     before = {(s.instance_id, s.method): s.value for s in _run(model, data, tmp_path / "run", GIVEN).scores}
     crooked = (GivenAlignment("en", (((0, 0), (1, 1), (2, 2)), ((0, 0),))),)
     again = _run(model, dataclasses.replace(data, aligned={**data.aligned, "1/xx": crooked}), tmp_path / "run", GIVEN)
@@ -101,18 +107,41 @@ def test_another_alignment_in_the_data_is_another_score(model: Classifier, tmp_p
 
 
 def test_a_second_run_does_nothing_anew(model: Classifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = _run(model, _parallel(3), tmp_path / "run", GIVEN, "crosslingual_faithfulness")
+    first = _run(model, parallel_data(3), tmp_path / "run", GIVEN, "crosslingual_faithfulness")
     calls: list[int] = []
     told = type(model).token_states
-    monkeypatch.setattr(type(model), "token_states", lambda self, passes: calls.append(1) or told(self, passes))
-    second = _run(model, _parallel(3), tmp_path / "run", GIVEN, "crosslingual_faithfulness")
+
+    def counted(self: Any, passes: Any) -> Any:
+        calls.append(1)
+        return told(self, passes)
+
+    monkeypatch.setattr(type(model), "token_states", counted)
+    second = _run(model, parallel_data(3), tmp_path / "run", GIVEN, "crosslingual_faithfulness")
     assert second.scores == first.scores
     assert second.stored.alignments == first.stored.alignments
     assert calls == []
 
 
+def test_killed_while_aligning_and_scoring_it_ends_as_if_nothing_had_been(
+    checkpoint: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """Kill -9 while it aligns and while it scores; each row is there once, as undisturbed."""
+    program = str(Path(__file__).with_name("dying_aligner.py"))
+    folder = tmp_path / "killed"
+    command = [sys.executable, program, str(checkpoint("bert")), str(folder), json.dumps([4, 7])]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    child = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240, env=environment)
+    assert child.returncode == 0, child.stderr
+    assert json.loads(child.stdout) == [signal.SIGKILL] * 2 + [0], child.stderr
+    whole = _run(load_model(checkpoint("bert")), parallel_data(6), tmp_path / "whole", "crosslingual_faithfulness")
+    found = verax.open_run(folder)
+    assert found.stored.damaged == ()
+    assert found.stored.alignments == whole.stored.alignments
+    assert found.scores == whole.scores
+
+
 def test_an_input_without_translation_is_skipped_with_its_reason(model: Classifier, tmp_path: Path) -> None:
-    data = _parallel(3)
+    data = parallel_data(3)
     lonely = tuple(one for one in data.instances if one.id != "1/en")
     run = _run(model, dataclasses.replace(data, instances=lonely), tmp_path / "run", GIVEN)
     reasons = {score.instance_id: score.reason for score in run.scores if score.method == "saliency"}
@@ -120,7 +149,7 @@ def test_an_input_without_translation_is_skipped_with_its_reason(model: Classifi
 
 
 def test_constant_scores_are_skipped_and_counted(model: Classifier, tmp_path: Path) -> None:
-    data = _parallel(4)
+    data = parallel_data(4)
     given = tmp_path / "given.jsonl"
     lines = []
     for instance in data.instances:
@@ -151,7 +180,7 @@ def test_constant_scores_are_skipped_and_counted(model: Classifier, tmp_path: Pa
 def test_what_makes_no_sense_is_refused(
     change: dict[str, Any], metric: Any, message: str, model: Classifier, tmp_path: Path
 ) -> None:
-    data = _parallel(2, change.get("langs", ("en", "xx")))
+    data = parallel_data(2, change.get("langs", ("en", "xx")))
     if "aligned" in change:
         data = dataclasses.replace(data, aligned={})
     if "parallel_id" in change:
@@ -167,14 +196,14 @@ def test_parts_that_do_not_match_are_refused(model: Classifier, tmp_path: Path) 
         Instance("1/en", (split_words("a small boat"), split_words("it sails")), "A", "en", "1"),
         Instance("1/xx", (split_words("ein kleines Boot"),), "A", "xx", "1"),
     )
-    with pytest.raises(UserError, match="'1/xx' has 1 parts, and its translation '1/en' has 2"):
+    with pytest.raises(UserError, match="'1/en' has 2 parts and its translation '1/xx' 1"):
         _run(model, Dataset("odd", instances, ("A", "B")), tmp_path / "run", "crosslingual_faithfulness")
 
 
 def test_the_seed_of_a_random_aligner_is_the_runs(model: Classifier, tmp_path: Path) -> None:
     spec: Any = {"crosslingual_faithfulness": {"aligner": "random"}}
     runs = [
-        verax.evaluate(model, _parallel(3), methods=[], metrics=[spec], seed=seed, out=tmp_path / str(seed))
+        verax.evaluate(model, parallel_data(3), methods=[], metrics=[spec], seed=seed, out=tmp_path / str(seed))
         for seed in (0, 1)
     ]
     assert {score.metric for run in runs for score in run.scores} == {"crosslingual_faithfulness(aligner=random)"}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from verax.align.protocol import TextPair
 from verax.registry import unknown
-from verax.types import Dataset, Instance, UserError
+from verax.types import Dataset, GivenAlignment, Instance, UserError
 
 
 class Parallel(NamedTuple):
@@ -40,21 +41,22 @@ def parallel_instances(dataset: Dataset, reference: str, lang: str) -> list[Para
     return [Parallel(references[number], instance) for number, instance in found.items()]
 
 
-def text_pairs(dataset: Dataset, both: Parallel) -> tuple[TextPair, ...]:
-    """The parts of two inputs, each with its translation and the links that came with the data, if any."""
+def text_pairs(both: Parallel, aligned: Mapping[str, Sequence[GivenAlignment]]) -> tuple[TextPair, ...]:
+    """The parts of two inputs, each with its translation and the links that came with the data, if any.
+
+    Args:
+        both: the two inputs.
+        aligned: as `Dataset.aligned`.
+    """
     reference, translation = both
     if len(reference.parts) != len(translation.parts):
         raise UserError(
-            f"{dataset.name}: {reference.id!r} has {len(reference.parts)} parts and its translation "
-            f"{translation.id!r} {len(translation.parts)}"
+            f"{reference.id!r} has {len(reference.parts)} parts and its translation {translation.id!r} "
+            f"{len(translation.parts)}"
         )
-    given = next((one for one in dataset.aligned.get(translation.id, ()) if one.lang == reference.lang), None)
+    said = next((one for one in aligned.get(translation.id, ()) if one.lang == reference.lang), None)
     return tuple(
-        TextPair(
-            *texts,
-            given.sure[part] if given else None,
-            given.possible[part] if given and given.possible else (),
-        )
+        TextPair(*texts, said.sure[part] if said else None, said.possible[part] if said and said.possible else ())
         for part, texts in enumerate(zip(reference.parts, translation.parts, strict=True))
     )
 

@@ -12,12 +12,13 @@ from rich.text import Text
 
 from verax.cli.app import Json, app, notes, out, print_json
 from verax.registry import Room, entries, unknown
-from verax.types import Undefined, UserError
+from verax.types import Dataset, Undefined, UserError
 
 
 @app.command("list")
 def list_names(
-    what: Annotated[str, typer.Argument(help="methods, metrics, datasets, models or presets.")], as_json: Json = False
+    what: Annotated[str, typer.Argument(help="methods, metrics, aligners, datasets, models or presets.")],
+    as_json: Json = False,
 ) -> None:
     """Show what there is.
 
@@ -121,21 +122,26 @@ def import_file(
     Example: `verax import captum ig.pt --data spec.yaml --tokenizer my-model --out ig.jsonl`
     """
     from verax.data.imports.load import import_explanations
-    from verax.data.load import load_dataset
 
-    if data.endswith((".yaml", ".yml")):
-        from verax.run.carry_out import open_data
-        from verax.run.spec import parse_spec, read_spec
-
-        spec = parse_spec(read_spec(Path(data)))
-        inputs = open_data(spec.data, spec.seed)
-    else:
-        inputs = load_dataset(data)
+    inputs = open_inputs(data)
     chosen: Any = aggregate
     names = None if ids is None else _lines_of(ids)
     options: dict[str, Any] = {"method": method, "target": target, "tokenizer": tokenizer, "ids": names}
     found = import_explanations(kind, file, inputs, out=to, aggregate=chosen, **options)
     out.print(Text(f"Wrote {to}: {sum(map(len, found.values()))} explanations by {', '.join(found)}"), soft_wrap=True)
+
+
+def open_inputs(data: str) -> Dataset:
+    """The inputs that `--data` names: those of a spec (YAML), or a dataset by its name or path."""
+    from verax.data.load import load_dataset
+
+    if not data.endswith((".yaml", ".yml")):
+        return load_dataset(data)
+    from verax.run.carry_out import open_data
+    from verax.run.spec import parse_spec, read_spec
+
+    spec = parse_spec(read_spec(Path(data)))
+    return open_data(spec.data, spec.seed)
 
 
 def _lines_of(path: Path) -> list[str]:

@@ -26,15 +26,14 @@ def words_of_tokens(text: Text, offsets: Sequence[tuple[int, int]]) -> IntArray:
     """
     starts = np.array([start for start, _ in text.offsets])
     ends = np.array([end for _, end in text.offsets])
-    belongs = np.empty(len(offsets), np.int64)
-    for i, (start, end) in enumerate(offsets):
-        first = int(np.searchsorted(ends, start, side="right"))
-        last = int(np.searchsorted(starts, end, side="left"))
-        if first < last:
-            overlaps = np.minimum(ends[first:last], end) - np.maximum(starts[first:last], start)
-            belongs[i] = first + int(np.argmax(overlaps))
-        else:
-            belongs[i] = min(first, len(starts) - 1)
+    spans = np.array(offsets, np.int64).reshape(-1, 2)
+    first = np.searchsorted(ends, spans[:, 0], side="right")
+    last = np.searchsorted(starts, spans[:, 1], side="left")
+    belongs = np.minimum(first, len(starts) - 1)
+    for i in np.flatnonzero(last - first > 1):  # a token over several words is rare
+        words = slice(first[i], last[i])
+        overlaps = np.minimum(ends[words], spans[i, 1]) - np.maximum(starts[words], spans[i, 0])
+        belongs[i] = first[i] + int(np.argmax(overlaps))
     return belongs
 
 

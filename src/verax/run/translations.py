@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from verax.align.embedding import Embedding
 from verax.align.given import Given
+from verax.align.parallel import Parallel, text_pairs
 from verax.align.protocol import TextPair
 from verax.engine.protocols import needs
 from verax.metrics.crosslingual.crosslingual_faithfulness import AlignParts
@@ -77,18 +78,9 @@ class OpenAligner:
     def _given(self, instance: Instance) -> GivenAlignment | None:
         return next((one for one in self.given.get(instance.id, ()) if one.lang == self.lang), None)
 
-    def _pairs(self, planned: PlannedAlignment) -> list[TextPair]:
-        reference, instance = planned.reference.parts, planned.instance.parts
-        if len(reference) != len(instance):
-            raise UserError(
-                f"{planned.instance.id!r} has {len(instance)} parts, and its translation {planned.reference.id!r} has "
-                f"{len(reference)}"
-            )
-        said = self._given(planned.instance)
-        sure = said.sure if said else [None] * len(reference)
-        possible = said.possible if said and said.possible else [()] * len(reference)
-        apart = [TextPair(*pair) for pair in zip(reference, instance, sure, possible, strict=True)]
-        return apart if self.parts == "apart" else [_as_one(apart)]
+    def _pairs(self, planned: PlannedAlignment) -> tuple[TextPair, ...]:
+        apart = text_pairs(Parallel(planned.reference, planned.instance), self.given)
+        return apart if self.parts == "apart" else (_as_one(apart),)
 
 
 def _as_one(pairs: Sequence[TextPair]) -> TextPair:

@@ -1,0 +1,223 @@
+"""The command that aligns words with those of their translations."""
+# ruff: noqa: PLC0415
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from verax.cli.app import Json, app, notes, out, print_json, print_raw
+from verax.cli.explaining import open_inputs
+from verax.registry import unknown
+from verax.report.numbers import count, number, plural
+from verax.types import Links, Undefined, UserError
+
+if TYPE_CHECKING:
+    from verax.align.protocol import Aligner, TextPair
+
+FROM_DATA = "data"
+"""What `--gold` says for the links that came with the data."""
+
+
+@app.command()
+def align(
+    pairs: Annotated[
+        Path | None, typer.Argument(help="A file with `text ||| translation` on each line.", metavar="[PAIRS]")
+    ] = None,
+    source: Annotated[Path | None, typer.Option(help="Or two files: the texts, one a line ...")] = None,
+    target: Annotated[Path | None, typer.Option(help="... and their translations.")] = None,
+    data: Annotated[
+        str | None, typer.Option(help="Or inputs in several languages: a dataset, a file, a spec (YAML).")
+    ] = None,
+    reference: Annotated[str, typer.Option(help="The language of the texts.")] = "en",
+    lang: Annotated[
+        str | None, typer.Option(help="The language of the translations: for --data, and for --words split.")
+    ] = None,
+    words: Annotated[
+        str | None,
+        typer.Option(help="Of files: spaces (words stand between spaces; the default) or split (as data is split)."),
+    ] = None,
+    aligner: Annotated[str, typer.Option(help="A name that `verax list aligners` shows.")] = "embedding",
+    encoder: Annotated[str | None, typer.Option(help="embedding: a folder, a hub id or a shipped model.")] = None,
+    layer: Annotated[
+        int | None, typer.Option(help="embedding: 0 are the embeddings; two thirds of the way up by default.", min=0)
+    ] = None,
+    extract: Annotated[str | None, typer.Option(help="embedding: softmax (the default), argmax or itermax.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="embedding: of softmax; 0.001 by default.")] = None,
+    links: Annotated[Path | None, typer.Option(help="given: the Pharaoh file with the links of these files.")] = None,
+    possible: Annotated[bool, typer.Option("--possible", help="given: count possible links too.")] = False,
+    symmetrise: Annotated[
+        str | None, typer.Option(help="eflomal: intersection (the default) or grow_diag_final_and.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="random: what it is drawn from.", min=0)] = 0,
+    to: Annotated[Path | None, typer.Option("--out", help="Write links here, as a Pharaoh file.")] = None,
+    gold: Annotated[
+        str | None,
+        typer.Option(help="Measure against this Pharaoh file; `data` means the links that came with --data."),
+    ] = None,
+    one_based: Annotated[
+        bool, typer.Option("--one-based", "--one-indexed", help="The words of --gold and --links are counted from 1.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Link the words of texts with those of their translations; measure links against those that people made.
+
+    Links are printed, or written by --out, in Pharaoh's format: `0-0 1-2` on the line of each pair of texts, words
+    counted from 0, the word of the text first. With --gold, precision, recall and alignment error rate (AER) are
+    printed.
+
+    Examples: `verax align --source a.en --target a.de --encoder my-xlm-r --out links.txt`
+
+    `verax align pairs.txt --encoder my-xlm-r --extract itermax --gold gold.txt --one-based`
+
+    `verax align pairs.txt --aligner given --links other.txt --gold gold.txt`
+
+    `verax align --data parallel.yaml --reference en --lang de --encoder my-xlm-r --gold data`
+    """
+    from verax.align.files import write_links
+
+    asked = {"encoder": encoder, "layer": layer, "extract": extract, "threshold": threshold, "symmetrise": symmetrise}
+    made = _aligner(aligner, {**asked, "possible": possible or None}, seed)
+    if links is not None and aligner != "given":
+        raise UserError(f"--links: {aligner} makes links of its own; --aligner given reads them")
+    texts = _texts(pairs, source, target, data, words, (reference, lang))
+    if not texts:
+        raise UserError("there is no text to align: the input is empty")
+    texts = texts if links is None else _with_links(texts, links, one_based)
+    if aligner == "given" and data is None and links is None:
+        raise UserError("given: these files bring no links; name a Pharaoh file by --links, or --data that has some")
+    right = None if gold is None else _gold(texts, gold, one_based)
+    if to is not None and not to.parent.is_dir():  # told before the work, not after it
+        raise UserError(f"--out: there is no folder {str(to.parent)!r}")
+    found, skipped = _align(made, texts)
+    if to is not None:
+        write_links(to, found)
+    if right is not None:
+        _show_scores(aligner, found, right, sum(map(len, skipped.values())), as_json)
+    elif to is None:
+        _show_links(found, as_json)
+    for reason, numbers in skipped.items():
+        first = f"the first is pair {numbers[0]}"
+        notes.print(Text(f"not aligned: {plural(len(numbers), 'pair')} ({reason}); {first}", "yellow"), soft_wrap=True)
+    if to is not None:
+        notes.print(
+            Text(f"Wrote {to}: {plural(sum(map(len, found)), 'link')} of {plural(len(found), 'pair')}"), soft_wrap=True
+        )
+
+
+def _aligner(name: str, asked: dict[str, Any], seed: int) -> Aligner:
+    from verax.run.parameters import build
+
+    made: Aligner = build(
+        "aligners", {name: {key: value for key, value in asked.items() if value is not None}}, seed
+    ).what
+    return made
+
+
+def _texts(
+    pairs: Path | None,
+    source: Path | None,
+    target: Path | None,
+    data: str | None,
+    words: str | None,
+    langs: tuple[str, str | None],
+) -> list[TextPair]:
+    """The pairs of texts that were named in one of three ways."""
+    from verax.align import files, parallel
+    from verax.data.text import split_at_spaces, split_words
+
+    if sum((pairs is not None, source is not None or target is not None, data is not None)) != 1:
+        raise UserError("name the texts in one way: a file with text ||| translation, --source and --target, or --data")
+    reference, lang = langs
+    if data is not None:
+        if words is not None:
+            raise UserError(f"--words: --data has words of its own, got {words!r}")
+        if lang is None:
+            raise UserError("--lang: say which language of --data is aligned with the reference")
+        inputs = open_inputs(data)
+        both = parallel.parallel_instances(inputs, reference, lang)
+        return [pair for one in both for pair in parallel.text_pairs(one, inputs.aligned)]
+    splits, words = {"spaces": split_at_spaces, "split": split_words}, words or "spaces"
+    if words not in splits:
+        raise UserError(f"--words: {unknown('way', words, splits)}")
+    if words == "split" and lang is None:
+        raise UserError("--lang: --words split needs the language of the translations")
+    split, known = splits[words], (reference, lang or "und")
+    if pairs is not None:
+        return files.read_one_file(pairs, split, known)
+    if source is None or target is None:
+        raise UserError(
+            f"--{'source' if source is None else 'target'}: two files belong together, and one is not named"
+        )
+    return files.read_two_files(source, target, split, known)
+
+
+def _with_links(texts: Sequence[TextPair], links: Path, one_based: bool) -> list[TextPair]:
+    from verax.align.files import read_links
+
+    read = read_links(links, texts, first=int(one_based))
+    return [pair._replace(sure=sure, possible=maybe) for pair, (sure, maybe) in zip(texts, read, strict=True)]
+
+
+def _gold(texts: Sequence[TextPair], gold: str, one_based: bool) -> list[tuple[Links, Links]]:
+    """Sure and possible links of each pair."""
+    from verax.align.files import read_links
+
+    if gold != FROM_DATA:
+        return read_links(Path(gold), texts, first=int(one_based))
+    without = sum(pair.sure is None for pair in texts)
+    if without:
+        raise UserError(f"--gold data: {without} of {plural(len(texts), 'pair')} came without links")
+    return [(pair.sure or (), pair.possible) for pair in texts]
+
+
+def _align(aligner: Aligner, texts: Sequence[TextPair]) -> tuple[list[Links], dict[str, list[int]]]:
+    """Links of each pair, none where there is a reason why; and the numbers of the pairs of each reason, from 1."""
+    from verax.run.progress import counting
+
+    found: list[Links] = []
+    skipped: dict[str, list[int]] = {}
+    answers = aligner.align(texts)  # an encoder is loaded, or refused, before the bar is there
+    with counting("aligning", len(texts), notes) as advance:
+        for links in answers:
+            if isinstance(links, Undefined):
+                skipped.setdefault(links.reason, []).append(len(found) + 1)
+                found.append(())
+            else:
+                found.append(tuple((int(one), int(other)) for one, other in links))
+            advance()
+    return found, skipped
+
+
+def _show_links(found: Sequence[Links], as_json: bool) -> None:
+    from verax.data.pharaoh import format_links
+
+    if as_json:
+        print_json([[list(link) for link in links] for links in found])
+    else:
+        print_raw("".join(f"{format_links(links)}\n" for links in found))
+
+
+def _show_scores(
+    aligner: str, found: Sequence[Links], right: Sequence[tuple[Links, Links]], skipped: int, as_json: bool
+) -> None:
+    from verax.align.scores import score_alignments
+
+    scores = score_alignments(found, right)
+    shares = {"precision": scores.precision, "recall": scores.recall, "f1": scores.f1, "aer": scores.aer}
+    counts = {"links": scores.links, "pairs": scores.pairs, "skipped": skipped}
+    if as_json:
+        print_json({"aligner": aligner, **shares, **counts})
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("aligner", no_wrap=True)
+    for head in ("precision", "recall", "F1", "AER", "links", "pairs", "skipped"):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_row(aligner, *map(number, shares.values()), *map(count, counts.values()))
+    out.print(table)
