@@ -95,6 +95,11 @@ def test_a_model_is_trained_from_python(tmp_path: Path) -> None:
     assert [verax.load_model(folder).about["masking"] for folder in folders] == ["none", "half"]
     with pytest.raises(verax.UserError, match="spec: unknown field 'epoch'; did you mean 'epochs'"):
         verax.train_masked("world/opinion", "world/opinion", tmp_path / "other", epoch=1)
+    del fields["masking"]
+    (plain,) = verax.train_plain("world/opinion", {"name": "world/opinion", "limit": 8}, tmp_path / "plain", **fields)
+    assert verax.load_model(plain).about["selected_on"] == "none"
+    with pytest.raises(verax.UserError, match="spec: unknown field 'masking'"):
+        verax.train_plain("world/opinion", "world/opinion", tmp_path / "other", masking="half")
 
 
 def test_interactions_are_given_as_pairs_and_not_as_scores_of_words() -> None:

@@ -25,7 +25,7 @@ from verax.models.removal import CODES
 from verax.registry import BUILT_IN, Room, resolve
 from verax.run.parameters import build
 from verax.run.spec import DataSpec, ModelSpec, Spec, parse_spec
-from verax.run.train_spec import TrainSpec
+from verax.run.train_spec import PlainSpec, TrainSpec, parse_plain_spec
 from verax.types import Target
 
 ROOT = Path(__file__).parent.parent
@@ -257,9 +257,22 @@ def test_the_tutorial_of_the_unified_protocol_works(
 
 
 def test_the_table_of_training_has_every_field() -> None:
-    text = read(DOCS / "faithfulness-measurable.md")
-    rows = table(text.split("\n### All fields\n")[1].split("\n### ")[0])
+    text = read(DOCS / "training.md")
+    rows = table(section(text, "All fields"))
     assert list(rows) == list(TrainSpec.model_fields)
+    assert list(rows)[:-3] == list(PlainSpec.model_fields), "`train plain` knows all but the last three"
     for name, field in TrainSpec.model_fields.items():
         if isinstance(field.default, int | float):
             assert float(rows[name]) == field.default, name
+
+
+def test_the_page_of_training_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verax: Callable[..., str]) -> None:
+    """The command runs, on fewer instances than the built-in corpus has; the spec is valid."""
+    page = DOCS / "training.md"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(splits, "SIZES", {"train": 300, "validation": 40, "test": 40})
+    (command,) = commands_of(page)
+    assert "verax run --preset attribution-table" in verax(*shlex.split(command)[1:])
+    assert (tmp_path / "my-plain" / "curves.svg").is_file()
+    ((_, content),) = blocks(page, "yaml")
+    assert parse_plain_spec(yaml.safe_load(content)).seeds == (0, 1, 2)

@@ -6,13 +6,24 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from verax.api import Explanation, Run, SideBySide, evaluate, explain, explain_all, open_run, train_masked
+    from verax.api import (
+        Explanation,
+        Run,
+        SideBySide,
+        evaluate,
+        explain,
+        explain_all,
+        open_run,
+        train_masked,
+        train_plain,
+    )
     from verax.checks.checked import Checked
     from verax.checks.explainer import check_explainer
     from verax.checks.metric import check_metric
     from verax.data.imports.load import import_explanations
     from verax.data.load import load_dataset
     from verax.models.load import load_model
+    from verax.run.representations import representation_similarity
     from verax.types import (
         Attribution,
         Cost,
@@ -64,17 +75,30 @@ __all__ = [
     "load_dataset",
     "load_model",
     "open_run",
+    "representation_similarity",
     "train_masked",
+    "train_plain",
 ]
 
 _HOMES = {
-    "verax.api": ("Explanation", "Run", "SideBySide", "evaluate", "explain", "explain_all", "open_run", "train_masked"),
+    "verax.api": (
+        "Explanation",
+        "Run",
+        "SideBySide",
+        "evaluate",
+        "explain",
+        "explain_all",
+        "open_run",
+        "train_masked",
+        "train_plain",
+    ),
     "verax.checks.checked": ("Checked",),
     "verax.checks.explainer": ("check_explainer",),
     "verax.checks.metric": ("check_metric",),
     "verax.data.imports.load": ("import_explanations",),
     "verax.data.load": ("load_dataset",),
     "verax.models.load": ("load_model",),
+    "verax.run.representations": ("representation_similarity",),
 }
 
 

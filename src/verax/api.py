@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.console import Console
 
@@ -27,6 +27,9 @@ from verax.run.plan import check_fit
 from verax.run.run import Run as _Run
 from verax.run.spec import parse_spec
 from verax.types import Dataset, Highlight, Instance, Prediction, Skip, Span, Target, Undefined, UserError
+
+if TYPE_CHECKING:
+    from verax.run.train_spec import TrainSpec
 
 T = TypeVar("T")
 
@@ -287,17 +290,29 @@ def train_masked(base: str, data: str | Mapping[str, Any], out: Path | str, **fi
         base: a folder with a checkpoint, a hub id, or a shipped model.
         data: the name of a dataset or file, or a section `data` as in a spec.
         out: where the model goes, or the models if several are asked for.
-        fields: the other fields of `verax train masked` (docs/faithfulness-measurable.md): masking, select, seeds, ...
+        fields: the other fields of `verax train masked` (docs/training.md): masking, select, seeds, ...
 
     Returns:
         The folder of each model; `load_model` takes them.
     """
     from verax.run.train_spec import parse_train_spec  # noqa: PLC0415 - imports torch
-    from verax.run.training import folder_of, train_all, variants  # noqa: PLC0415
 
-    spec = parse_train_spec({"base": str(base), "data": data, **fields})
-    train_all(spec, Path(out), console=Console(stderr=True))
-    return [folder_of(Path(out), spec, variant) for variant in variants(spec)]
+    return _train(parse_train_spec({"base": str(base), "data": data, **fields}), Path(out))
+
+
+def train_plain(base: str, data: str | Mapping[str, Any], out: Path | str, **fields: Any) -> list[Path]:
+    """Fine-tune a classifier as usual; arguments and result as for `train_masked`, without masking, select, parts."""
+    from verax.run.train_spec import parse_plain_spec  # noqa: PLC0415 - imports torch
+
+    return _train(parse_plain_spec({"base": str(base), "data": data, **fields}), Path(out))
+
+
+def _train(spec: TrainSpec, out: Path) -> list[Path]:
+    from verax.run.trained import folder_of, variants  # noqa: PLC0415 - imports torch
+    from verax.run.training import train_all  # noqa: PLC0415
+
+    train_all(spec, out, console=Console(stderr=True))
+    return [folder_of(out, spec, variant) for variant in variants(spec)]
 
 
 def open_run(folder: Path | str) -> Run:

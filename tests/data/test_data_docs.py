@@ -40,7 +40,7 @@ def test_the_python_examples_print_what_they_say(folder: Path) -> None:
 
 def test_the_yaml_examples_can_be_loaded(folder: Path) -> None:
     examples = [yaml.safe_load(content) for kind, _, content in BLOCKS if kind == "yaml"]
-    assert len(examples) == 3
+    assert len(examples) == 4
     for example in examples:
         dataset = load_dataset(**example["data"])
         assert len(dataset) == 2

@@ -16,6 +16,7 @@ from verax.data.text import split_words
 from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.protocols import asking
 from verax.metrics.agreement.agreement import Agreement
+from verax.metrics.agreement.plausibility import Plausibility
 from verax.metrics.complexity.complexity import Complexity
 from verax.metrics.faithfulness.comprehensiveness import Comprehensiveness
 from verax.metrics.faithfulness.masked_by import masked_by
@@ -90,30 +91,46 @@ def test_bins_are_shares(metric: Any, bins: tuple[float, ...]) -> None:
         metric(bins=bins)
 
 
-@given(st.data())
-def test_agreement_is_sklearns_average_precision(data: st.DataObject) -> None:
+WORDS_FIRST = pytest.mark.parametrize("metric", [Agreement(), Plausibility()], ids=["agreement", "plausibility"])
+
+
+@WORDS_FIRST
+@given(data=st.data())
+def test_words_that_people_marked_are_found_by_sklearns_average_precision(metric: Any, data: st.DataObject) -> None:
     n = data.draw(st.integers(2, 10))
     gold = data.draw(st.lists(st.booleans(), min_size=n, max_size=n).filter(any))
     scores = data.draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=n, max_size=n))
     cut = data.draw(st.integers(1, n - 1))
     marked = tuple(i for i in range(cut) if gold[i]), tuple(i - cut for i in range(cut, n) if gold[i])
     texts = " ".join(WORDS[:cut]), " ".join(WORDS[cut:n])
-    value = measure(Agreement(), scores, *texts, human=Human(words=marked)).value
+    value = measure(metric, scores, *texts, human=Human(words=marked)).value
     assert value == pytest.approx(average_precision_score(gold, scores), abs=1e-12)
 
 
-def test_agreement_by_hand() -> None:
+@WORDS_FIRST
+def test_words_that_people_marked_by_hand(metric: Any) -> None:
     """Gold words at ranks 1 and 3: (1/1 + 2/3) / 2."""
-    value = measure(Agreement(), [4, 3, 2, 1], "a b c d", human=Human(words=((0, 2),))).value
+    value = measure(metric, [4, 3, 2, 1], "a b c d", human=Human(words=((0, 2),))).value
     assert value == pytest.approx((1 + 2 / 3) / 2)
-    perfect = measure(Agreement(), [2, 1, 2, 1], "a b c d", human=Human(words=((0, 2),))).value
+    perfect = measure(metric, [2, 1, 2, 1], "a b c d", human=Human(words=((0, 2),))).value
     assert perfect == pytest.approx(1.0)
 
 
+@WORDS_FIRST
 @pytest.mark.parametrize("human", [None, Human(), Human(words=((),)), Human(explanations=("because",))])
-def test_no_gold_is_a_reason(human: Human | None) -> None:
+def test_no_gold_is_a_reason(metric: Any, human: Human | None) -> None:
     with pytest.raises(Undefined, match="no_gold"):
-        measure(Agreement(), [1, 2], "a b", human=human)
+        measure(metric, [1, 2], "a b", human=human)
+
+
+def test_plausibility_of_pairs_is_agreement_of_their_words() -> None:
+    """Largest score of a pair that holds the word: a 3, b 3, c 2, d 2; the gold word c ties with d behind two others."""
+    marked = Human(words=((), (0,)))
+    x = Encoded.of(MODEL.encode(Instance("x", (split_words("a b"), split_words("c d")), human=marked)))
+    a, b, c, d = (unit[0] for unit in x.units)
+    pairs = Highlight("x", "m", "token_interaction", Target(), ((a, c), (a, b), (c, d)), (1.0, 3.0, 2.0))
+    values = [metric(x, pairs).value for metric in (Agreement(), Plausibility())]
+    assert values == [pytest.approx(1 / 4)] * 2
 
 
 @given(st.lists(st.floats(-10, 10), min_size=1, max_size=10).filter(lambda s: sum(map(abs, s)) > 1e-6))
@@ -123,13 +140,14 @@ def test_complexity_is_scipys_entropy(scores: list[float]) -> None:
     assert -1e-12 <= value <= np.log(len(scores)) + 1e-12
 
 
-def test_gold_that_was_cut_off_is_no_gold() -> None:
+@WORDS_FIRST
+def test_gold_that_was_cut_off_is_no_gold(metric: Any) -> None:
     instance = Instance("x", (split_words("a b"),), human=Human(words=((1,),)))
     encoding = replace(MODEL.encode(instance), seen=np.array([0]))
     x = Encoded.of(encoding)
     highlight = Highlight("x", "m", "token", Target(), x.units, (1.0,))
     with pytest.raises(Undefined, match="no_gold"):
-        next(asking(Agreement(), x, highlight))
+        next(asking(metric, x, highlight))
 
 
 def test_complexity_bounds() -> None:

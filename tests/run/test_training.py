@@ -1,4 +1,4 @@
-"""`verax train masked` from the command line to checkpoints: one model, an ablation, several seeds, and mistakes."""
+"""`verax train` from the command line to checkpoints: one model, an ablation, seeds, languages, and mistakes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import tiny
 from verax.cli import main
+from verax.data.text import split_words
 from verax.models.load import load_model
 from verax.run import training
 from verax.run.train_spec import parse_train_spec
 from verax.run.training import hold_out, open_splits
 from verax.stats.inference import bca
 from verax.train import fine_tuning
-from verax.types import Dataset, UserError
+from verax.types import Dataset, Instance, UserError
 
 
 class Said(NamedTuple):
@@ -41,12 +42,12 @@ Verax = Callable[..., Said]
 
 @pytest.fixture
 def train(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Verax:
-    """Call `verax train masked` in this process, in a folder of its own."""
+    """Call `verax train masked`, or another command, in this process, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
 
-    def call(*args: object) -> Said:
-        monkeypatch.setattr(sys, "argv", ["verax", "train", "masked", *map(str, args)])
+    def call(*args: object, command: str = "masked") -> Said:
+        monkeypatch.setattr(sys, "argv", ["verax", "train", command, *map(str, args)])
         with pytest.raises(SystemExit) as ended:
             main()
         return Said(int(ended.value.code or 0), *capsys.readouterr())
@@ -136,6 +137,7 @@ def test_one_model_is_a_normal_checkpoint_with_its_card(
             "unmasked": pytest.approx(accuracy_score(golds, plain)),
             "fully_masked": pytest.approx(accuracy_score(golds, masked)),
             "majority": pytest.approx(max(np.bincount(golds)) / n),
+            "languages": {},
         }
     assert facts["sizes"] == {"train": 12, "validation": 7, "test": 5}
     assert {name: len(curve) for name, curve in facts["curves"].items()} == {"none": 3, "masking": 3, "both": 3}
@@ -351,7 +353,7 @@ def test_a_file_alone_holds_a_fifth_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("n", range(1, 12))
 def test_something_is_left_on_both_sides_or_it_is_refused(n: int) -> None:
-    data = Dataset("toy", tuple(range(n)), ("a", "b"))  # type: ignore[arg-type]
+    data = Dataset("toy", tuple(Instance(str(i), (split_words("a"),)) for i in range(n)), ("a", "b"))
     if n < 3:
         with pytest.raises(
             UserError, match=f"^toy: {n} instances are too few to hold a fifth out; name a --validation"
@@ -361,7 +363,29 @@ def test_something_is_left_on_both_sides_or_it_is_refused(n: int) -> None:
     left, held = hold_out(data, 0.2)
     assert len(held) == pytest.approx(n / 5, abs=0.5)
     assert len(held) >= 1
-    assert sorted(left.instances + held.instances) == list(range(n))  # type: ignore[type-var]
+    assert {one.id for one in left.instances + held.instances} == {str(i) for i in range(n)}
+    assert len(left) + len(held) == n
+
+
+def test_several_files_are_data_like_one(tmp_path: Path) -> None:
+    for lang in ("de", "en"):
+        _file(tmp_path / f"train.{lang}.jsonl", _rows(10))
+    data = open_splits(parse_train_spec({"base": "unused", "data": str(tmp_path / "train.*.jsonl")}))
+    assert (len(data.train), len(data.validation), data.test) == (16, 4, None)
+    assert {one.lang for one in data.train.instances} == {"de", "en"}
+
+
+def test_translations_are_held_out_together() -> None:
+    texts = ((f"{lang}-{i}", lang, f"n{i}") for i in range(20) for lang in ("en", "de", "fr"))
+    instances = tuple(
+        Instance(name, (split_words("a"),), lang=lang, parallel_id=shared) for name, lang, shared in texts
+    )
+    left, held = hold_out(Dataset("toy", instances, ("a", "b")), 0.2)
+    shared = [{one.parallel_id for one in part.instances} for part in (left, held)]
+    assert not shared[0] & shared[1]
+    assert (len(left), len(held)) == (48, 12)
+    with pytest.raises(UserError, match="too few to hold a fifth out"):
+        hold_out(Dataset("toy", instances[:3], ("a", "b")), 0.2)
 
 
 def test_a_dataset_of_ours_has_splits_of_its_own() -> None:
@@ -505,3 +529,103 @@ def test_a_folder_that_can_not_be_made_is_told_before_training(
 ) -> None:
     said = train("--base", checkpoint("bert"), *files, "--epochs", 1, "--out", "/proc/made")
     assert (said.code, "can't be written to" in said.err) == (2, True)
+
+
+def test_plain_is_masked_without_masks(
+    train: Verax, files: list[object], checkpoint: Callable[[str], Path], tmp_path: Path
+) -> None:
+    told = ["--base", checkpoint("bert"), *files, "--epochs", 2, "--learning-rate", 1e-2, "--batch-size", 4]
+    plain = train(*told, "--out", tmp_path / "plain", command="plain")
+    assert plain.code == 0, plain.err
+    assert train(*told, "--out", tmp_path / "masked", "--masking", "none", "--select", "none").code == 0
+    assert torch.equal(_head(tmp_path / "plain"), _head(tmp_path / "masked"))
+    facts = [json.loads((tmp_path / name / "training.json").read_text()) for name in ("plain", "masked")]
+    assert facts[0] == facts[1]
+    assert "by `verax train plain`" in (tmp_path / "plain" / "README.md").read_text()
+    test = dict(zip(files[::2], files[1::2], strict=True))["--test"]
+    assert f"Next: verax run --preset attribution-table --model {tmp_path / 'plain'} --data {test}\n" in plain.out
+    again = train(*told, "--out", tmp_path / "plain", command="plain")
+    assert "finished already: 1" in again.err
+
+
+def test_plain_has_no_say_on_masks(
+    train: Verax, files: list[object], checkpoint: Callable[[str], Path], tmp_path: Path
+) -> None:
+    told = ["--base", checkpoint("bert"), *files, "--out", tmp_path / "made"]
+    said = train(*told, "--masking", "half", command="plain")
+    assert (said.code, said.out) == (2, "")
+    assert "No such option: --masking" in said.err
+    spec = tmp_path / "spec.yaml"
+    for field in ("masking", "select", "parts"):
+        spec.write_text(yaml.safe_dump({field: "none"}))
+        said = train(spec, *told, command="plain")
+        _one_line(said, f"error: spec: unknown field '{field}'")
+    _one_line(
+        train(*told[2:], command="plain"), "say what to train with --base, or in a spec: verax train plain spec.yaml"
+    )
+    assert not (tmp_path / "made").exists()
+
+
+def _translated(n: int) -> list[dict[str, str]]:
+    """Inputs in three languages, rows of them mixed."""
+    nouns = {"en": "boat", "de": "haus", "ru": "дом"}
+    return [
+        {**row, "text": f"{row['text']} {noun}", "lang": lang, "of": str(i)}
+        for i, row in enumerate(_rows(n))
+        for lang, noun in nouns.items()
+    ]
+
+
+def test_performance_is_told_for_each_language(train: Verax, checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+    """A model for each of three seeds, trained on mixed languages; each measured by its checkpoint alone."""
+    tested = [{**row, "label": "far"} if row["lang"] == "ru" else row for row in _translated(9)]
+    columns = {"lang": "lang", "parallel_id": "of"}
+    spec: dict[str, Any] = {
+        "data": {"name": str(_file(tmp_path / "data.jsonl", _translated(12))), "columns": columns},
+        "test": {"name": str(_file(tmp_path / "test.jsonl", tested)), "columns": {"lang": "lang"}},
+    }
+    spec |= {"base": str(checkpoint("bert")), "seeds": [0, 1, 2], "epochs": 1, "learning_rate": 0.01}
+    (tmp_path / "spec.yaml").write_text(yaml.safe_dump(spec))
+    out = tmp_path / "models"
+    said = train(tmp_path / "spec.yaml", "--out", out, "--json", command="plain")
+    assert said.code == 0, said.err
+    assert "27 training and 9 validation" in said.err, "a fifth is 8, and translations stay together"
+    found = json.loads(said.out)
+    assert found["models"] == [str(out / f"none-none-seed-{seed}") for seed in range(3)]
+
+    reached: dict[str | None, list[float]] = {lang: [] for lang in ("de", "en", "ru", None)}
+    for folder in map(Path, found["models"]):
+        model, tokenizer = (
+            kind.from_pretrained(folder) for kind in (AutoModelForSequenceClassification, AutoTokenizer)
+        )
+        guesses = _guesses(model, tokenizer, [row["text"] for row in tested], masked=False)
+        right = np.array(
+            [guess == model.config.label2id[row["label"]] for guess, row in zip(guesses, tested, strict=True)]
+        )
+        langs = np.array([row["lang"] for row in tested])
+        for lang, values in reached.items():
+            values.append(float(right.mean() if lang is None else right[langs == lang].mean()))
+        figures = json.loads((folder / "training.json").read_text())["figures"]
+        assert figures["test"]["languages"] == {lang: pytest.approx(reached[lang][-1]) for lang in ("de", "en", "ru")}
+        assert list(figures["validation"]["languages"]) == ["de", "en", "ru"]
+        of = figures["validation"]["languages"]
+        card = (folder / "README.md").read_text()
+        assert "| accuracy in | validation | test |" in card
+        assert f"| ru | {of['ru']:.4f} | {reached['ru'][-1]:.4f} |" in card
+
+    rows = [row for row in found["languages"] if row["split"] == "test"]
+    assert [row["lang"] for row in rows] == ["de", "en", "ru", None]
+    for row in rows:
+        values = reached[row["lang"]]
+        assert row["mean"] == pytest.approx(np.mean(values))
+        assert row["deviation"] == pytest.approx(np.std(values, ddof=1), abs=1e-12)
+        assert row["seeds"] == 3
+    assert json.loads((out / "languages.json").read_text()) == found["languages"]
+    table = (out / "languages.md").read_text()
+    assert (
+        f"| test | none | none | all | {np.mean(reached[None]):.4f} | {np.std(reached[None], ddof=1):.4f} | 3 |"
+        in table
+    )
+    shown = train(tmp_path / "spec.yaml", "--out", out, command="plain")
+    assert "finished already: 3" in shown.err
+    assert f"test none none ru {np.mean(reached['ru']):.4f}" in " ".join(shown.out.split())

@@ -14,7 +14,8 @@ from verax.models.shipped import world_nli
 from verax.train import world
 from verax.train.fine_tuning import FineTuning
 from verax.train.start import _turn, _waves, start_turned_round
-from verax.train.world import Continued, Shape, build_model, build_tokenizer
+from verax.train.word_pieces import build_tokenizer
+from verax.train.world import Continued, Shape, build_model
 from verax.types import Dataset
 
 SHAPE = Shape(seeds=2, whole_words=60, hidden=128, layers=1, heads=4, feed_forward=32)
@@ -86,7 +87,7 @@ def test_a_model_may_go_on_from_a_shipped_one(tmp_path: Path, monkeypatch: pytes
     recipes = {"nli": world.RECIPES["nli"], "facts": (Continued(1, "nli", known_as), still)}
     monkeypatch.setattr(world, "RECIPES", recipes)
     figures = world.make("facts", tmp_path)
-    assert figures["validation accuracy"] > 0.45
+    assert figures["accuracy on the validation split"] > 0.45
     model = AutoModelForSequenceClassification.from_pretrained(tmp_path)
     assert tuple(model.config.id2label.values()) == ("supports", "refutes", "not_enough")
     assert AutoTokenizer.from_pretrained(tmp_path).get_vocab() == AutoTokenizer.from_pretrained(world_nli()).get_vocab()
@@ -102,7 +103,7 @@ def test_the_command_makes_a_checkpoint_with_its_card(
     recipe = FineTuning(epochs=1, batch_size=32, learning_rate=1e-3)
     monkeypatch.setattr(world, "RECIPES", {"nli": (SHAPE, recipe)})
     world.main(["nli", "--out", str(tmp_path / "made")])
-    assert "test accuracy: 0." in capsys.readouterr().out
+    assert "accuracy on the test split: 0." in capsys.readouterr().out
     model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "made")
     assert model.config.id2label == {0: "entailment", 1: "neutral", 2: "contradiction"}
     assert AutoTokenizer.from_pretrained(tmp_path / "made").mask_token == "[MASK]"  # noqa: S105

@@ -3,25 +3,103 @@
 
 from __future__ import annotations
 
+import inspect
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from verax.cli.app import app, notes, out
+from verax.cli.app import Json, app, notes, out, print_json
 from verax.registry import entries
 from verax.types import UserError
 
 if TYPE_CHECKING:
-    from verax.run.training import AblationRow, Opened
+    from verax.run.train_spec import TrainSpec
+    from verax.run.trained import AblationRow, LanguageRow
+    from verax.run.training import Opened
 
 train = typer.Typer(help="Train models whose explanations can be measured.", rich_markup_mode="markdown")
 app.add_typer(train, name="train")
+
+FIELDS: dict[str, Any] = {
+    "base": Annotated[str | None, typer.Option(help="Start from this: a folder, a hub id, a shipped model.")],
+    "validation": Annotated[
+        str | None, typer.Option(help="Choose the best epoch on this; the split `validation`, or a fifth of a file.")
+    ],
+    "test": Annotated[str | None, typer.Option(help="Measure the finished model on this too.")],
+    "masking": Annotated[
+        list[str] | None, typer.Option(help="In training: none, masking or half (the default); repeat it for several.")
+    ],
+    "select": Annotated[
+        list[str] | None, typer.Option(help="Best epoch by: none, masking or both (the default); repeat for several.")
+    ],
+    "seeds": Annotated[list[int] | None, typer.Option("--seed", help="0 by default; repeat it for several.", min=0)],
+    "epochs": Annotated[int | None, typer.Option(help="10 by default.", min=1)],
+    "learning_rate": Annotated[float | None, typer.Option(help="Its peak; 2e-5 by default.")],
+    "batch_size": Annotated[int | None, typer.Option(help="16 by default.", min=1)],
+    "longest": Annotated[int | None, typer.Option(help="Cut inputs at so many tokens.", min=4)],
+    "device": Annotated[str | None, typer.Option(help="cpu (the default), cuda, cuda:1, mps.")],
+}
+"""Fields of a spec that are options too."""
+
+
+def _carry_out(
+    command: Literal["masked", "plain"],
+    /,
+    spec: Annotated[
+        Path | None, typer.Argument(help="A YAML file with any of the fields below, and more.", metavar="[SPEC.yaml]")
+    ] = None,
+    *,
+    folder: Annotated[Path, typer.Option("--out", help="Where the model goes.")],
+    data: Annotated[str | None, typer.Option(help="Train on this: a dataset, a file.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first N training instances.", min=1)] = None,
+    as_json: Json = False,
+    **fields: Any,
+) -> None:
+    """Train what a spec and the options ask for, and print what came of it."""
+    from verax.run.train_spec import parse_plain_spec, parse_train_spec
+    from verax.run.trained import folder_of, variants, write_compared
+    from verax.run.training import train_all
+
+    content = spec_content(spec, fields, {"name": data, "limit": limit}, f"verax train {command}")
+    parsed = {"masked": parse_train_spec, "plain": parse_plain_spec}[command](content)
+    found = train_all(parsed, folder, console=notes, announce=_announce)
+    written = write_compared(folder, parsed, found)
+    models = [str(folder_of(folder, parsed, variant)) for variant in variants(parsed)]
+    if as_json:
+        tables = {name: [asdict(row) for row in rows] for name, rows in found._asdict().items()}
+        print_json({"models": models, **tables})
+        return
+    out.print(_table(found.rows))
+    if found.languages:
+        out.print(_languages(found.languages))
+    out.print(Text(f"Wrote {written}"), soft_wrap=True)
+    preset = "faithfulness-measurable" if command == "masked" else "attribution-table"
+    measure = f"verax run --preset {preset} --model {shlex.quote(models[-1])} {_measured_on(parsed, command)}"
+    out.print(Text(f"Next: {measure}"), soft_wrap=True)
+
+
+def _with_options(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of `_carry_out`, and one for each field of a spec but those left out."""
+
+    def extended(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(_carry_out, eval_str=True).parameters.values()
+        shared = [one for one in own if one.kind not in {one.POSITIONAL_ONLY, one.VAR_KEYWORD}]
+        fields = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+            for name, annotation in FIELDS.items()
+            if name not in left_out
+        ]
+        command.__signature__ = inspect.Signature([*shared, *fields])  # type: ignore[attr-defined]
+        return command
+
+    return extended
 
 
 @train.callback()
@@ -30,32 +108,8 @@ def _train() -> None:
 
 
 @train.command()
-def masked(
-    spec: Annotated[
-        Path | None, typer.Argument(help="A YAML file with any of the fields below, and more.", metavar="[SPEC.yaml]")
-    ] = None,
-    *,
-    folder: Annotated[Path, typer.Option("--out", help="Where the model goes.")],
-    base: Annotated[str | None, typer.Option(help="Start from this: a folder, a hub id, a shipped model.")] = None,
-    data: Annotated[str | None, typer.Option(help="Train on this: a dataset, a file.")] = None,
-    validation: Annotated[
-        str | None, typer.Option(help="Choose the best epoch on this; the split `validation`, or a fifth of a file.")
-    ] = None,
-    test: Annotated[str | None, typer.Option(help="Measure the finished model on this too.")] = None,
-    masking: Annotated[
-        list[str] | None, typer.Option(help="In training: none, masking or half (the default); repeat it for several.")
-    ] = None,
-    select: Annotated[
-        list[str] | None, typer.Option(help="Best epoch by: none, masking or both (the default); repeat for several.")
-    ] = None,
-    seed: Annotated[list[int] | None, typer.Option(help="0 by default; repeat it for several.", min=0)] = None,
-    epochs: Annotated[int | None, typer.Option(help="10 by default.", min=1)] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="Its peak; 2e-5 by default.")] = None,
-    batch_size: Annotated[int | None, typer.Option(help="16 by default.", min=1)] = None,
-    longest: Annotated[int | None, typer.Option(help="Cut inputs at so many tokens.", min=4)] = None,
-    limit: Annotated[int | None, typer.Option(help="Only the first N training instances.", min=1)] = None,
-    device: Annotated[str | None, typer.Option(help="cpu (the default), cuda, cuda:1, mps.")] = None,
-) -> None:
+@_with_options()
+def masked(**options: Any) -> None:
     """Fine-tune a classifier with masking, so that masking words stays in its distribution.
 
     Killed at any time, the same command goes on from the last whole epoch. Several values of masking, select or seed
@@ -65,34 +119,30 @@ def masked(
 
     `verax train masked ablation.yaml --base my-bert --out models/ablation`
     """
-    from verax.run.train_spec import parse_train_spec
-    from verax.run.training import folder_of, train_all, variants, write_ablation
+    _carry_out("masked", **options)
 
-    told = {
-        "base": base,
-        "validation": validation,
-        "test": test,
-        "masking": masking,
-        "select": select,
-        "seeds": seed,
-        "epochs": epochs,
-        "learning_rate": learning_rate,
-        "batch_size": batch_size,
-        "longest": longest,
-        "device": device,
-    }
-    content = spec_content(spec, told, {"name": data, "limit": limit}, "verax train masked")
-    parsed = parse_train_spec(content)
-    rows = train_all(parsed, folder, console=notes, announce=_announce)
-    written = write_ablation(folder, parsed, rows)
-    out.print(_table(rows))
-    out.print(Text(f"Wrote {written}"), soft_wrap=True)
-    model = shlex.quote(str(folder_of(folder, parsed, variants(parsed)[-1])))
-    measured = f"--data {shlex.quote(parsed.data.name)}"
-    if parsed.data.name not in entries("datasets"):
-        others = {"--data": parsed.test, "--validation": parsed.validation}
-        measured = " ".join(f"{flag} {shlex.quote(one.name) if one else 'FILE'}" for flag, one in others.items())
-    out.print(Text(f"Next: verax run --preset faithfulness-measurable --model {model} {measured}"), soft_wrap=True)
+
+@train.command()
+@_with_options("masking", "select")
+def plain(**options: Any) -> None:
+    """Fine-tune a classifier as usual: nothing is masked, the best epoch is chosen on the validation set as it is.
+
+    Killed at any time, the same command goes on from the last whole epoch. Several seeds give a model for each, and a
+    table of them. Where the validation or test data hold several languages, performance is told for each.
+
+    Examples: `verax train plain --base my-xlm-r --data nli.jsonl --test parallel.jsonl --out models/nli`
+
+    `verax train plain --base my-xlm-r --data nli.jsonl --seed 0 --seed 1 --seed 2 --out models/nli`
+    """
+    _carry_out("plain", **options)
+
+
+def _measured_on(spec: TrainSpec, command: Literal["masked", "plain"]) -> str:
+    """The flags that name the data on which explanations of the model are measured."""
+    if spec.data.name in entries("datasets"):
+        return f"--data {shlex.quote(spec.data.name)}"
+    others = {"--data": spec.test} | ({"--validation": spec.validation} if command == "masked" else {})
+    return " ".join(f"{flag} {shlex.quote(one.name) if one else 'FILE'}" for flag, one in others.items())
 
 
 def spec_content(spec: Path | None, told: Mapping[str, Any], data: Mapping[str, Any], command: str) -> dict[str, Any]:
@@ -121,13 +171,28 @@ def _announce(data: Opened, trainings: int, finished: int) -> None:
 
 def _table(rows: list[AblationRow]) -> Table:
     """Performance of the models that were trained."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for head in ("split", "masking", "best epoch by"):
-        table.add_column(head)
-    for head in ("unmasked", "all masked", "majority", "seeds"):
-        table.add_column(head, justify="right")
+    table = _headed(("split", "masking", "best epoch by"), ("unmasked", "all masked", "majority", "seeds"))
     for row in rows:
         masked = "–" if row.fully_masked is None else f"{row.fully_masked.value:.4f}"
         figures = (f"{row.unmasked.value:.4f}", masked, f"{row.majority:.4f}", str(row.seeds))
         table.add_row(row.split, row.masking, row.select, *figures)
+    return table
+
+
+def _languages(rows: list[LanguageRow]) -> Table:
+    """The same language by language, unmasked."""
+    from verax.run.trained import language_cells
+
+    table = _headed(("split", "masking", "best epoch by", "language"), ("unmasked", "deviation", "seeds"))
+    for row in rows:
+        table.add_row(*map(Text, language_cells(row)))
+    return table
+
+
+def _headed(words: tuple[str, ...], numbers: tuple[str, ...]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for head in words:
+        table.add_column(head)
+    for head in numbers:
+        table.add_column(head, justify="right")
     return table

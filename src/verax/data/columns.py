@@ -25,6 +25,9 @@ KNOWN_PARTS: tuple[tuple[str, ...], ...] = (
     ("tokens",),
 )
 KNOWN_LABELS = ("label", "gold_label")
+KNOWN_PARALLEL_ID = "parallel_id"
+KNOWN_LANGS = ("lang", "language")
+KNOWN_ID = "id"
 
 # A single name may be written without brackets.
 _listed = BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)
@@ -53,7 +56,19 @@ class Columns(BaseModel):
         description="Column with a name for each row, each one used once. Left out: the number of the row, from 1.",
     )
     lang: str | None = Field(default=None, description="Column with the language code of each row.")
-    parallel_id: str | None = Field(default=None, description="Column whose value is shared by translations of a row.")
+    parallel_id: str | None = Field(
+        default=None,
+        description="Column whose value is shared by translations of a row. Left out: `parallel_id`, where there is "
+        "one; then `lang` or `language` and `id` are taken too.",
+    )
+    alignment: Names = Field(
+        default=(),
+        description="Columns with word alignments, one for each part: `0-0 1-2 2p3`, a word of the row's translation "
+        "into `aligned_to`, a hyphen (p: possible, not sure) and a word of the row.",
+    )
+    aligned_to: str = Field(
+        default="en", description="No column: the language that the words of other rows are aligned to."
+    )
     words: Names = Field(
         default=(),
         description="Those columns of `parts` whose text is split at white space and nowhere else. A column that "
@@ -99,6 +114,8 @@ class Columns(BaseModel):
         gold = {name: value for name in GOLD if (value := getattr(self, name))}
         if len(gold) > 1:
             raise ValueError(f"give one of {' and '.join(gold)}, not both")
+        if self.alignment and self.parts and len(self.alignment) != len(self.parts):
+            raise ValueError(f"alignment has {len(self.alignment)} columns for {len(self.parts)} parts")
         for name, value in gold.items():
             if not any(value):
                 raise ValueError(f"{name} names no column")
@@ -119,7 +136,7 @@ class Columns(BaseModel):
         """The columns that a row may leave out, though the table may not."""
         single = (self.label, self.lang, self.parallel_id, self.span_pairs)
         gold = (name for field in GOLD for name in getattr(self, field))
-        return tuple(name for name in (*single, *gold, *self.explanations) if name is not None)
+        return tuple(name for name in (*single, *gold, *self.explanations, *self.alignment) if name is not None)
 
 
 def parse_columns(value: Columns | Mapping[str, Any] | None) -> Columns:
@@ -142,7 +159,11 @@ def parse_columns(value: Columns | Mapping[str, Any] | None) -> Columns:
 
 
 def with_defaults(columns: Columns, there: Collection[str], where: str) -> Columns:
-    """The same columns with `parts` and `label` guessed, if they were left out, from the columns that are there."""
+    """The same columns with those guessed that were left out, from the columns that are there.
+
+    These are `parts` and `label`; and `lang` and `id`, but only where a column `parallel_id` says that the rows are
+    translations of each other.
+    """
     by_lower = {name.lower(): name for name in reversed(list(there))}
     found: dict[str, Any] = {}
     if not columns.parts:
@@ -155,5 +176,9 @@ def with_defaults(columns: Columns, there: Collection[str], where: str) -> Colum
         found["parts"] = tuple(by_lower[name] for name in known)
     if columns.label is None:
         found["label"] = next((by_lower[name] for name in KNOWN_LABELS if name in by_lower), None)
+    if columns.parallel_id is None and KNOWN_PARALLEL_ID in by_lower:
+        found["parallel_id"] = by_lower[KNOWN_PARALLEL_ID]
+        found["lang"] = columns.lang or next((by_lower[name] for name in KNOWN_LANGS if name in by_lower), None)
+        found["id"] = columns.id or by_lower.get(KNOWN_ID)
     # Validated anew, since what must fit together can only be checked once the parts are known.
     return parse_columns(columns.model_dump() | found)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from verax.data.assemble import assemble
 from verax.data.columns import Columns
+from verax.data.parallel import Choice
 from verax.data.rows import Row, Source
 from verax.data.table import fingerprint
 from verax.types import Dataset, UserError
@@ -45,19 +46,24 @@ class Format:
         limit: int | None,
         labels: Sequence[str] | None = None,
         lang: str = "en",
+        choice: Choice | None = None,
     ) -> Dataset:
         """The instances of files that together are one split, which is written down.
 
         Args:
-            limit: the first so many.
+            limit: the first so many, in each language.
             labels: names of the classes in an order of one's own.
+            choice: of languages, and how words are had that no spaces part.
         """
+        choice = choice or Choice()
+        if self.columns.gold_words or self.columns.span_pairs:
+            # `convert` has counted words, and did so by the rules alone
+            choice = replace(choice, segment="clusters")
         rows = (row for path in paths for row in self.readers[path.suffix.lower()](path))
         told = {} if split is None else {"split": split}
         source = Source(str(paths[0]), _generated(self.convert(rows)), {**provenance(paths), **told})
-        return assemble(
-            source, columns=self.columns, labels=self.labels if labels is None else labels, lang=lang, limit=limit
-        )
+        names = self.labels if labels is None else labels
+        return assemble(source, columns=self.columns, labels=names, lang=lang, limit=limit, choice=choice)
 
 
 def provenance(paths: Sequence[Path]) -> dict[str, str]:

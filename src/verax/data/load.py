@@ -13,10 +13,14 @@ from verax.data.assemble import assemble
 from verax.data.babi import SUFFIX, is_babi, load_babi
 from verax.data.columns import Columns, parse_columns
 from verax.data.eraser import is_eraser, load_eraser
+from verax.data.files import languages_of, named_files
 from verax.data.hub import NotFound, open_folder, open_hub
+from verax.data.parallel import Choice, Missing, only_languages
 from verax.data.recognise import recognised
 from verax.data.rows import Source
+from verax.data.segmenters import Segment
 from verax.data.table import SUFFIXES, open_file
+from verax.data.translations import LANG, with_language
 from verax.registry import entries, resolve, unknown
 from verax.types import Dataset, UserError
 
@@ -24,7 +28,7 @@ _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?(:[\w.-]+)?", re.ASCII)
 
 
 def load_dataset(
-    name: str | Path,
+    name: str | Path | Sequence[str | Path],
     *,
     split: str | None = None,
     limit: int | None = None,
@@ -33,45 +37,97 @@ def load_dataset(
     lang: str = "en",
     seed: int = 0,
     revision: str | None = None,
+    langs: Sequence[str] | None = None,
+    missing: Missing = "error",
+    segment: Segment = "auto",
+    alignments: Mapping[str, str | Sequence[str]] | None = None,
 ) -> Dataset:
     """Load instances by name.
 
     Args:
         name: a name that `verax list datasets` shows; or the path of a JSONL, CSV, TSV or Parquet file, or of a folder
             that the `datasets` library can read; or a text file of bAbI, or a folder with those of a task; or a file of
-            SNLI, e-SNLI, FEVER with gold evidence or SpanEx as it was published, or a folder in the format of ERASER,
-            which are recognised unless `columns` are given; or a dataset of the Hugging Face hub, `owner/name` or
-            `owner/name:configuration`.
+            SNLI, XNLI, e-SNLI, FEVER with gold evidence or SpanEx as it was published, or a folder in the format of
+            ERASER, which are recognised unless `columns` are given; or a dataset of the Hugging Face hub, `owner/name`
+            or `owner/name:configuration`. Several files are a list, names with commas between, or a pattern
+            (`test.*.jsonl`); where they are called alike but for a language, rows without a language have that one.
         split: `test` by default, or the only one there is. A file is one split: it is written down, not looked for.
-        limit: read the first so many rows and no more.
+        limit: read the first so many rows and no more; of parallel data the first so many inputs, each in all
+            languages.
         columns: which column means what; see `Columns`.
         labels: names of the classes in the order of their numbers. Left out: those that the dataset declares, else
             the sorted set of those seen.
         lang: language of rows that have no language of their own.
         seed: what a built-in dataset is made from; other data is not drawn at random.
         revision: of a dataset of the hub: branch, tag or commit.
+        langs: keep these languages alone.
+        missing: what an input of parallel data is that is not there in every language: an `error`, or left out
+            (`skip`), which is counted in the provenance.
+        segment: how words are found that no spaces part: by the segmenter of the language if it is installed (`auto`,
+            else by character clusters), by `clusters` always, or by a segmenter that must be there (`required`).
+        alignments: files of word alignments in Pharaoh's format by pair of languages, `en-de`, the reference first: one
+            for each part, a line for each row of the second language.
     """
-    known = entries("datasets").get(str(name))
-    path = Path(name).expanduser()
+    title = str(name) if isinstance(name, (str, Path)) else ", ".join(map(str, name))
+    choice = Choice(None if langs is None else tuple(langs), missing, segment, _listed(alignments or {}))
+    paths = named_files(name)
+    path = paths[0] if paths else Path(title).expanduser()
+    known = entries("datasets").get(title)
+    chosen: dict[str, Any] = {"limit": limit, "labels": labels, "lang": lang}
+    one_language: dict[str, Any] = {"langs": langs, "alignments": alignments, "revision": revision}
     if known is not None:
         why = f"{name} is {'built in' if known.kind == 'built-in' else 'known by its name'}"
-        _refuse(why, columns=columns, labels=labels, revision=revision)
-        load = resolve("datasets", str(name))
+        _refuse(why, columns=columns, labels=labels, revision=revision, alignments=alignments)
+        load = resolve("datasets", title)
         dataset: Dataset = load(limit=limit, seed=seed) if split is None else load(split=split, limit=limit, seed=seed)
+        dataset = dataset if langs is None else only_languages(dataset, langs)
+    elif len(paths) > 1:
+        _refuse(f"{title} are files", revision=revision)
+        dataset = _load_several(title, paths, split, columns, choice, chosen)
     elif columns is None and is_eraser(path):
-        _refuse(f"{name} is in the format of ERASER", revision=revision)
-        dataset = load_eraser(path, split=split, limit=limit, labels=labels, lang=lang)
+        _refuse(f"{name} is in the format of ERASER", **one_language)
+        dataset = load_eraser(path, split=split, **chosen)
     elif (columns is None or path.suffix.lower() == SUFFIX) and (public := recognised(path)) is not None:
         _refuse(f"{name} is in the format of {public.name}", columns=columns, revision=revision)
-        dataset = public.load([path], split=split, limit=limit, labels=labels, lang=lang)
+        dataset = public.load([path], split=split, choice=choice, **chosen)
     elif is_babi(path):
-        _refuse(f"{name} is in the format of bAbI", columns=columns, revision=revision)
-        dataset = load_babi(path, split=split, limit=limit, labels=labels, lang=lang)
+        _refuse(f"{name} is in the format of bAbI", columns=columns, **one_language)
+        dataset = load_babi(path, split=split, **chosen)
     else:
-        source = _open(str(name), split, revision)
-        dataset = assemble(source, columns=parse_columns(columns), labels=labels, lang=lang, limit=limit)
+        source = _open(str(path) if paths else title, split, revision)
+        dataset = assemble(source, columns=parse_columns(columns), choice=choice, **chosen)
     told = {} if limit is None else {"limit": str(limit)}
     return replace(dataset, provenance={**dataset.provenance, **told})
+
+
+def _load_several(
+    title: str,
+    paths: Sequence[Path],
+    split: str | None,
+    columns: Columns | Mapping[str, Any] | None,
+    choice: Choice,
+    chosen: Mapping[str, Any],
+) -> Dataset:
+    """Files that are read as one, in the order of their names: all of one public format, or all plain tables."""
+    public = [recognised(path) if columns is None else None for path in paths]
+    if public[0] is not None:
+        for path, other in zip(paths, public, strict=True):
+            if other is not public[0]:
+                raise UserError(f"{path}: not in the format of {public[0].name}, which {paths[0]} is in")
+        return replace(public[0].load(paths, split=split, choice=choice, **chosen), name=title)
+    sources = [open_file(path) for path in paths]
+    told = {} if split is None else {"split": split}
+    kept = {field: ", ".join(source.provenance[field] for source in sources) for field in ("path", "sha256")}
+    by_name = languages_of(paths)
+    rows = (
+        with_language(row, by_name.get(path))
+        for path, source in zip(paths, sources, strict=True)
+        for row in source.rows
+    )
+    parsed = parse_columns(columns)
+    if by_name and parsed.lang is None:
+        parsed = parsed.model_copy(update={"lang": LANG})
+    return assemble(Source(title, rows, {**kept, **told}), columns=parsed, choice=choice, **chosen)
 
 
 def _open(name: str, split: str | None, revision: str | None) -> Source:
@@ -85,6 +141,10 @@ def _open(name: str, split: str | None, revision: str | None) -> Source:
         _refuse(f"{name} is a folder", revision=revision)
         return open_folder(path, split)
     return _elsewhere(name, path, split, revision)
+
+
+def _listed(alignments: Mapping[str, str | Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    return {pair: (paths,) if isinstance(paths, str) else tuple(paths) for pair, paths in alignments.items()}
 
 
 def _refuse(why: str, **given: object) -> None:

@@ -9,8 +9,10 @@ from verax.data.fever import FEVER
 from verax.data.formats import Format, first_cells
 from verax.data.snli import SNLI
 from verax.data.spanex import SPANEX_FEVER, SPANEX_SNLI
+from verax.data.xnli import XNLI
 
-FORMATS = (SNLI, ESNLI, FEVER, SPANEX_SNLI, SPANEX_FEVER)
+# XNLI before SNLI: its rows have all the columns of SNLI, and a language.
+FORMATS = (XNLI, SNLI, ESNLI, FEVER, SPANEX_SNLI, SPANEX_FEVER)
 
 
 def recognised(path: Path) -> Format | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import regex
 
+from verax.registry import unknown
 from verax.types import UserError
 
 _SURROGATE = regex.compile(r"\p{Cs}")
@@ -24,6 +25,11 @@ class Row:
     def error(self, field: str, message: str) -> UserError:
         """A mistake in one field of this row."""
         return UserError(f"{self.where}: field {field!r}: {message}")
+
+    def require(self, field: str) -> None:
+        """Refuse a row that lacks a column, with the nearest one that it has."""
+        if field not in self.cells:
+            raise UserError(f"{self.where}: {unknown('column', field, self.cells)}")
 
     def text(self, field: str, value: Any, expected: str = "text") -> str:
         """The value as a text that can be encoded; what a JSON escape can smuggle in beside is refused."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import regex
 
 from verax.types import Text, UserError
 
-# Scripts written without spaces: until a segmenter splits them, each grapheme cluster is a word. Their digits are left
+# Scripts written without spaces: where no segmenter splits them, each grapheme cluster is a word. Their digits are left
 # out, so that a number stays one word.
 _UNSPACED = "[{}--\\p{{Nd}}]".format(
     "".join(rf"\p{{scx={script}}}" for script in ("Hani", "Hira", "Kana", "Thai", "Laoo", "Khmr", "Mymr"))
@@ -42,21 +43,49 @@ _WORD = regex.compile(
     regex.VERSION1,
 )
 _NO_SPACE = regex.compile(r"\S++")
+_UNSPACED_LETTER = regex.compile(rf"[{_UNSPACED}--\p{{P}}--\p{{S}}]", regex.VERSION1)
 
 
-def split_words(raw: str, lang: str = "en") -> Text:
+@dataclass(frozen=True, slots=True)
+class Segmenter:
+    """What finds the words of a script without spaces.
+
+    Args:
+        name: with its version, as it is written down.
+        script: matches a character of the script; signs are none, and are words of their own always.
+        cut: the words of a run of such characters, in order.
+    """
+
+    name: str
+    script: regex.Pattern[str]
+    cut: Callable[[str], Iterable[str]]
+
+
+def split_words(raw: str, lang: str = "en", segmenter: Segmenter | None = None) -> Text:
     """Split a text into words: `raw[start:end] == word`, deterministic and in linear time.
 
     A word is a run of letters, marks and digits with the apostrophes, hyphens and dots inside it (don't, well-known,
     3.14, U.S.). Every other visible symbol is a word of its own, as a whole grapheme cluster: an emoji of many code
     points is one word. So is each cluster of a script without spaces (Han, Hiragana, Katakana, Thai, Lao, Khmer,
-    Myanmar). White space and invisible characters belong to no word.
+    Myanmar), unless a segmenter puts clusters together. White space and invisible characters belong to no word.
 
     Args:
         raw: any text, empty and blank ones too.
         lang: the language of the text, kept with it; the rules are the same for all.
+        segmenter: of the runs of its script.
     """
-    return _matches(_WORD, raw, lang)
+    text = _matches(_WORD, raw, lang)
+    return text if segmenter is None else _segmented(text, segmenter)
+
+
+def has_words(raw: str) -> bool:
+    """Whether there is anything visible in a text."""
+    return _WORD.search(raw) is not None
+
+
+def lacks_spaces(raw: str) -> bool:
+    """Whether there is a letter of a script without spaces in a text."""
+    return _UNSPACED_LETTER.search(raw) is not None
 
 
 def split_at_spaces(raw: str, lang: str = "en") -> Text:
@@ -86,3 +115,37 @@ def words_over(text: Text, start: int, end: int) -> range:
 def _matches(pattern: regex.Pattern[str], raw: str, lang: str) -> Text:
     spans = tuple(match.span() for match in pattern.finditer(raw))
     return Text(raw, tuple(raw[start:end] for start, end in spans), spans, lang)
+
+
+def _segmented(text: Text, segmenter: Segmenter) -> Text:
+    """The same text with its clusters put together where the segmenter sees one word.
+
+    Each run of clusters of its script is cut by itself, so that what stands around it is split as in every language. A
+    cut inside a cluster is left out: marks stay with their letters.
+    """
+    spans: list[tuple[int, int]] = []
+    run: list[tuple[int, int]] = []
+    for span in (*text.offsets, (len(text.raw) + 1, 0)):
+        belongs = segmenter.script.match(text.raw, span[0]) is not None
+        if run and not (belongs and run[-1][1] == span[0]):
+            spans += _words_of_run(text.raw, run, segmenter)
+            run = []
+        if belongs:
+            run.append(span)
+        elif span[1]:
+            spans.append(span)
+    return Text(text.raw, tuple(text.raw[start:end] for start, end in spans), tuple(spans), text.lang)
+
+
+def _words_of_run(raw: str, clusters: list[tuple[int, int]], segmenter: Segmenter) -> list[tuple[int, int]]:
+    start, end = clusters[0][0], clusters[-1][1]
+    cuts = {start}
+    done = start
+    for word in segmenter.cut(raw[start:end]):
+        # Looked for, not counted: nothing is relied on but that words come in order, whatever was dropped or changed.
+        place = raw.find(word, done, end) if word else -1
+        if place >= 0:
+            done = place + len(word)
+            cuts |= {place, done}
+    starts = [cluster for cluster, _ in clusters if cluster in cuts]
+    return list(zip(starts, [*starts[1:], end], strict=True))

@@ -9,10 +9,12 @@ from typing import Any
 
 from verax.stats import summarise
 from verax.stats.areas import masked_runs, masking_curves
+from verax.stats.crosslingual import CrossLingual, crosslingual
+from verax.stats.crosslingual_rows import LanguageRun
 from verax.stats.recorded import baselines, parallel
 from verax.stats.unified import Unified, unified
 from verax.store.read import Stored
-from verax.types import Highlight, Instance, MaskingCurves, Prediction, Score, Skip, Summary
+from verax.types import Alignment, Highlight, Instance, MaskingCurves, Prediction, Score, Skip, Summary
 
 NOT_RECORDED = "not recorded"
 
@@ -31,8 +33,10 @@ class Content:
         summaries: the leaderboard's rows; none of a metric that does not rank.
         masking: for each metric that masked recursively and has scores, its curves; None where random has no curve.
         unified: the properties of each kind of explanation; None of a run with fewer than two kinds.
+        crosslingual: faithfulness across languages; None of a run that did not measure it.
         highlights: by instance and method.
         skips, scores: by instance.
+        alignments: which words of translations belong together, by each aligner.
         reasons: how many scores are missing for which reason, by method and metric.
         damaged: what the store could not read.
     """
@@ -47,10 +51,12 @@ class Content:
     summaries: tuple[Summary, ...]
     masking: Mapping[str, MaskingCurves | None]
     unified: Unified | None
+    crosslingual: CrossLingual | None
     predictions: Mapping[str, Prediction]
     highlights: Mapping[tuple[str, str], Highlight]
     skips: Mapping[str, Sequence[Skip]]
     scores: Mapping[str, Sequence[Score]]
+    alignments: Sequence[Alignment]
     reasons: Mapping[tuple[str, str], Counter[str]]
     damaged: tuple[str, ...]
 
@@ -102,10 +108,12 @@ def content_of(stored: Stored, limit: int) -> Content:
         ),
         masking=_masking(card, stored.scores),
         unified=unified(card, stored.scores, stored.highlights),
+        crosslingual=crosslingual([LanguageRun(card, stored.instances, stored.predictions, stored.scores)]),
         predictions={prediction.instance_id: prediction for prediction in stored.predictions},
         highlights={(row.instance_id, row.method): row for row in stored.highlights},
         skips=skips,
         scores=scores,
+        alignments=stored.alignments,
         reasons=reasons,
         damaged=stored.damaged,
     )

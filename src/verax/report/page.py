@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-from verax.report import card, instances, leaderboard, masking, unified
+from verax.report import card, crosslingual, instances, leaderboard, masking, unified
 from verax.report.content import Content, content_of, entry, written
 from verax.report.markup import Html, join, tag, visible
 from verax.report.numbers import plural
@@ -30,6 +30,7 @@ SECTIONS = (
     Section("leaderboard", "Leaderboard", leaderboard.section),
     Section("masking", "Recursive masking", masking.section),
     Section("unified", "Kinds and properties", unified.section),
+    Section("crosslingual", "Across languages", crosslingual.section),
     Section("instances", "Instances", instances.section),
     Section("card", "Run card", card.section),
 )

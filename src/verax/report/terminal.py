@@ -36,6 +36,7 @@ from verax.stats.leaderboard import ALPHA
 from verax.types import Comparison, Highlight, Instance, MaskingCurves, Prediction, Skip, Summary
 
 _NARROW = 76
+_LEAST_NAME = 14
 _SCORE_WIDTH = 9
 _GAP = 2
 _FOR = ("#fdd0a2", "#fdae6b", "#f28e2b")
@@ -64,10 +65,16 @@ class Board:
     strong: frozenset[int] = frozenset()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The table, or below 76 columns the list."""
+        """The table, or the list below 76 columns and where the names of the rows would be squeezed."""
         yield plain(self.title, "bold")
-        yield from self._listed() if options.max_width < _NARROW else [self._table()]
+        left = options.max_width - sum(map(self._width, range(1, len(self.heads))))
+        squeezed = left < min(_LEAST_NAME, self._width(0))
+        yield from self._listed() if options.max_width < _NARROW or squeezed else [self._table()]
         yield Text()
+
+    def _width(self, column: int) -> int:
+        """What a column needs, with the space behind it."""
+        return 1 + max(cell_len(row[column]) for row in (self.heads, *self.rows))
 
     def _table(self) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))

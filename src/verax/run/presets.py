@@ -79,3 +79,17 @@ UNIFIED: Mapping[str, Any] = {
     ],
 }
 """Three kinds of explanation of three bases, and random of each kind, under the properties of the unified paper."""
+
+CROSSLINGUAL: Mapping[str, Any] = {
+    "model": "world/xnli",
+    "data": {"name": "world/xnli"},
+    "methods": ATTRIBUTION_TABLE["methods"],
+    "metrics": [
+        "crosslingual_faithfulness",
+        {"crosslingual_faithfulness": {"aligner": "random"}},
+        "comprehensiveness",
+        "sufficiency",
+        "plausibility",
+    ],
+}
+"""The same methods judged across languages, with random alignments beside, by erasure and by people."""

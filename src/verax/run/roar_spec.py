@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from verax.run.spec import DataSpec, explain_mistake
-from verax.run.train_spec import RecipeSpec
-from verax.types import UserError
+from verax.run.train_spec import RecipeSpec, validated
 
 _GOLD = {"target": "gold"}
 MEASURES: tuple[str | dict[str, Any], ...] = (
@@ -45,8 +43,4 @@ class RoarSpec(RecipeSpec):
 
 def parse_roar_spec(content: Mapping[str, Any]) -> RoarSpec:
     """A validated spec; a mistake is a UserError that names the field and the nearest valid one."""
-    try:
-        return RoarSpec.model_validate(dict(content))
-    except ValidationError as error:
-        sections = {"data": DataSpec, "validation": DataSpec, "test": DataSpec}
-        raise UserError(explain_mistake(error, RoarSpec, sections)) from None
+    return validated(RoarSpec, content)

@@ -10,6 +10,8 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from verax.data.columns import Columns
+from verax.data.parallel import Missing
+from verax.data.segmenters import Segment
 from verax.registry import resolve, unknown
 from verax.types import UserError
 
@@ -44,15 +46,42 @@ class ModelSpec(Section):
     )
 
 
+def _one_name(value: Any) -> Any:
+    """Several files have one name, with commas between: so `name` is the same everywhere, also on the command line."""
+    if not isinstance(value, (list, tuple)) or not all(isinstance(one, str) for one in value):
+        return value
+    if stray := [one for one in value if "," in one]:
+        raise ValueError(f"a file among several may have no comma in its name, got {stray[0]!r}")
+    return ",".join(value)
+
+
 class DataSpec(Section):
     """The inputs that are explained."""
 
-    name: str = Field(
-        description="A built-in dataset (`verax list datasets`), a JSONL, CSV, TSV or Parquet file, a folder of the "
-        "`datasets` library, or a Hugging Face dataset."
+    name: Annotated[str, BeforeValidator(_one_name)] = Field(
+        description="A built-in dataset (`verax list datasets`), a JSONL, CSV, TSV or Parquet file, several of them (a "
+        "list, or a pattern such as `test.*.jsonl`), a folder of the `datasets` library, or a Hugging Face dataset."
     )
     split: str | None = Field(default=None, description="test by default, or the only one there is.")
-    limit: int | None = Field(default=None, ge=1, description="The first so many instances.")
+    limit: int | None = Field(
+        default=None, ge=1, description="The first so many instances; of parallel data so many in each language."
+    )
+    langs: tuple[str, ...] | None = Field(default=None, description="Keep these languages alone.")
+    missing: Missing = Field(
+        default="error",
+        description="What an input of parallel data is that is not there in every language: an error, or left out "
+        "and counted (skip).",
+    )
+    segment: Segment = Field(
+        default="auto",
+        description="How words are found that no spaces part: auto (by the segmenter of the language if it is "
+        "installed, else by character clusters), clusters, or required (by a segmenter, or not at all).",
+    )
+    alignments: dict[str, str | tuple[str, ...]] | None = Field(
+        default=None,
+        description="Files of word alignments in Pharaoh's format by pair of languages, such as en-de, the reference "
+        "first; one for each part.",
+    )
     columns: Columns | None = Field(default=None, description="Which column means what.")
     labels: tuple[str, ...] | None = Field(default=None, description="Names of the classes, by number.")
     lang: str = Field(default="en", description="Language of rows that have none of their own.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
@@ -57,7 +57,15 @@ class RecipeSpec(Section):
         return FineTuning(**{name: getattr(self, name) for name in shared}, **more)
 
 
-class TrainSpec(RecipeSpec):
+class PlainSpec(RecipeSpec):
+    """A plain fine-tuning: nothing is masked, and the best epoch is the one that does best on the validation set."""
+
+    seeds: Annotated[tuple[Seed, ...], BeforeValidator(_several), AfterValidator(_once)] = Field(
+        default=(0,), min_length=1, description="Of the head, the order of inputs, dropout and masks."
+    )
+
+
+class TrainSpec(PlainSpec):
     """A masked fine-tuning; several values of masking, select or seeds give a model for each combination."""
 
     masking: Annotated[tuple[Masking, ...], BeforeValidator(_several), AfterValidator(_once)] = Field(
@@ -71,18 +79,28 @@ class TrainSpec(RecipeSpec):
         description="What the best epoch is chosen on: none (the validation set as it is), masking (a masked copy), "
         "both.",
     )
-    seeds: Annotated[tuple[Seed, ...], BeforeValidator(_several), AfterValidator(_once)] = Field(
-        default=(0,), min_length=1, description="Of the head, the order of inputs, dropout and masks."
-    )
     parts: Literal["all", "maskable"] = Field(
         default="all", description="Which parts are masked: all, or those that the data says may be masked."
     )
 
 
-def parse_train_spec(content: Mapping[str, Any]) -> TrainSpec:
-    """A validated spec; a mistake is a UserError that names the field and the nearest valid one."""
+S = TypeVar("S", bound=RecipeSpec)
+
+
+def validated(kind: type[S], content: Mapping[str, Any]) -> S:
+    """A spec of a kind; a mistake is a UserError that names the field and the nearest valid one."""
     try:
-        return TrainSpec.model_validate(dict(content))
+        return kind.model_validate(dict(content))
     except ValidationError as error:
         sections = {"data": DataSpec, "validation": DataSpec, "test": DataSpec}
-        raise UserError(explain_mistake(error, TrainSpec, sections)) from None
+        raise UserError(explain_mistake(error, kind, sections)) from None
+
+
+def parse_train_spec(content: Mapping[str, Any]) -> TrainSpec:
+    """The spec of a masked fine-tuning."""
+    return validated(TrainSpec, content)
+
+
+def parse_plain_spec(content: Mapping[str, Any]) -> TrainSpec:
+    """The spec of a plain fine-tuning: a masked one that masks nothing."""
+    return TrainSpec(**dict(validated(PlainSpec, content)), masking=("none",), select=("none",))

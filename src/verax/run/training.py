@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 
+from verax.data.files import named_files
 from verax.models.base import load_base
 from verax.models.checkpoint import quiet
 from verax.models.load import checkpoint_folder, fingerprint
@@ -19,31 +20,22 @@ from verax.run.carry_out import open_data
 from verax.run.plan import input_key
 from verax.run.spec import DataSpec
 from verax.run.train_spec import RecipeSpec, TrainSpec
-from verax.stats.inference import bca
-from verax.stats.performance import majority
+from verax.run.trained import FACTS, Compared, Variant, compared, folder_of, read_facts, variants
+from verax.stats.performance import majority, performance
 from verax.store.files import replace_file
 from verax.store.keys import key_of
 from verax.train.curves import Figures, Story, curves_svg, model_card
 from verax.train.fine_tuning import Trained, fit
 from verax.train.masking import Masking, Selection, fully_masked
-from verax.train.measure import measured
+from verax.train.measure import counts_by_row, measured
 from verax.train.resume import FOLDER as RESUME
 from verax.train.resume import Resume
 from verax.train.rows import check_parts, encode, gold_classes
-from verax.types import Dataset, Interval, UserError
+from verax.types import Dataset, FloatArray, Performance, UserError
 
 VERSION = 1
 HELD_OUT = 0.2
 """Share of a file that is held out for validation if no other is named."""
-FACTS = "training.json"
-
-
-class Variant(NamedTuple):
-    """One model of a spec."""
-
-    masking: Masking
-    select: Selection
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -61,22 +53,9 @@ class Opened:
         return len(self.train) + len(self.validation) + (0 if self.test is None else len(self.test))
 
 
-@dataclass(frozen=True, slots=True)
-class AblationRow:
-    """Performance of one masking and selection, over its seeds, on one split."""
-
-    masking: Masking
-    select: Selection
-    split: str
-    unmasked: Interval
-    fully_masked: Interval | None
-    majority: float
-    seeds: int
-
-
 def open_splits(spec: RecipeSpec, seed: int = 0) -> Opened:
     """Open what is trained on, what the best epoch is chosen on and what is measured on."""
-    is_file = Path(spec.data.name).expanduser().is_file()
+    is_file = bool(named_files(spec.data.name))
     train = open_data(_of_split(spec.data, None if is_file else "train"), seed)
     if spec.validation is not None:
         validation = open_data(_of_split(spec.validation, _same(spec.validation, spec.data, "validation")), seed)
@@ -119,30 +98,30 @@ def _same(spec: DataSpec, other: DataSpec, split: str) -> str | None:
 
 
 def hold_out(data: Dataset, share: float) -> tuple[Dataset, Dataset]:
-    """Cut a dataset in two at random, always in the same way: what is left, and the share that is held out."""
+    """Cut a dataset in two at random, always in the same way: what is left, and the share that is held out.
+
+    Translations of one input stay together, or what is held out would be known in another language.
+    """
     n = len(data) - round((1 - share) * len(data))
-    if not 0 < n < len(data):
+    together: dict[str, list[int]] = {}
+    for i, instance in enumerate(data.instances):
+        together.setdefault(f"{i}" if instance.parallel_id is None else f"parallel {instance.parallel_id}", []).append(
+            i
+        )
+    group_of = {i: group for group in together.values() for i in group}
+    held: set[int] = set()
+    for i in np.random.default_rng(0).permutation(len(data)).tolist():
+        if len(held) < n:
+            held.update(group_of[i])
+    if not 0 < len(held) < len(data):
         raise UserError(f"{data.name}: {len(data)} instances are too few to hold a fifth out; name a --validation")
-    held = set(np.random.default_rng(0).permutation(len(data))[:n].tolist())
     rows = [(i in held, instance) for i, instance in enumerate(data.instances)]
     return tuple(replace(data, instances=tuple(one for out, one in rows if out == which)) for which in (False, True))  # type: ignore[return-value]
 
 
-def variants(spec: TrainSpec) -> list[Variant]:
-    """Every model that a spec asks for, trainings in order."""
-    return [Variant(m, s, seed) for m in dict.fromkeys(spec.masking) for seed in spec.seeds for s in spec.select]
-
-
-def folder_of(out: Path, spec: TrainSpec, variant: Variant) -> Path:
-    """Where a model goes: the folder itself if it is the only one."""
-    if len(variants(spec)) == 1:
-        return out
-    return out / f"{variant.masking}-{variant.select}-seed-{variant.seed}"
-
-
 def train_all(
     spec: TrainSpec, out: Path, *, console: Console, announce: Callable[[Opened, int, int], None] = lambda *_: None
-) -> list[AblationRow]:
+) -> Compared:
     """Train every model of a spec; what is finished already is left as it is, what was interrupted goes on.
 
     Args:
@@ -163,7 +142,7 @@ def train_all(
         if len(jobs) > 1:
             console.print(f"training {number} of {len(jobs)}: masking {job.masking}, seed {job.seed}", highlight=False)
         job.run(console)
-    return list(ablation(spec, out))
+    return compared(spec, out)
 
 
 class _Training:
@@ -190,7 +169,7 @@ class _Training:
     def finished(self) -> bool:
         """Whether every model is there; a folder that holds another one is refused, half a model of this one is not."""
         begun = self.resume.is_begun()
-        found = [_facts(folder) for folder in self.folders().values()]
+        found = [read_facts(folder) for folder in self.folders().values()]
         for folder, facts in zip(self.folders().values(), found, strict=True):
             foreign = facts.get("key") != self.key if facts else (folder / "config.json").exists() and not begun
             if foreign:
@@ -273,54 +252,15 @@ class _Training:
         if tokenizer.mask_token_id is not None:
             masked = measured(model, tokenizer, fully_masked(rows, tokenizer.mask_token_id), data.metric)
         always = majority(rows.golds.numpy(), model.config.num_labels, data.metric)
-        return Figures(measured(model, tokenizer, rows, data.metric), masked, always)
+        counted = counts_by_row(model, tokenizer, rows)
+        unmasked = float(performance(counted.sum(0), data.metric))
+        return Figures(unmasked, masked, always, _by_language(data, counted, data.metric))
 
 
-def _facts(folder: Path) -> dict[str, Any]:
-    try:
-        facts = json.loads((folder / FACTS).read_bytes())
-    except FileNotFoundError:
+def _by_language(data: Dataset, counted: FloatArray, metric: Performance) -> dict[str, float]:
+    """Performance in each language of data that has several; `counted` has shape [instances, 3, classes]."""
+    langs = np.array([instance.lang for instance in data.instances])
+    several = sorted(set(langs.tolist()))
+    if len(several) < 2:
         return {}
-    except ValueError as error:
-        raise UserError(f"{folder / FACTS} is damaged: {error}") from None
-    return facts if isinstance(facts, dict) else {}
-
-
-def ablation(spec: TrainSpec, out: Path) -> Iterator[AblationRow]:
-    """The finished models side by side, over their seeds (Figures 7 to 15)."""
-    for masking in dict.fromkeys(spec.masking):
-        for select in dict.fromkeys(spec.select):
-            made = [_facts(folder_of(out, spec, Variant(masking, select, seed))) for seed in spec.seeds]
-            for split in (name for name in made[0]["figures"] if all(name in facts["figures"] for facts in made)):
-                figures = [Figures(**facts["figures"][split]) for facts in made]
-                masked = [one.fully_masked for one in figures if one.fully_masked is not None]
-                unmasked = _over_seeds([one.unmasked for one in figures])
-                full = _over_seeds(masked) if masked else None
-                yield AblationRow(masking, select, split, unmasked, full, figures[0].majority, len(figures))
-
-
-def _over_seeds(values: list[float]) -> Interval:
-    return Interval(float(np.mean(values)), *(bca(np.array(values)) or (None, None)))
-
-
-def write_ablation(out: Path, spec: TrainSpec, rows: list[AblationRow]) -> Path:
-    """Write the table of several models as JSON and Markdown; of a single one its own model card is enough."""
-    if len(variants(spec)) == 1:
-        return out
-    replace_file(out / "ablation.json", json.dumps([asdict(row) for row in rows], indent=1).encode())
-    lines = [
-        "| split | masking in training | best epoch by | unmasked | everything masked | most frequent class | seeds |",
-        "| --- | --- | --- | ---: | ---: | ---: | ---: |",
-    ]
-    for row in rows:
-        cells = [row.split, row.masking, row.select, _cell(row.unmasked), _cell(row.fully_masked)]
-        lines.append(f"| {' | '.join(cells)} | {row.majority:.4f} | {row.seeds} |")
-    replace_file(out / "ablation.md", ("\n".join(lines) + "\n").encode())
-    return out / "ablation.md"
-
-
-def _cell(value: Interval | None) -> str:
-    if value is None:
-        return "–"
-    ends = "" if value.low is None or value.high is None else f" [{value.low:.4f}, {value.high:.4f}]"
-    return f"{value.value:.4f}{ends}"
+    return {lang: float(performance(counted[langs == lang].sum(0), metric)) for lang in several}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from xml.sax.saxutils import escape
 
 from verax.train.fine_tuning import FineTuning, Trained
@@ -16,11 +16,15 @@ _COLOURS: dict[Selection, str] = {"none": "#1b5e9e", "masking": "#b35806", "both
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Performance on one set: as it is, with everything masked, and of always naming the most frequent class."""
+    """Performance on one set: as it is, with everything masked, and of always naming the most frequent class.
+
+    `languages` has that of the set as it is in each of its languages, if there are several.
+    """
 
     unmasked: float
     fully_masked: float | None
     majority: float
+    languages: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,8 @@ def model_card(story: Story) -> str:
     lines = [
         f"# {story.name}",
         "",
-        f"`{story.base}`, fine-tuned on `{story.data}` by `verax train masked`. Classes: {', '.join(story.labels)}.",
+        f"`{story.base}`, fine-tuned on `{story.data}` by `verax train {_command(story)}`. "
+        f"Classes: {', '.join(story.labels)}.",
         "",
         _promise(story),
         "",
@@ -63,6 +68,7 @@ def model_card(story: Story) -> str:
         "| --- | ---: | ---: | ---: |",
         *(_figures(split, story.figures[split], story.sizes.get(split)) for split in story.figures),
         "",
+        *_languages(story),
         f"Trained on {story.sizes['train']} instances, {len(story.trained.losses)} epochs. Epoch {kept + 1} is kept, "
         f"the first with the best {story.metric} on {_chosen_on(story.select)}.",
         "",
@@ -78,6 +84,25 @@ def model_card(story: Story) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _command(story: Story) -> str:
+    return "plain" if story.recipe.masking == story.select == "none" else "masked"
+
+
+def _languages(story: Story) -> list[str]:
+    """A table of languages, where there are several."""
+    shown = {split: figures.languages for split, figures in story.figures.items() if figures.languages}
+    if not shown:
+        return []
+    langs = sorted({lang for languages in shown.values() for lang in languages})
+    cells = [[f"{of[lang]:.4f}" if lang in of else "–" for of in shown.values()] for lang in langs]
+    return [
+        f"| {story.metric} in | {' | '.join(shown)} |",
+        "| --- |" + " ---: |" * len(shown),
+        *(f"| {lang} | {' | '.join(row)} |" for lang, row in zip(langs, cells, strict=True)),
+        "",
+    ]
 
 
 def _written(name: str, value: object) -> str:

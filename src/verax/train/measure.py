@@ -29,10 +29,15 @@ def predicted(model: Any, tokenizer: Any, rows: Rows) -> IntArray:
     return found
 
 
-def counts(model: Any, tokenizer: Any, rows: Rows) -> FloatArray:
-    """What any metric is made of, summed over the rows: shape [3, classes] (see `counted`)."""
+def counts_by_row(model: Any, tokenizer: Any, rows: Rows) -> FloatArray:
+    """What any metric is made of, to be summed over rows: shape [rows, 3, classes] (see `counted`)."""
     guessed = predicted(model, tokenizer, rows)[:, None]
-    return np.asarray(counted(rows.golds.numpy(), guessed, model.config.num_labels).sum(0)[0])
+    return counted(rows.golds.numpy(), guessed, model.config.num_labels)[:, 0]
+
+
+def counts(model: Any, tokenizer: Any, rows: Rows) -> FloatArray:
+    """The same, summed over the rows: shape [3, classes]."""
+    return np.asarray(counts_by_row(model, tokenizer, rows).sum(0))
 
 
 def measured(model: Any, tokenizer: Any, rows: Rows, metric: Performance) -> float:

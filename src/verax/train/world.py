@@ -7,26 +7,26 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from string import ascii_lowercase
 from typing import Any
 
 import torch
 from rich.console import Console
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
 
 from verax.registry import resolve
+from verax.train import across
+from verax.train.across import Across
 from verax.train.fine_tuning import FineTuning, fit
 from verax.train.measure import accuracy
 from verax.train.start import start_turned_round, start_with_likeness
+from verax.train.word_pieces import LONGEST, build_tokenizer
 from verax.types import Dataset
 
-_SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
-_LONGEST = 128
+_SIZES = ("whole_words", "hidden", "layers", "heads", "feed_forward")
+"""What a model that goes on from another one takes over from its shape."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,9 @@ class Continued:
     known_as: tuple[str, ...]
 
 
-RECIPES: dict[str, tuple[Shape | Continued, FineTuning]] = {
+Start = Shape | Continued | Across
+
+RECIPES: dict[str, tuple[Start, FineTuning]] = {
     "nli": (
         Shape(seeds=6, whole_words=290, hidden=128, layers=3, heads=4, feed_forward=256),
         FineTuning(epochs=2, batch_size=32, learning_rate=3e-4, warmup=0.03),
@@ -64,45 +66,19 @@ RECIPES: dict[str, tuple[Shape | Continued, FineTuning]] = {
         Continued(seeds=3, base="nli", known_as=("entailment", "contradiction", "neutral")),
         FineTuning(epochs=2, batch_size=32, learning_rate=4e-4, warmup=0.05),
     ),
+    "xnli": (
+        Across(base="nli", inputs=12000, mixed=24000, whole_words=250, aligned=2000),
+        FineTuning(epochs=2, batch_size=32, learning_rate=4e-4, warmup=0.05),
+    ),
+    "xnli-uneven": (
+        Across("nli", inputs=6000, mixed=6000, whole_words=250, aligned=1000, held_back=("es", "bg", "zh"), few=300),
+        FineTuning(epochs=2, batch_size=32, learning_rate=4e-4, warmup=0.05),
+    ),
     "opinion": (
         Shape(seeds=1, whole_words=270, hidden=96, layers=2, heads=4, feed_forward=192),
         FineTuning(epochs=4, batch_size=32, learning_rate=5e-4, warmup=0.05),
     ),
 }
-
-
-def build_tokenizer(dataset: Dataset, whole_words: int) -> PreTrainedTokenizerFast:
-    """Word pieces for the texts of a dataset: its most frequent words stay whole, each other one falls into two halves.
-
-    Single letters are in the vocabulary too, so that words from elsewhere can be read. It is not trained because that
-    depends, among words of equal count, on the order in which a hash table happens to hold them.
-    """
-    normalizer, splitter = normalizers.BertNormalizer(lowercase=True), pre_tokenizers.BertPreTokenizer()
-    counts = Counter(
-        word for text in _texts(dataset) for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))
-    )
-    ranked = sorted(counts, key=lambda word: (-counts[word], word))
-    halves = [half for word in ranked[whole_words:] for half in _halves(word)]
-    letters = [mark + letter for letter in ascii_lowercase for mark in ("", "##")]
-    vocabulary = dict.fromkeys((*_SPECIAL.values(), *letters, *ranked[:whole_words], *halves))
-    backend = Tokenizer(models.WordPiece({token: n for n, token in enumerate(vocabulary)}, unk_token=_SPECIAL["unk"]))
-    backend.normalizer, backend.pre_tokenizer = normalizer, splitter
-    backend.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[(token, backend.token_to_id(token)) for token in (_SPECIAL["cls"], _SPECIAL["sep"])],
-    )
-    return PreTrainedTokenizerFast(
-        tokenizer_object=backend,
-        model_max_length=_LONGEST,
-        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
-        **{f"{role}_token": token for role, token in _SPECIAL.items()},
-    )
-
-
-def _halves(word: str) -> tuple[str, str]:
-    middle = (len(word) + 1) // 2
-    return word[:middle], f"##{word[middle:]}"
 
 
 def build_model(tokenizer: Any, labels: Sequence[str], shape: Shape, seed: int) -> BertForSequenceClassification:
@@ -113,7 +89,7 @@ def build_model(tokenizer: Any, labels: Sequence[str], shape: Shape, seed: int) 
         num_hidden_layers=shape.layers,
         num_attention_heads=shape.heads,
         intermediate_size=shape.feed_forward,
-        max_position_embeddings=_LONGEST,
+        max_position_embeddings=LONGEST,
         initializer_range=shape.hidden**-0.5,
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
@@ -128,8 +104,10 @@ def build_model(tokenizer: Any, labels: Sequence[str], shape: Shape, seed: int) 
     return model
 
 
-def begin(train: Dataset, shape: Shape | Continued, seed: int) -> tuple[Any, Any]:
+def begin(train: Dataset, shape: Start, seed: int) -> tuple[Any, Any]:
     """The model before its training, and its tokenizer."""
+    if isinstance(shape, Across):
+        return across.begin(shape, train, seed)
     if isinstance(shape, Shape):
         tokenizer = build_tokenizer(train, shape.whole_words)
         return build_model(tokenizer, train.labels, shape, seed), tokenizer
@@ -139,14 +117,12 @@ def begin(train: Dataset, shape: Shape | Continued, seed: int) -> tuple[Any, Any
     return model, PreTrainedTokenizerFast.from_pretrained(folder)
 
 
-def _texts(dataset: Dataset) -> Iterator[str]:
-    return (part.raw for instance in dataset.instances for part in instance.parts)
-
-
-def training_data(task: str, seeds: int) -> Dataset:
+def training_data(task: str, shape: Start) -> Dataset:
     """The training split as drawn by several seeds, one after the other; held-out splits share nothing with any."""
+    if isinstance(shape, Across):
+        return across.training_data(shape)
     load = resolve("datasets", f"world/{task}")
-    drawn = [load("train", seed=seed) for seed in range(seeds)]
+    drawn = [load("train", seed=seed) for seed in range(shape.seeds)]
     instances = tuple(instance for data in drawn for instance in data.instances)
     return Dataset(drawn[0].name, instances, drawn[0].labels, drawn[0].provenance)
 
@@ -154,37 +130,45 @@ def training_data(task: str, seeds: int) -> Dataset:
 def make(task: str, out: Path) -> dict[str, float]:
     """Train the model of a task by its recipe, write it with its tokenizer and model card, and measure it."""
     shape, recipe = RECIPES[task]
-    load = resolve("datasets", f"world/{task}")
-    train = training_data(task, shape.seeds)
+    train = training_data(task, shape)
+    load = resolve("datasets", train.name)
     model, tokenizer = begin(train, shape, recipe.seed)
     started = time.monotonic()
     trained, _ = fit(model, tokenizer, train, load("validation"), recipe)
-    figures = {
-        "validation accuracy": max(trained.curves["none"]),
-        "test accuracy": accuracy(model, tokenizer, load("test")),
-        "training minutes": (time.monotonic() - started) / 60,
-    }
+    minutes = (time.monotonic() - started) / 60
+    figures = {"accuracy on the validation split": max(trained.curves["none"])}
+    figures |= accuracies(model, tokenizer, load("test"))
     model.save_pretrained(out)
     tokenizer.save_pretrained(out)
     (out / "README.md").write_text(_card(task, train, figures), encoding="utf-8")
-    return figures
+    return figures | {"training minutes": minutes}
+
+
+def accuracies(model: Any, tokenizer: Any, test: Dataset) -> dict[str, float]:
+    """The accuracy on a test split, and on that of each language if there are several."""
+    found = {"accuracy on the test split": accuracy(model, tokenizer, test)}
+    langs = dict.fromkeys(instance.lang for instance in test.instances)
+    for lang in langs if len(langs) > 1 else ():
+        own = tuple(instance for instance in test.instances if instance.lang == lang)
+        found[f"accuracy on the test split, {lang}"] = accuracy(model, tokenizer, replace(test, instances=own))
+    return found
 
 
 def _card(task: str, train: Dataset, figures: dict[str, float]) -> str:
     shape, recipe = RECIPES[task]
     start, sizes = "scratch", {}
-    if isinstance(shape, Continued):
-        start, sizes = f"`world/{shape.base}`", asdict(RECIPES[shape.base][0])
+    if not isinstance(shape, Shape):
+        base = asdict(RECIPES[shape.base][0])
+        start, sizes = f"`world/{shape.base}`", {name: base[name] for name in _SIZES}
     parameters = [f"| {name} | {value} |" for name, value in (sizes | asdict(shape) | asdict(recipe)).items()]
     lines = [
         f"# world-{task}",
         "",
-        f"A small BERT for verax's built-in corpus `world/{task}`: {', '.join(train.labels)}.",
+        f"A small BERT for verax's built-in corpus `{train.name}`: {', '.join(train.labels)}.",
         "It knows the words of that corpus and nothing else; it is there to try explanations on.",
         "",
         f"Made from {start} by `python -m verax.train.world {task} --out DIR`, on {len(train)} training instances.",
-        f"Accuracy on the validation split: {figures['validation accuracy']:.4f}.",
-        f"Accuracy on the test split: {figures['test accuracy']:.4f}.",
+        *(f"{name[0].upper()}{name[1:]}: {value:.4f}." for name, value in figures.items()),
         f"Trained with torch {torch.__version__.partition('+')[0]} on {torch.get_num_threads()} threads.",
         "",
         "| parameter | value |",

@@ -65,14 +65,18 @@ class Sentence(Generic[MarkT]):
         return Sentence(self.text, tuple(kept))
 
 
-def sentence(tokens: Phrase[MarkT], lang: str = "en") -> Sentence[MarkT]:
-    """Set tokens as running text: a capital after each full stop, no space before a punctuation mark."""
+def sentence(tokens: Phrase[MarkT], lang: str = "en", apart: str = " ") -> Sentence[MarkT]:
+    """Set tokens as running text: a capital after each full stop, no space before a punctuation mark.
+
+    Args:
+        apart: what stands between two words: nothing, in a language that is written without spaces.
+    """
     raw = ""
     words: list[str] = []
     offsets: list[tuple[int, int]] = []
     for token in tokens:
         word = token.text if words and words[-1] != "." else token.text[0].upper() + token.text[1:]
-        gap = "" if not raw or word in _GLUED else " "
+        gap = "" if not raw or word in _GLUED else apart
         start = len(raw) + len(gap)
         raw += gap + word
         words.append(word)

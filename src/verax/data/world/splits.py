@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from hashlib import blake2b
 from itertools import count
 from random import Random
@@ -29,22 +29,42 @@ def draw_dataset(
     maskable: tuple[int, ...] | None = None,
 ) -> Dataset:
     """The instances of a split, no text twice, every label once in each block of as many instances as labels."""
-    wanted = check_split(split, limit)
-    seen: set[tuple[str, ...]] = set()
-    instances: list[Instance] = []
+
+    def texts(instance: Instance) -> tuple[str, ...]:
+        return tuple(part.raw for part in instance.parts)
+
+    instances = draw_balanced(task, labels, compose, texts, split, check_split(split, limit), seed)
+    return Dataset(f"world/{task}", tuple(instances), labels, provenance(split, seed), maskable)
+
+
+def draw_balanced(
+    task: str,
+    labels: tuple[str, ...],
+    compose: Callable[[Random, str, str, str], T],
+    key: Callable[[T], Hashable],
+    split: str,
+    wanted: int,
+    seed: int,
+) -> list[T]:
+    """So many of what `compose` makes, no key twice, every label once in each block of as many as there are labels."""
+    seen: set[Hashable] = set()
+    found: list[T] = []
     left: list[str] = []
     for rng in draws(task, split, seed):
-        if len(instances) == wanted:
+        if len(found) == wanted:
             break
         left = left or rng.sample(labels, len(labels))
-        instance = compose(rng, split, left[-1], f"world/{task}/{split}/{len(instances):05d}")
-        texts = tuple(part.raw for part in instance.parts)
-        if texts not in seen:
-            seen.add(texts)
-            instances.append(instance)
+        made = compose(rng, split, left[-1], f"world/{task}/{split}/{len(found):05d}")
+        if key(made) not in seen:
+            seen.add(key(made))
+            found.append(made)
             left.pop()
-    provenance = {"source": "verax, built in", "split": split, "seed": str(seed), "licence": "Apache-2.0"}
-    return Dataset(f"world/{task}", tuple(instances), labels, provenance, maskable)
+    return found
+
+
+def provenance(split: str, seed: int) -> dict[str, str]:
+    """Where a dataset that was drawn came from."""
+    return {"source": "verax, built in", "split": split, "seed": str(seed), "licence": "Apache-2.0"}
 
 
 def check_split(split: str, limit: int | None) -> int:

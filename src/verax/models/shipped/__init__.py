@@ -12,6 +12,11 @@ def world_nli() -> Path:
     return _HERE / "world-nli"
 
 
+def world_xnli() -> Path:
+    """The classifier for `world/xnli`, in six languages."""
+    return _HERE / "world-xnli"
+
+
 def world_facts() -> Path:
     """The classifier for `world/facts`."""
     return _HERE / "world-facts"

@@ -1,0 +1,56 @@
+"""Several files by one name: a list of them, names with commas between, or a pattern such as `test.*.jsonl`."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from verax.registry import entries
+from verax.types import UserError
+
+_WILD = re.compile(r"[*?[]")
+_LANGUAGE = re.compile(r"[a-z]{2,3}([-_][A-Za-z]{2,4})?")
+
+
+def named_files(name: str | Path | Sequence[str | Path]) -> list[Path]:
+    """The files that a name stands for, in order; none if it stands for something else than files."""
+    if not isinstance(name, (str, Path)):
+        return [path for one in name for path in _expanded(str(one), among_several=True)]
+    text = str(name)
+    if text in entries("datasets"):
+        return []
+    return _expanded(text, among_several=False)
+
+
+def languages_of(paths: Sequence[Path]) -> dict[Path, str]:
+    """The languages of files whose names differ in nothing else: `test.en.jsonl` and `test.de.jsonl`; else nothing."""
+    stems = [path.name.removesuffix(path.suffix).split(".") for path in paths]
+    if len(paths) < 2 or len({len(stem) for stem in stems}) > 1:
+        return {}
+    differing = [values for values in zip(*stems, strict=True) if len(set(values)) > 1]
+    if len(differing) != 1 or not all(_LANGUAGE.fullmatch(value) for value in differing[0]):
+        return {}
+    return dict(zip(paths, differing[0], strict=True))
+
+
+def _expanded(text: str, *, among_several: bool) -> list[Path]:
+    path = Path(text).expanduser()
+    if path.is_file():
+        return [path]
+    if path.exists():
+        if among_several:
+            raise UserError(f"data: {text} is a folder; among several there can only be files")
+        return []
+    if "," in text:
+        return [found for one in text.split(",") if one.strip() for found in _expanded(one.strip(), among_several=True)]
+    if not _WILD.search(text):
+        if among_several:
+            raise UserError(f"no such file: {text}")
+        return []
+    folder = Path(*itertools.takewhile(lambda part: not _WILD.search(part), path.parts))
+    matching = sorted(found for found in folder.glob(str(path.relative_to(folder))) if found.is_file())
+    if not matching:
+        raise UserError(f"no file matches {text!r}")
+    return matching

@@ -1,0 +1,210 @@
+"""Parallel sentences side by side: an input and its translation, explained by the same method, with their links."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from verax.report.content import Content
+from verax.report.markup import Html, tag
+from verax.report.numbers import number, plural
+from verax.report.parallel_plot import Scored, drawing
+from verax.report.words import word_scores
+from verax.stats.crosslingual import CrossLingual
+from verax.stats.crosslingual_rows import Explainer, Measure
+from verax.types import Alignment, Highlight, Instance
+
+PAIRS = 60
+"""How many pairs of texts a page holds at most."""
+_RANDOM = "random"
+
+
+class Pair(NamedTuple):
+    """An input of the reference language, its translation, and which words belong together, if that is known."""
+
+    reference: Instance
+    translation: Instance
+    alignment: Alignment | None
+
+
+def parallel(content: Content, found: CrossLingual) -> Html | None:
+    """A choice of language and method, and the pairs; nothing where no pair was explained."""
+    pairs = pairs_of(content, found)
+    methods = [method for method in found.methods if any(_explained(content, pair, method.label) for pair in pairs)]
+    if not pairs or not methods:
+        return None
+    first = _first(found, methods)
+    return tag(
+        "section",
+        tag("h3", "Parallel sentences", id="parallel-title"),
+        tag("p", _said(found, pairs), class_="note"),
+        _choice(pairs, methods, first),
+        tag("div", [_pair(content, found, pair, methods, first) for pair in pairs], id="pairs"),
+        class_="parallel-texts",
+        aria_labelledby="parallel-title",
+    )
+
+
+def pairs_of(content: Content, found: CrossLingual) -> list[Pair]:
+    """The first inputs of the reference language with each of their translations."""
+    groups: dict[str, dict[str, Instance]] = {}
+    for instance in content.instances:
+        if instance.parallel_id is not None:
+            groups.setdefault(instance.parallel_id, {}).setdefault(instance.lang, instance)
+    aligned = _aligned(content.alignments, found.overall[0].measure)
+    inputs = max(1, min(content.limit, PAIRS // len(found.by_language))) if content.limit else 0
+    whole = [group for group in groups.values() if found.reference in group and len(group) > 1]
+    return [
+        Pair(group[found.reference], group[str(one.language)], aligned.get(group[str(one.language)].id))
+        for group in whole[:inputs]
+        for one in found.by_language
+        if one.language in group
+    ]
+
+
+def _aligned(alignments: Sequence[Alignment], measure: Measure) -> dict[str, Alignment]:
+    """The alignment of each translation by the aligner of the tables, as far as labels tell it, else by another."""
+
+    def nearness(label: str) -> tuple[bool, ...]:
+        name = measure.aligner or ""
+        named = f"aligner={label}" in measure.metric
+        return named, label == name, label.startswith(name), not label.startswith(_RANDOM)
+
+    chosen = max(dict.fromkeys(one.aligner for one in alignments), key=nearness, default=None)
+    return {one.instance_id: one for one in alignments if one.aligner == chosen}
+
+
+def _explained(content: Content, pair: Pair, method: str) -> bool:
+    return any(_highlight(content, instance, method) for instance in pair[:2])
+
+
+def _highlight(content: Content, instance: Instance, method: str) -> Highlight | None:
+    made = content.highlights.get((instance.id, method))
+    return made if made is not None and made.kind == "token" else None
+
+
+def _first(found: CrossLingual, methods: Sequence[Explainer]) -> int:
+    """The method that is shown first: the most faithful one."""
+    cells = found.overall[0].cells
+    values = [
+        cell.value.value if not one.random and (cell := cells.get(one.label)) is not None and cell.value else -2.0
+        for one in methods
+    ]
+    return values.index(max(values))
+
+
+def _name(method: Explainer) -> str:
+    return f"{method.row}, {method.output}" if method.output else method.row
+
+
+def _said(found: CrossLingual, pairs: Sequence[Pair]) -> str:
+    shown = len({pair.reference.id for pair in pairs})
+    return (
+        f"The first {plural(shown, 'input')} in {found.reference}, above, and their translations, below. Each side is "
+        "coloured by its own explanation, of the class that is predicted for it: orange over a solid line for, blue "
+        "over a dotted one against, deeper is stronger. A line joins words that are aligned: the stronger both words, "
+        "the stronger the line; orange or blue where both are. Where texts are cut, numbers stand at both ends of a "
+        "link that leads to another line. Point at a word for its score. ρ is the correlation of this pair."
+    )
+
+
+def _choice(pairs: Sequence[Pair], methods: Sequence[Explainer], first: int) -> Html:
+    """Controls that the page's script brings to life; hidden without it."""
+    languages = dict.fromkeys(pair.translation.lang for pair in pairs)
+    return tag(
+        "form",
+        tag(
+            "label",
+            "Language ",
+            tag(
+                "select",
+                [tag("option", lang, value=f"={lang}") for lang in languages],
+                tag("option", "all", value=""),
+                id="parallel-language",
+                autocomplete="off",
+            ),
+        ),
+        tag(
+            "label",
+            "Method ",
+            tag(
+                "select",
+                [
+                    tag("option", _name(method), value=place, selected=place == first)
+                    for place, method in enumerate(methods)
+                ],
+                id="parallel-method",
+                autocomplete="off",
+            ),
+        ),
+        id="parallel-choice",
+        class_="choice",
+        hidden=True,
+        aria_label="Choose language and method",
+    )
+
+
+def _pair(content: Content, found: CrossLingual, pair: Pair, methods: Sequence[Explainer], first: int) -> Html:
+    """One pair: whose explanations, what was predicted, and the picture."""
+    sides = [tuple(_scored(_highlight(content, one, method.label), one) for one in pair[:2]) for method in methods]
+    values = [_value(content, found, pair.translation, method.label) for method in methods]
+    told = [
+        [[_short(side.scores, instance) for side, instance in zip(both, pair[:2], strict=True)], value]
+        for both, value in zip(sides, values, strict=True)
+    ]
+    upper, lower = sides[first]
+    return tag(
+        "figure",
+        tag(
+            "figcaption",
+            tag("span", f"{pair.reference.lang} ↔ {pair.translation.lang}", class_="languages"),
+            tag("span", _name(methods[first]), class_="whose", dir="auto"),
+            tag("span", values[first], class_="value"),
+            tag("span", _predicted(content, pair), class_="quiet", dir="auto"),
+            _trouble(pair.alignment),
+        ),
+        drawing(pair.reference, pair.translation, pair.alignment.links if pair.alignment else (), (upper, lower)),
+        class_="pair",
+        data_lang=pair.translation.lang,
+        data_told=json.dumps(told, separators=(",", ":"), allow_nan=False),
+    )
+
+
+def _trouble(alignment: Alignment | None) -> Html | None:
+    """Why no words are linked."""
+    if alignment is None:
+        return tag("span", "alignment not recorded", class_="quiet")
+    if alignment.reason is None:
+        return None
+    return tag("span", f"not aligned: {alignment.reason}", title=alignment.detail or None, class_="quiet", dir="auto")
+
+
+def _scored(highlight: Highlight | None, instance: Instance) -> Scored:
+    """Scores by the number of the word over all parts."""
+    numbers = {(unit[0].part, unit[0].start): place for place, unit in enumerate(instance.units)}
+    scores = {} if highlight is None else word_scores(highlight)
+    return Scored({numbers[place]: score for place, score in scores.items()})
+
+
+def _short(scores: Mapping[int, float], instance: Instance) -> list[float | None]:
+    """A score for each word to three digits, for the script."""
+    return [float(f"{scores[word]:.3g}") if word in scores else None for word in range(len(instance.units))]
+
+
+def _value(content: Content, found: CrossLingual, translation: Instance, method: str) -> str:
+    """The faithfulness of one pair, or why it has none."""
+    metric = found.overall[0].measure.metric
+    for score in content.scores.get(translation.id, ()):
+        if (score.metric, score.method) == (metric, method):
+            return f"ρ {number(score.value)}" if score.value is not None else f"no ρ: {score.reason}"
+    return "no ρ"
+
+
+def _predicted(content: Content, pair: Pair) -> str:
+    """What the model says of both."""
+    labels = [
+        made.label if (made := content.predictions.get(instance.id)) is not None else "nothing" for instance in pair[:2]
+    ]
+    gold = f", gold {pair.reference.label}" if pair.reference.label is not None else ""
+    return f"predicted {labels[0]}{gold}" if labels[0] == labels[1] else f"predicted {labels[0]} and {labels[1]}{gold}"

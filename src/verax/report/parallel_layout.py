@@ -1,0 +1,239 @@
+"""Where the words of two parallel texts stand, the reference above its translation, and the lines between them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from verax.report.arc_lines import MARGIN, is_rtl, lay_out
+from verax.report.arc_routes import TEXT
+from verax.types import Instance, IntArray, Links, Text
+
+WIDTH = 760.0
+"""The most that a picture is wide; texts that are longer are cut into stanzas."""
+BAND = 62.0
+"""How far a translation stands below its reference."""
+_SPACE, _GLUED = 5.5, 0.5
+_STANZA, _PART = 28.0, 16.0
+_CUT = 4.0
+"""How many words shorter a stanza may be for each link that is not cut."""
+
+
+class Piece(NamedTuple):
+    """A word, or what stands between two words.
+
+    `word` is its number over all parts, None for what belongs to no word; `order` sorts the pieces of a text as they
+    are seen from the side where it begins; `space` is whether white space stands before it.
+    """
+
+    shown: str
+    word: int | None
+    width: float
+    order: tuple[int, float]
+    space: bool
+
+
+class Box(NamedTuple):
+    """A piece at its place."""
+
+    shown: str
+    word: int | None
+    left: float
+    right: float
+    space: bool
+
+    @property
+    def middle(self) -> float:
+        """Where the text is centred."""
+        return (self.left + self.right) / 2
+
+
+class Row(NamedTuple):
+    """A line of words in reading order."""
+
+    boxes: tuple[Box, ...]
+    top: float
+    rtl: bool
+    lang: str
+
+
+class Strand(NamedTuple):
+    """A link within a stanza, as SVG writes paths."""
+
+    ends: tuple[int, int]
+    path: str
+
+
+class Mark(NamedTuple):
+    """Numbers of links that lead to another stanza, at one of their ends."""
+
+    shown: str
+    x: float
+    y: float
+
+
+class Layout(NamedTuple):
+    """A picture in numbers: rows of reference and translation by turns, the links between them, and those cut."""
+
+    width: float
+    height: float
+    rows: tuple[tuple[Row, Row], ...]
+    strands: tuple[Strand, ...]
+    marks: tuple[Mark, ...]
+
+
+def layout(reference: Instance, translation: Instance, links: Links) -> Layout:
+    """Set two instances, part by part and stanza by stanza, and join the words that are linked.
+
+    Args:
+        reference: its words stand above.
+        translation: has as many parts.
+        links: words by their numbers over all parts, (of the reference, of the translation).
+    """
+    rows: list[tuple[Row, Row]] = []
+    firsts = [0, 0]
+    widest, y = 0.0, MARGIN
+    for above, below in zip(reference.parts, translation.parts, strict=False):
+        stanzas = cut(pieces_of(above, firsts[0]), pieces_of(below, firsts[1]), links)
+        # a text from right to left begins where the longest line of its own part ends, near what it translates
+        width = max(_length(side) for stanza in stanzas for side in stanza) + 2 * MARGIN
+        for upper, lower in stanzas:
+            rows.append((_row(upper, above, y, width), _row(lower, below, y + TEXT + BAND, width)))
+            y += 2 * TEXT + BAND + _STANZA
+        firsts = [firsts[0] + len(above.words), firsts[1] + len(below.words)]
+        widest, y = max(widest, width), y + _PART
+    strands, marks = _joined(rows, links)
+    return Layout(widest, y - _STANZA - _PART + MARGIN, tuple(rows), strands, marks)
+
+
+def pieces_of(part: Text, first: int) -> list[Piece]:
+    """The pieces of a text in reading order; its first word has the number `first`."""
+    lines, width = lay_out((part,), WIDTH)
+    pieces = []
+    for number, line in enumerate(lines):
+        for box in line.boxes:
+            order = (number, width - box.right if line.rtl else box.left)
+            word = None if box.word is None else first + box.word
+            pieces.append(Piece(box.shown, word, box.right - box.left, order, box.space))
+    return pieces
+
+
+def _length(pieces: Sequence[Piece]) -> float:
+    return sum(piece.width for piece in pieces) + sum(_gap(piece) for piece in pieces[1:])
+
+
+def _gap(piece: Piece) -> float:
+    return _SPACE if piece.space else _GLUED
+
+
+def cut(above: Sequence[Piece], below: Sequence[Piece], links: Links) -> list[tuple[list[Piece], list[Piece]]]:
+    """Both texts in stanzas that fit the width, cut where few links lead from one stanza to another."""
+    ends = _ends(above, below, links)
+    stanzas = []
+    i = j = 0
+    while i < len(above) or j < len(below):
+        firsts, seconds = _breaks(above, i), _breaks(below, j)
+        done = firsts[-1] == len(above) and seconds[-1] == len(below)
+        next_i, next_j = (len(above), len(below)) if done else _best(ends, firsts, seconds)
+        stanzas.append((list(above[i:next_i]), list(below[j:next_j])))
+        i, j = next_i, next_j
+    return stanzas
+
+
+def _ends(above: Sequence[Piece], below: Sequence[Piece], links: Links) -> IntArray:
+    """The links of two texts by the places of their pieces, shape [links, 2]."""
+    place = [{piece.word: number for number, piece in enumerate(side)} for side in (above, below)]
+    known = [(place[0][a], place[1][b]) for a, b in links if a in place[0] and b in place[1]]
+    return np.array(known, np.int64).reshape(-1, 2)
+
+
+def _breaks(pieces: Sequence[Piece], start: int) -> IntArray:
+    """Where a stanza that begins at a piece can end: behind at least one piece, and within the width."""
+    if start == len(pieces):
+        return np.array([start])
+    used, found = 0.0, []
+    for number in range(start, len(pieces)):
+        used += pieces[number].width + (_gap(pieces[number]) if number > start else 0.0)
+        if used > WIDTH - 2 * MARGIN and number > start:
+            break
+        if number + 1 == len(pieces) or _may_break(pieces[number], pieces[number + 1]):
+            found.append(number + 1)
+    return np.array(found or [start + 1])
+
+
+def _may_break(before: Piece, piece: Piece) -> bool:
+    return piece.space or (before.shown[-1].isalpha() and piece.shown[0].isalpha())
+
+
+def _best(ends: IntArray, firsts: IntArray, seconds: IntArray) -> tuple[int, int]:
+    """The ends of a stanza: as long as can be, but shorter by some words for each link that stays whole."""
+    upper = (ends[:, :1] < firsts).astype(np.float64)
+    lower = (ends[:, 1:] < seconds).astype(np.float64)
+    crossing = upper.sum(0)[:, None] + lower.sum(0)[None, :] - 2 * upper.T @ lower
+    score = firsts[:, None] + seconds[None, :] - _CUT * crossing
+    first, second = np.unravel_index(int(score.argmax()), score.shape)
+    return int(firsts[first]), int(seconds[second])
+
+
+def _row(pieces: Sequence[Piece], part: Text, top: float, width: float) -> Row:
+    """The boxes of a row in reading order, set from the side where its text begins."""
+    rtl = is_rtl(part)
+    order = sorted(range(len(pieces)), key=lambda number: pieces[number].order)
+    places: dict[int, Box] = {}
+    at = MARGIN
+    for position, number in enumerate(order):
+        piece = pieces[number]
+        if position:
+            at += _gap(pieces[max(number, order[position - 1])])
+        left, right = (width - at - piece.width, width - at) if rtl else (at, at + piece.width)
+        places[number] = Box(piece.shown, piece.word, left, right, piece.space)
+        at += piece.width
+    return Row(tuple(places[number] for number in range(len(pieces))), top, rtl, part.lang)
+
+
+def _joined(rows: Sequence[tuple[Row, Row]], links: Links) -> tuple[tuple[Strand, ...], tuple[Mark, ...]]:
+    """A line for each link whose ends stand in one stanza; numbers at both ends of the others."""
+    places: list[dict[int, tuple[int, Box]]] = [{}, {}]
+    for stanza, sides in enumerate(rows):
+        for side, row in enumerate(sides):
+            places[side] |= {box.word: (stanza, box) for box in row.boxes if box.word is not None}
+    known = [(a, b) for a, b in links if a in places[0] and b in places[1]]
+    whole = [(a, b) for a, b in known if places[0][a][0] == places[1][b][0]]
+    feet = _feet(whole, [{word: box for word, (_, box) in side.items()} for side in places])
+    strands = []
+    for a, b in whole:
+        y = rows[places[0][a][0]][0].top + TEXT + 1
+        strands.append(Strand((a, b), _curve(feet[0, a, b], y, feet[1, b, a], y + BAND - 2)))
+    numbered: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for number, (a, b) in enumerate((link for link in known if link not in set(whole)), 1):
+        numbered[0, a].append(str(number))
+        numbered[1, b].append(str(number))
+    marks = []
+    for (side, word), numbers in numbered.items():
+        stanza, box = places[side][word]
+        top = rows[stanza][side].top
+        marks.append(Mark(",".join(numbers), box.middle, top - 4 if side else top + TEXT + 11))
+    return tuple(strands), tuple(marks)
+
+
+def _feet(links: Links | list[tuple[int, int]], boxes: Sequence[dict[int, Box]]) -> dict[tuple[int, int, int], float]:
+    """Where each link meets its words: (side, word, other word) -> x; links of one word stand apart, in order."""
+    found = {}
+    for side in (0, 1):
+        others: dict[int, list[int]] = defaultdict(list)
+        for link in links:
+            others[link[side]].append(link[1 - side])
+        for word, met in others.items():
+            box = boxes[side][word]
+            met.sort(key=lambda other: boxes[1 - side][other].middle)
+            for place, other in enumerate(met, 1):
+                found[side, word, other] = box.left + (box.right - box.left) * place / (len(met) + 1)
+    return found
+
+
+def _curve(x: float, y: float, to_x: float, to_y: float) -> str:
+    bend = (to_y - y) * 0.3
+    return f"M{x:.1f} {y:.1f}C{x:.1f} {y + bend:.1f} {to_x:.1f} {to_y - bend:.1f} {to_x:.1f} {to_y:.1f}"

@@ -1,0 +1,136 @@
+"""Two parallel texts as inline SVG: words coloured by their scores, lines between those that translate each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from verax.report.arc_lines import SIZE
+from verax.report.arc_routes import TEXT
+from verax.report.markup import Html, join, tag
+from verax.report.numbers import signed
+from verax.report.parallel_layout import Box, Layout, Mark, Row, Strand, layout
+from verax.report.text_width import FONT
+from verax.report.words import LEVELS, level
+from verax.types import Instance, Links
+
+_BASELINE = 15.0
+_DEEPEST = 0.6
+_FAINTEST = 0.25
+_SAID = 40
+
+
+class Scored(NamedTuple):
+    """The scores of the words of one side, by their numbers over all parts; words without a score are not there."""
+
+    scores: Mapping[int, float]
+
+    @property
+    def strongest(self) -> float:
+        """The largest of them, whatever its sign."""
+        return max((abs(score) for score in self.scores.values()), default=0.0)
+
+    def level(self, word: int) -> int:
+        """The share of the strongest, in ten steps."""
+        return level(self.scores.get(word, 0.0), self.strongest)
+
+    def look(self, word: int) -> str:
+        """The class of a word: for, against, or neither because it is too weak to see or has no score."""
+        if word not in self.scores:
+            return "unscored"
+        if not self.level(word):
+            return "neither"
+        return "for" if self.scores[word] > 0 else "against"
+
+
+def drawing(reference: Instance, translation: Instance, links: Links, sides: tuple[Scored, Scored]) -> Html:
+    """The picture. The page's script repaints it for another method: see `paint` there for the same rules."""
+    plan = layout(reference, translation, links)
+    rows = [_row(row, side, sides[side]) for pair in plan.rows for side, row in enumerate(pair)]
+    words = [[word for part in one.parts for word in part.words] for one in (reference, translation)]
+    drawn = tag(
+        "svg",
+        tag("g", [_strand(strand, words, sides) for strand in plan.strands]),
+        tag("g", rows, font_size=f"{SIZE:g}", text_anchor="middle"),
+        tag("g", [_mark(mark) for mark in plan.marks], class_="elsewhere"),
+        width=f"{plan.width:.0f}",
+        height=f"{plan.height:.0f}",
+        viewBox=f"0 0 {plan.width:.0f} {plan.height:.0f}",
+        font_family=FONT,
+        role="img",
+        aria_label=_said(words, links),
+        class_="plot parallel",
+    )
+    return tag("div", drawn, class_="scroll", dir="rtl" if _all_rtl(plan) else None)
+
+
+def _all_rtl(plan: Layout) -> bool:
+    return all(row.rtl for pair in plan.rows for row in pair)
+
+
+def _row(row: Row, side: int, scored: Scored) -> Html:
+    # SVG's own attribute beside HTML's: each is read by some who show or read the page
+    way = "rtl" if row.rtl else "ltr"
+    return tag("g", [_word(box, row.top, side, scored) for box in row.boxes], direction=way, dir=way, lang=row.lang)
+
+
+def _word(box: Box, top: float, side: int, scored: Scored) -> Html:
+    """One word with its colour behind it and a line below: solid for, dotted against."""
+    # the space belongs to the text that a reader searches, not to the picture
+    before = " " if box.space else None
+    shown = tag("text", box.shown, x=f"{box.middle:.1f}", y=f"{top + _BASELINE:.1f}")
+    if box.word is None:
+        return join(before, shown)
+    depth = scored.level(box.word) / LEVELS
+    left, width = f"{box.left - 1:.1f}", f"{box.right - box.left + 2:.1f}"
+    y = f"{top + TEXT - 1:.1f}"
+    return join(
+        before,
+        tag(
+            "g",
+            tag("title", signed(scored.scores[box.word]) if box.word in scored.scores else "not scored"),
+            tag(
+                "rect",
+                x=left,
+                y=f"{top:.1f}",
+                width=width,
+                height=f"{TEXT:.0f}",
+                rx="2",
+                fill_opacity=f"{_DEEPEST * depth:.2f}",
+            ),
+            tag("line", x1=left, x2=f"{box.right + 1:.1f}", y1=y, y2=y, stroke_width=f"{2 + 2 * depth:.1f}"),
+            shown,
+            class_=f"scored {scored.look(box.word)}",
+            data_at=f"{side} {box.word}",
+        ),
+    )
+
+
+def _strand(strand: Strand, words: Sequence[Sequence[str]], sides: tuple[Scored, Scored]) -> Html:
+    """A link, the stronger the more both its words weigh; in their colour where they agree."""
+    a, b = strand.ends
+    looks = sides[0].look(a), sides[1].look(b)
+    look = looks[0] if looks[0] == looks[1] and looks[0] in {"for", "against"} else "neither"
+    weight = sides[0].level(a) * sides[1].level(b) / LEVELS**2
+    return tag(
+        "path",
+        tag("title", f"{words[0][a]} ↔ {words[1][b]}"),
+        d=strand.path,
+        class_=f"link {look}",
+        stroke_opacity=f"{_FAINTEST + (1 - _FAINTEST) * weight:.2f}",
+        data_ends=f"{a} {b}",
+    )
+
+
+def _mark(mark: Mark) -> Html:
+    return tag("text", mark.shown, x=f"{mark.x:.1f}", y=f"{mark.y:.1f}", text_anchor="middle", class_="tick")
+
+
+def _said(words: Sequence[Sequence[str]], links: Links) -> str:
+    """The picture for who can't see it: which words belong together."""
+    known = [(a, b) for a, b in links if a < len(words[0]) and b < len(words[1])]
+    if not known:
+        return f"{' '.join(words[0])} / {' '.join(words[1])}: no words are linked."
+    said = "; ".join(f"{words[0][a]} ↔ {words[1][b]}" for a, b in known[:_SAID])
+    rest = f"; and {len(known) - _SAID} more" if len(known) > _SAID else ""
+    return f"Words that belong together: {said}{rest}."

@@ -1,0 +1,168 @@
+"""How alike a model represents translations of the same inputs: linear CKA accuracy over batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+from rich.console import Console
+
+from verax.align.parallel import Parallel, parallel_instances
+from verax.engine.asks import Asking, TokenStates
+from verax.engine.engine import Engine, Outcome, Task
+from verax.models.classifier import Encoder
+from verax.models.encoding import Encoded
+from verax.registry import unknown
+from verax.run.carry_out import token_budget
+from verax.run.progress import counting
+from verax.stats.cka import BATCH, CANDIDATES, FEWEST, matched
+from verax.types import Dataset, FloatArray, Instance, Interval, Undefined, UserError
+
+Pooling = Literal["mean", "first"]
+"""A text is represented by the mean over the tokens of its words, or by its first token ([CLS])."""
+
+
+@dataclass(frozen=True, slots=True)
+class Similarity:
+    """One language of one model.
+
+    Args:
+        model, reference, lang: the model as it was named, and the two languages.
+        accuracy: how often a batch is most like its own translations.
+        chance: what it would be by chance.
+        batches, pairs: what it was measured on.
+        skipped: pairs of which the model can't read a side (too long, empty).
+    """
+
+    model: str
+    reference: str
+    lang: str
+    accuracy: Interval
+    chance: float
+    batches: int
+    pairs: int
+    skipped: int
+
+
+def representation_similarity(
+    model: Encoder,
+    data: Dataset,
+    *,
+    reference: str = "en",
+    langs: Sequence[str] | None = None,
+    batch: int = BATCH,
+    candidates: int = CANDIDATES,
+    layer: int | None = None,
+    pooling: Pooling = "mean",
+    seed: int = 0,
+    console: Console | None = None,
+) -> list[Similarity]:
+    """Whether translations are similar inputs to a model (Zaman and Belinkov 2022, Appendix C, Figure 6).
+
+    Args:
+        model: from `load_model` or `load_encoder`.
+        data: inputs in several languages; translations of one input share its `parallel_id`.
+        reference: the language that the others are compared with.
+        langs: those others; all that there are by default.
+        batch: inputs of a batch.
+        candidates: random batches beside the matching one.
+        layer: whose hidden states are compared, 0 are the embeddings; the last one by default.
+        pooling: how the states of an input's tokens become one.
+        seed: of the batches.
+        console: for a progress bar.
+    """
+    if batch < FEWEST:
+        raise UserError(f"batch: at least {FEWEST} inputs are needed, since any two are alike, got {batch}")
+    if candidates < 1:
+        raise UserError(f"candidates: at least 1 random batch is needed, got {candidates}")
+    if pooling not in get_args(Pooling):
+        raise UserError(f"pooling: {unknown('way', pooling, get_args(Pooling))}")
+    pairs = {lang: parallel_instances(data, reference, lang) for lang in _others(data, reference, langs)}
+    for lang, found in pairs.items():
+        _check_enough(f"{data.name} has {len(found)} inputs in both {reference} and {lang}", len(found), batch)
+    originals = {pair.reference.id: pair.reference for found in pairs.values() for pair in found}
+    total = len(originals) + sum(map(len, pairs.values()))
+    result = []
+    with counting(f"reading with {Path(model.name).name}", total, console or Console(quiet=True)) as advance:
+        known = representations(model, originals.values(), layer=layer, pooling=pooling, on_read=advance)
+        for lang, found in pairs.items():
+            translated = [pair.translation for pair in found]
+            read = representations(model, translated, layer=layer, pooling=pooling, on_read=advance)
+            both = [pair for pair in found if pair.reference.id in known and pair.translation.id in read]
+            told = f"{model.name} can read {len(both)} of {len(found)} inputs in both {reference} and {lang}"
+            _check_enough(told, len(both), batch)
+            sides = _side(known, both, 0), _side(read, both, 1)
+            one = matched(*sides, batch=batch, candidates=candidates, seed=seed)
+            counted = (one.batches, len(both), len(found) - len(both))
+            result.append(Similarity(model.name, reference, lang, one.accuracy, one.chance, *counted))
+    return result
+
+
+def _others(data: Dataset, reference: str, langs: Sequence[str] | None) -> list[str]:
+    """The languages that are compared with the reference, each once."""
+    there = sorted({instance.lang for instance in data.instances})
+    if len(there) < 2:
+        raise UserError(
+            f"data: {data.name} has one language only, {', '.join(there)}; translations are needed (data.columns.lang "
+            "and data.columns.parallel_id of a spec name their columns)"
+        )
+    return list(dict.fromkeys(langs)) if langs else [lang for lang in there if lang != reference]
+
+
+def _check_enough(told: str, pairs: int, batch: int) -> None:
+    if pairs < 2 * batch:
+        raise UserError(f"{told}; two batches of {batch}, {2 * batch}, are the least (batch sets their size)")
+
+
+def _side(states: dict[str, FloatArray], pairs: Sequence[Parallel], side: int) -> FloatArray:
+    return np.stack([states[pair[side].id] for pair in pairs])
+
+
+def representations(
+    model: Encoder,
+    instances: Iterable[Instance],
+    *,
+    layer: int | None = None,
+    pooling: Pooling = "mean",
+    on_read: Callable[[], None] = lambda: None,
+) -> dict[str, FloatArray]:
+    """One vector for each input, shape [dimensions], by its id; inputs that the model can't read are left out.
+
+    Args:
+        layer: whose hidden states, 0 are the embeddings; the last one by default.
+        pooling: how the states of the tokens become one.
+        on_read: called after each input.
+    """
+    depth = model.layers if layer is None else layer
+    read: dict[str, FloatArray] = {}
+
+    def tasks() -> Iterable[Task[FloatArray]]:
+        for instance in instances:
+            try:
+                x = Encoded.of(model.encode(instance))
+            except Undefined:
+                on_read()
+                continue
+            yield Task(_pooled(x, depth, pooling), lambda outcome, name=instance.id: kept(name, outcome))  # type: ignore[misc]
+
+    def kept(name: str, outcome: Outcome[FloatArray]) -> tuple[()]:
+        on_read()
+        if outcome.value is not None:
+            read[name] = outcome.value
+        elif not isinstance(outcome.error, Undefined):
+            raise outcome.error or RuntimeError(f"{name!r} was read without a result")
+        return ()
+
+    Engine(model, token_budget=token_budget(model)).run(tasks())
+    return read
+
+
+def _pooled(x: Encoded, layer: int, pooling: Pooling) -> Asking[FloatArray]:
+    states: FloatArray = yield TokenStates(x, layer)
+    pooled = states[0] if pooling == "first" else states[x.encoding.token_unit >= 0].mean(0)
+    if not np.isfinite(pooled).all():
+        raise Undefined("nonfinite", f"a hidden state behind layer {layer} is not a finite number")
+    return np.asarray(pooled, np.float64)

@@ -1,0 +1,329 @@
+"""Parallel sentences: where words and links stand, and what a browser makes of a choice of language and method."""
+
+import itertools
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import many_languages as made
+from verax.data.text import split_words
+from verax.report.arc_routes import TEXT
+from verax.report.content import content_of
+from verax.report.page import render
+from verax.report.parallel import PAIRS, pairs_of
+from verax.report.parallel_layout import BAND, WIDTH, cut, layout, pieces_of
+from verax.report.parallel_plot import Scored, drawing
+from verax.store.read import Stored
+from verax.types import Alignment, Highlight, Instance, Target
+
+ARABIC = "كان القارب على الماء"
+URDU = "کشتی شام کو پانی پر تھی"
+LONG = " ".join(f"word{k}" for k in range(60))
+
+
+def instance(*texts, lang="en", name="x"):
+    return Instance(name, tuple(split_words(raw, lang) for raw in texts), lang=lang)
+
+
+def numbers(*sides):
+    return [[box.word for box in row.boxes if box.word is not None] for row in sides]
+
+
+def test_the_translation_stands_below_its_reference_part_by_part():
+    plan = layout(instance("a b", "c"), instance("d e f", "g", lang="de"), ())
+    assert len(plan.rows) == 2
+    assert [numbers(*pair) for pair in plan.rows] == [[[0, 1], [0, 1, 2]], [[2], [3]]]
+    for above, below in plan.rows:
+        assert below.top == above.top + TEXT + BAND
+    assert plan.rows[1][0].top > plan.rows[0][1].top + TEXT
+    assert plan.height > plan.rows[1][1].top + TEXT
+
+
+@pytest.mark.parametrize(("raw", "lang"), [(ARABIC, "ar"), (URDU, "ur")])
+def test_words_of_a_text_from_right_to_left_run_from_right_to_left(raw, lang):
+    plan = layout(instance("the boat was on the water"), instance(raw, lang=lang), ())
+    ((above, below),) = plan.rows
+    assert (above.rtl, below.rtl, below.lang) == (False, True, lang)
+    assert [box.left for box in above.boxes] == sorted(box.left for box in above.boxes)
+    assert [box.left for box in below.boxes] == sorted((box.left for box in below.boxes), reverse=True)
+    assert max(box.right for box in below.boxes) == pytest.approx(plan.width - 10)
+    assert min(box.left for box in above.boxes) == pytest.approx(10)
+
+
+def ends_of(strand):
+    """Where a curve begins and ends."""
+    found = [float(value) for value in re.findall(r"[\d.]+", strand.path)]
+    return (found[0], found[1]), (found[-2], found[-1])
+
+
+def test_links_join_the_words_and_stand_apart_where_a_word_has_several():
+    links = ((0, 0), (0, 1), (1, 2), (2, 2))
+    plan = layout(instance("one two three"), instance("eins zwei drei", lang="de"), links)
+    ((above, below),) = plan.rows
+    assert [strand.ends for strand in plan.strands] == list(links)
+    assert plan.marks == ()
+    for strand in plan.strands:
+        (x, y), (to_x, to_y) = ends_of(strand)
+        first, second = above.boxes[strand.ends[0]], below.boxes[strand.ends[1]]
+        assert first.left < x < first.right
+        assert second.left < to_x < second.right
+        assert above.top + TEXT <= y < to_y <= below.top
+    (x_first, _), _ = ends_of(plan.strands[0])
+    (x_second, _), _ = ends_of(plan.strands[1])
+    assert x_first < x_second, "the link to the left leaves on the left: they do not cross"
+    _, (from_left, _) = ends_of(plan.strands[2])
+    _, (from_right, _) = ends_of(plan.strands[3])
+    assert from_left < from_right
+
+
+def test_long_texts_are_cut_into_stanzas_that_fit_where_few_links_are_cut():
+    links = tuple((k, k) for k in range(60))
+    plan = layout(instance(LONG), instance(LONG, lang="de"), links)
+    assert len(plan.rows) > 3
+    assert plan.width <= WIDTH
+    assert len(plan.strands) == 60, "words in the same order: no link leads to another stanza"
+    assert plan.marks == ()
+
+
+def test_a_link_to_another_stanza_has_its_number_at_both_ends():
+    links = (*((k, k) for k in range(60)), (0, 59))
+    plan = layout(instance(LONG), instance(LONG, lang="de"), links)
+    assert len(plan.strands) == 60
+    assert [mark.shown for mark in plan.marks] == ["1", "1"]
+    first, second = plan.marks
+    assert first.y < second.y
+    assert first.x == pytest.approx(plan.rows[0][0].boxes[0].middle)
+    assert second.x == pytest.approx(plan.rows[-1][1].boxes[-1].middle)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.text("abcdefghij", min_size=1, max_size=30), min_size=1, max_size=70),
+    st.lists(st.text("klmnopqrst", min_size=1, max_size=30), min_size=1, max_size=70),
+    st.lists(st.tuples(st.integers(0, 69), st.integers(0, 69)), max_size=40, unique=True),
+)
+def test_no_word_is_lost_and_no_line_is_too_long(above, below, links):
+    one, other = instance(" ".join(above)), instance(" ".join(below), lang="de")
+    pieces = pieces_of(one.parts[0], 0), pieces_of(other.parts[0], 0)
+    stanzas = cut(*pieces, tuple(links))
+    for side in (0, 1):
+        assert [piece for stanza in stanzas for piece in stanza[side]] == pieces[side]
+    plan = layout(one, other, tuple(links))
+    assert plan.width <= WIDTH + 1e-6
+    drawn = {strand.ends for strand in plan.strands}
+    known = {(a, b) for a, b in links if a < len(above) and b < len(below)}
+    assert drawn <= known
+    assert bool(plan.marks) == (drawn != known)
+    for pair in plan.rows:
+        for row in pair:
+            spans = sorted((box.left, box.right) for box in row.boxes)
+            assert all(a[1] <= b[0] + 1e-6 for a, b in itertools.pairwise(spans))
+
+
+def test_colours_and_weights_of_words_and_links():
+    sides = (Scored({0: 1.0, 1: -0.5, 2: 0.01}), Scored({0: 2.0, 1: -2.0}))
+    links = ((0, 0), (1, 1), (0, 1), (2, 0))
+    svg = drawing(instance("a b c"), instance("x y z", lang="de"), links, sides)
+    words = re.findall(r'<g class="scored (\w+)" data-at="(\d) (\d)"><title>([^<]*)', svg)
+    assert words == [
+        ("for", "0", "0", "+1"),
+        ("against", "0", "1", "-0.5"),
+        ("neither", "0", "2", "+0.01"),
+        ("for", "1", "0", "+2"),
+        ("against", "1", "1", "-2"),
+        ("unscored", "1", "2", "not scored"),
+    ]
+    drawn = re.findall(r'class="link (\w+)" stroke-opacity="([\d.]+)" data-ends="([\d ]+)"><title>([^<]*)', svg)
+    assert drawn == [
+        ("for", "1.00", "0 0", "a ↔ x"),
+        ("against", "0.62", "1 1", "b ↔ y"),
+        ("neither", "1.00", "0 1", "a ↔ y"),
+        ("neither", "0.25", "2 0", "c ↔ x"),
+    ]
+    assert 'aria-label="Words that belong together: a ↔ x; b ↔ y; a ↔ y; c ↔ x."' in svg
+    assert re.findall(r'fill-opacity="([\d.]+)"', svg) == ["0.60", "0.30", "0.00", "0.60", "0.60", "0.00"]
+
+
+def test_the_direction_of_writing_is_said():
+    svg = drawing(instance("boat"), instance(ARABIC, lang="ar"), (), (Scored({}), Scored({})))
+    assert 'direction="ltr" dir="ltr" lang="en"' in svg
+    assert 'direction="rtl" dir="rtl" lang="ar"' in svg
+    assert "no words are linked" in svg
+    both = drawing(instance(URDU, lang="ur"), instance(ARABIC, lang="ar"), (), (Scored({}), Scored({})))
+    assert both.startswith('<div class="scroll" dir="rtl">')
+
+
+def stored(groups=4, languages=("en", "de", "es"), aligners=("embedding", "random")):
+    instances = made.instances(languages, groups)
+    ramps = {label: [(place + 1) * (k - 1.5) for k in range(4)] for place, label in enumerate(made.LABELS)}
+    links = {"embedding": ((0, 0), (1, 1), (3, 3)), "random": ((0, 3),)}
+    return Stored(
+        folder=Path("run"),
+        card=made.card(),
+        instances=instances,
+        predictions=made.predictions(made.RIGHT),
+        highlights=[
+            Highlight(i.id, label, "token", Target(), i.units, tuple(ramps[label]))
+            for i in instances
+            for label in ramps
+        ],
+        skips=[],
+        scores=made.all_scores(),
+        damaged=(),
+        alignments=[
+            Alignment(i.id, f"{i.parallel_id}-en", aligner, links[aligner])
+            for aligner in aligners
+            for i in instances
+            if i.lang != "en"
+        ],
+    )
+
+
+def test_pairs_are_those_of_the_reference_with_the_links_of_the_tables():
+    content = content_of(stored(), 2)
+    pairs = pairs_of(content, content.crosslingual)
+    assert [(pair.reference.id, pair.translation.id) for pair in pairs] == [
+        ("p0-en", "p0-de"),
+        ("p0-en", "p0-es"),
+        ("p1-en", "p1-de"),
+        ("p1-en", "p1-es"),
+    ]
+    assert {pair.alignment.links for pair in pairs} == {((0, 0), (1, 1), (3, 3))}
+    content = content_of(stored(aligners=()), 100)
+    assert {pair.alignment for pair in pairs_of(content, content.crosslingual)} == {None}
+    many = content_of(stored(groups=40), 1000)
+    assert len(pairs_of(many, many.crosslingual)) == PAIRS
+    none = content_of(stored(), 0)
+    assert pairs_of(none, none.crosslingual) == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "chosen"),
+    [
+        (("random", "embedding(layer=1)", "embedding"), "embedding"),
+        (("random", "given", "embedding(layer=1)"), "embedding(layer=1)"),
+        (("random", "given"), "given"),
+        (("random",), "random"),
+    ],
+)
+def test_the_aligner_of_the_tables_draws_the_links_else_one_that_is_not_random(labels, chosen):
+    rows = [Alignment("p0-de", "p0-en", label, ((0, place),)) for place, label in enumerate(labels)]
+    content = content_of(replace(stored(), alignments=rows), 1)
+    assert pairs_of(content, content.crosslingual)[0].alignment.aligner == chosen
+
+
+def test_a_pair_that_could_not_be_aligned_says_why():
+    rows = [Alignment("p0-de", "p0-en", "embedding", (), "empty", "no word")]
+    html = render(replace(stored(), alignments=rows), instances=1)
+    assert "not aligned: empty" in html
+
+
+def test_an_input_without_its_reference_or_translation_is_left_out():
+    whole = stored()
+    fewer = replace(whole, instances=[i for i in whole.instances if i.id not in {"p0-en", "p1-de"}])
+    content = content_of(fewer, 100)
+    assert [pair.translation.id for pair in pairs_of(content, content.crosslingual)] == [
+        "p1-es",
+        "p2-de",
+        "p2-es",
+        "p3-de",
+        "p3-es",
+    ]
+
+
+def test_the_most_faithful_method_is_shown_first_and_all_are_told_to_the_script():
+    html = render(stored(), instances=1)
+    figure = re.search(r'<figure class="pair".*?</figure>', html, re.DOTALL)[0]
+    assert "saliency (l2), loss" in figure
+    assert "ρ 0.900" in figure
+    assert "predicted YES, gold yes" in figure
+    told = json.loads(re.search(r'data-told="([^"]*)"', figure)[1].replace("&quot;", '"'))
+    assert len(told) == len(made.LABELS)
+    assert told[1] == [[[-3.0, -1.0, 1.0, 3.0], [-3.0, -1.0, 1.0, 3.0]], "ρ 1.000"]
+    assert "alignment not recorded" in render(stored(aligners=()), instances=1)
+
+
+CHOOSE = """(() => {{
+  const choice = document.getElementById('parallel-{0}');
+  choice.value = {1!r};
+  choice.dispatchEvent(new Event('input'));
+}})()"""
+SEEN = "[...document.querySelectorAll('.pair')].filter(p => !p.hidden).map(p => p.dataset.lang).join(' ')"
+LOOKS = (
+    "[...document.querySelectorAll('.pair:not([hidden]) svg')[0].querySelectorAll('.scored, .link')]"
+    ".map(e => e.getAttribute('class').split(' ')[1] + ' ' + (e.querySelector('rect') ? "
+    "e.querySelector('rect').getAttribute('fill-opacity') + ' ' + e.querySelector('title').textContent : "
+    "e.getAttribute('stroke-opacity')))"
+)
+
+
+@pytest.fixture
+def page(browser, tmp_path):
+    """A run in which the random method scores the other way round."""
+    made_run = stored()
+    turned = [
+        replace(h, scores=(*tuple(-2 * s for s in h.scores[:3]), 0.0)) if h.method == made.LABELS[-1] else h
+        for h in made_run.highlights
+    ]
+    path = tmp_path / "report.html"
+    path.write_text(render(replace(made_run, highlights=turned)), encoding="utf-8")
+    return path
+
+
+def test_choosing_a_language_and_a_method_repaints_the_pairs(browser, page):
+    browser.open(page)
+    assert browser.ask("document.getElementById('parallel-choice').hidden") is False
+    assert browser.ask(SEEN) == "de de de de"
+    before = browser.ask(LOOKS)
+    browser.ask(CHOOSE.format("language", "=es"))
+    assert browser.ask(SEEN) == "es es es es"
+    browser.ask(CHOOSE.format("language", ""))
+    assert browser.ask(SEEN) == "de es de es de es de es"
+    browser.ask(CHOOSE.format("method", "5"))
+    assert browser.ask("document.querySelector('.pair .whose').textContent") == "random"
+    assert browser.ask("document.querySelector('.pair .value').textContent") == "ρ 0.100"
+    links, words = browser.ask(LOOKS)[:3], browser.ask(LOOKS)[3:]
+    # scores 18, 6, -6 and 0: shares 1, 0.33, 0.33 and 0
+    assert words[:4] == ["for 0.60 +18", "for 0.18 +6", "against 0.18 -6", "neither 0.00 0"]
+    assert links == ["for 1.00", "for 0.32", "neither 0.25"]
+    browser.ask(CHOOSE.format("method", "3"))
+    assert browser.ask(LOOKS) == before, "the script paints as the page was painted"
+
+
+def test_without_the_script_all_pairs_are_seen_and_nothing_can_be_chosen(browser, page):
+    browser.open(page, script=False)
+    shown = browser.call("DOM.getDocument")  # scripts of the page are off; the protocol still answers
+    assert shown
+    html = page.read_text("utf-8")
+    assert re.search(r'<form id="parallel-choice"[^>]* hidden', html)
+    assert html.count('class="pair"') == 8
+    assert not re.search(r'<figure class="pair"[^>]* hidden', html)
+
+
+def test_pointing_at_a_word_brings_out_its_links(browser, page):
+    browser.open(page)
+    word = "document.querySelector('.pair [data-at=\"0 1\"] text')"
+    point = f"{word}.dispatchEvent(new PointerEvent('{{}}', {{{{bubbles: true}}}}))"
+    met = "[...document.querySelectorAll('.pair .met')].map(e => e.dataset.ends)"
+    browser.ask(point.format("pointerover"))
+    assert browser.ask(met) == ["1 1"]
+    browser.ask(point.format("pointerout"))
+    assert browser.ask(met) == []
+
+
+def test_the_words_of_an_arabic_pair_stand_in_their_order_in_a_browser(browser, tmp_path):
+    pair = [instance("the boat was on the water", name="a"), instance(ARABIC, lang="ar", name="b")]
+    svg = drawing(pair[0], pair[1], ((1, 1), (5, 3)), (Scored({1: 1.0}), Scored({1: 1.0})))
+    path = tmp_path / "pair.html"
+    path.write_text(f"<!doctype html><meta charset=utf-8><body>{svg}", encoding="utf-8")
+    browser.open(path)
+    lefts = browser.ask(
+        "[...document.querySelectorAll('[data-at^=\"1 \"] text')].map(e => e.getBoundingClientRect().x)"
+    )
+    assert lefts == sorted(lefts, reverse=True)
+    assert len(lefts) == 4
