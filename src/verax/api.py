@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.console import Console
 
-from verax.data.text import split_words
+from verax.data.segmenters import Splitter
 from verax.engine.asks import Asking
 from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.protocols import Method, Metric, asking
@@ -226,7 +226,8 @@ def _as_instance(texts: Sequence[str | Instance], label: str | None, lang: str) 
     raw = [text for text in texts if isinstance(text, str)]
     if not raw or len(raw) != len(texts):
         raise UserError("explain: give one instance of a dataset, or one text for each part")
-    return Instance("input", tuple(split_words(text, lang) for text in raw), label, lang)
+    split = Splitter()
+    return Instance("input", tuple(split(text, lang) for text in raw), label, lang)
 
 
 def evaluate(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from verax.data.explanations import load_explanations
+from verax.data.files import named_files
 from verax.data.load import load_dataset
 from verax.engine.engine import Engine
 from verax.engine.protocols import needs
@@ -196,7 +197,7 @@ def open_validation(spec: Spec) -> Dataset:
         given = spec.validation
         split = given.split or ("validation" if given.name == spec.data.name else None)
         return open_data(given.model_copy(update={"split": split}), spec.seed)
-    if Path(spec.data.name).expanduser().is_file():
+    if named_files(spec.data.name):
         raise UserError(
             "in_distribution learns from a validation set, and a file has no other split than the one that is "
             "measured; name another file: validation: {name: FILE}, or --validation FILE"
