@@ -421,6 +421,11 @@ def test_an_aligner_that_links_nothing_is_refused(folder: Path, verax: Callable[
     got = build(verax, "--method", "saliency", "--threshold", "0.3")
     assert got.code == 2
     assert "aligner: given links no word of any of the 12 translations" in got.err.splitlines()[-1]
+    # nothing was written, so the folder is free for another try, which explains nothing again
+    again = build(verax, "--method", "saliency", "--threshold", "0.3", "--aligner", "random")
+    assert again.code == 0, again.err
+    assert "done already: 20 of 20 rows" in again.err
+    assert "done already: 54 of 78 rows" in again.err
 
 
 def test_a_folder_that_holds_something_else_is_refused(built: tuple[Path, Said], verax: Callable[..., Said]) -> None:

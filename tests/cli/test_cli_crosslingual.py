@@ -17,6 +17,7 @@ from verax.cli import main
 from verax.run.parameters import build
 from verax.run.presets import ATTRIBUTION_TABLE, CROSSLINGUAL
 from verax.stats.crosslingual_rows import measures
+from verax.store.codec import Row
 from verax.store.store import Store
 
 
@@ -47,7 +48,7 @@ def verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], t
 def write(folder: Path, **changes: Any) -> Path:
     """A stored run of three languages; `changes` are of its card."""
     with Store.open(folder) as store:
-        rows = [*made.instances(), *made.predictions(made.RIGHT), *made.all_scores()]
+        rows: list[Row] = [*made.instances(), *made.predictions(made.RIGHT), *made.all_scores()]
         for place, row in enumerate(rows):
             store.append(str(place), row)
         store.write_card(made.card(**changes))

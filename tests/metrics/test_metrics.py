@@ -124,7 +124,7 @@ def test_no_gold_is_a_reason(metric: Any, human: Human | None) -> None:
 
 
 def test_plausibility_of_pairs_is_agreement_of_their_words() -> None:
-    """Largest score of a pair that holds the word: a 3, b 3, c 2, d 2; the gold word c ties with d behind two others."""
+    """Largest score of a pair that holds the word: a 3, b 3, c 2, d 2; the gold word c ties with d, behind two."""
     marked = Human(words=((), (0,)))
     x = Encoded.of(MODEL.encode(Instance("x", (split_words("a b"), split_words("c d")), human=marked)))
     a, b, c, d = (unit[0] for unit in x.units)

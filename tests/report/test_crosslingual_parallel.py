@@ -90,6 +90,14 @@ def test_long_texts_are_cut_into_stanzas_that_fit_where_few_links_are_cut():
     assert plan.marks == ()
 
 
+def test_a_short_text_waits_for_a_long_one_so_that_links_stay_whole():
+    links = tuple((k, k) for k in range(40))
+    short, long = " ".join(f"w{k}" for k in range(40)), " ".join(f"longerword{k}" for k in range(40))
+    plan = layout(instance(short), instance(long, lang="de"), links)
+    assert plan.marks == ()
+    assert [numbers(*pair)[0] for pair in plan.rows] == [numbers(*pair)[1] for pair in plan.rows]
+
+
 def test_a_link_to_another_stanza_has_its_number_at_both_ends():
     links = (*((k, k) for k in range(60)), (0, 59))
     plan = layout(instance(LONG), instance(LONG, lang="de"), links)
@@ -246,6 +254,12 @@ def test_the_most_faithful_method_is_shown_first_and_all_are_told_to_the_script(
     assert len(told) == len(made.LABELS)
     assert told[1] == [[[-3.0, -1.0, 1.0, 3.0], [-3.0, -1.0, 1.0, 3.0]], "ρ 1.000"]
     assert "alignment not recorded" in render(stored(aligners=()), instances=1)
+
+
+def test_the_random_explanation_is_never_shown_first():
+    run = stored()
+    strong = [replace(s, value=1.0) if s.method == made.LABELS[-1] and s.value is not None else s for s in run.scores]
+    assert "saliency (l2), loss" in re.search(r'<span class="whose".*?</span>', render(replace(run, scores=strong)))[0]
 
 
 CHOOSE = """(() => {{

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verax.data.load import load_dataset
@@ -77,6 +77,7 @@ def test_links_over_all_words_are_split_into_parts() -> None:
 anything = st.text(st.one_of(st.sampled_from('*\\ \t\n\r"a¶漢'), st.characters(exclude_categories=["Cs"])), max_size=30)
 
 
+@settings(max_examples=150, deadline=None)
 @given(anything, st.data())
 def test_marks_come_back_and_literal_asterisks_survive(raw: str, data: st.DataObject) -> None:
     text = split_words(raw)
@@ -108,6 +109,7 @@ def test_marks_that_can_not_be_read_say_why(marked: str, said: str) -> None:
         marked_words(split_words("A red boat * 5"), marked)
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(anything, anything), min_size=1, max_size=4), st.data())
 def test_a_table_for_people_comes_back_from_its_file(pairs: list[tuple[str, str]], data: st.DataObject) -> None:
     rows = []

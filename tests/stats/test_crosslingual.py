@@ -14,6 +14,7 @@ from scipy import stats
 import many_languages as made
 from verax.stats import bca
 from verax.stats.crosslingual import CrossLingual, crosslingual
+from verax.stats.crosslingual_grids import Cell
 from verax.stats.crosslingual_means import Contrast, layers, resample_groups, resample_runs
 from verax.stats.crosslingual_relations import pearson, rank_agreements, spread
 from verax.stats.crosslingual_rows import LanguageRun, explainers, groups_of, measures, outputs_of, reference_of
@@ -43,20 +44,19 @@ def tables() -> CrossLingual:
     return found()
 
 
+def value(cell: Cell) -> float:
+    assert cell.value is not None
+    return cell.value.value
+
+
 def test_faithfulness_is_the_unweighted_mean_over_languages_of_means_over_instances(tables: CrossLingual) -> None:
     cells = tables.overall[0].cells
-    assert cells[L2_TP].value is not None
-    assert cells[L2_TP].value.value == pytest.approx((0.6 + 0.2) / 2, abs=1e-12)  # not the mean of all seven: 0.4286
+    assert value(cells[L2_TP]) == pytest.approx((0.6 + 0.2) / 2, abs=1e-12)  # not the mean of all seven: 0.4286
     assert (cells[L2_TP].n, cells[L2_TP].skipped) == (7, 1)
-    assert cells[MEAN_TP].value is not None
-    assert cells[MEAN_TP].value.value == pytest.approx((0.2 + 0.1) / 2, abs=1e-12)
-    assert cells[L2_LOSS].value is not None
-    assert cells[L2_LOSS].value.value == pytest.approx((0.6 + 0.3) / 2, abs=1e-12)
-    german, spanish = (grid.cells[L2_TP].value for grid in tables.by_language)
-    assert german is not None
-    assert spanish is not None
-    assert (german.value, spanish.value) == pytest.approx((0.6, 0.2), abs=1e-12)
-    assert [grid.language for grid in tables.by_language] == ["de", "es"]
+    assert value(cells[MEAN_TP]) == pytest.approx((0.2 + 0.1) / 2, abs=1e-12)
+    assert value(cells[L2_LOSS]) == pytest.approx((0.6 + 0.3) / 2, abs=1e-12)
+    by_language = {grid.language: value(grid.cells[L2_TP]) for grid in tables.by_language}
+    assert by_language == pytest.approx({"de": 0.6, "es": 0.2}, abs=1e-12)
 
 
 def test_a_method_without_a_value_in_one_language_has_none_overall_and_says_where(tables: CrossLingual) -> None:
@@ -213,7 +213,8 @@ def test_seeds_give_mean_and_deviation_by_architecture() -> None:
     assert bert is not None
     assert roberta is not None
     assert bert == pytest.approx((0.5, np.sqrt(0.02), 2), abs=1e-12)
-    assert (roberta.mean, roberta.sd, roberta.n) == (pytest.approx(0.8, abs=1e-12), None, 1)
+    assert roberta.mean == pytest.approx(0.8, abs=1e-12)
+    assert (roberta.sd, roberta.n) == (None, 1)
     assert (cell.n, cell.skipped) == (7, 1)
     german = tables.by_language[0].cells[L2_TP].by_architecture[0]
     assert german is not None
@@ -283,9 +284,9 @@ def test_intervals_resample_whole_groups_of_translations() -> None:
 
 
 def test_the_interval_of_one_column_is_near_scipys_bca() -> None:
-    values = np.random.default_rng(1).beta(2, 5, size=40)
+    values = np.random.default_rng(1).exponential(size=12)  # skewed, so that the correction matters
     ((_, one),) = resample_groups(values[:, None, None], [], []).means
-    assert one == pytest.approx((values.mean(), *(bca(values) or ())), abs=0.01)
+    assert one == pytest.approx((values.mean(), *(bca(values) or ())), abs=0.06)
 
 
 @settings(max_examples=25, deadline=None)

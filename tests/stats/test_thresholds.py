@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verax.stats.thresholds import best_threshold, overlap, overlap_at
@@ -21,6 +21,7 @@ def f1_by_hand(gold: np.ndarray, found: np.ndarray) -> float:
     return float(2 * right / (2 * right + wrong + missed))
 
 
+@settings(max_examples=100, deadline=None)
 @given(scored)
 def test_no_threshold_has_a_better_f1_and_none_that_finds_less_is_as_good(words: list[tuple[bool, float]]) -> None:
     gold, scores = np.array([gold for gold, _ in words]), np.array([score for _, score in words])
@@ -32,6 +33,7 @@ def test_no_threshold_has_a_better_f1_and_none_that_finds_less_is_as_good(words:
     assert all(value < best for cut, value in by_hand.items() if cut > last)
 
 
+@settings(max_examples=100, deadline=None)
 @given(scored, st.floats(-1, 1))
 def test_shares_at_a_threshold(words: list[tuple[bool, float]], threshold: float) -> None:
     gold, scores = np.array([gold for gold, _ in words]), np.array([score for _, score in words])

@@ -243,7 +243,7 @@ def demo(
 
 def show_run(prepared: Prepared, folder: Path, command: str) -> None:
     """Carry a run out, and print what it found and what is missing in it."""
-    from verax.report import terminal, unified_terminal
+    from verax.report import crosslingual_terminal, terminal, unified_terminal
     from verax.run.carry_out import carry_out
 
     finished = carry_out(
@@ -258,6 +258,8 @@ def show_run(prepared: Prepared, folder: Path, command: str) -> None:
         out.print(terminal.masking(finished.masking_curves))
     if finished.unified is not None:
         out.print(unified_terminal.unified(finished.unified))
+    if finished.crosslingual is not None:
+        out.print(crosslingual_terminal.crosslingual(finished.crosslingual))
     counts = finished.card["counts"]
     out.print(
         Text(f"{counts['rows']} rows = {counts['done']} done + {counts['failed']} failed + {counts['skipped']} skipped")

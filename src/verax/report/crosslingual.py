@@ -57,9 +57,7 @@ def _grid(found: CrossLingual) -> Html:
     """Methods by languages: number, interval and a dot on the axis that all cells share."""
     grids = (found.overall[0], *found.by_language)
     axis = axis_for(grids)
-    heads = [
-        tag("th", "all languages" if grid.language is None else grid.language, scope="col", lang=None) for grid in grids
-    ]
+    heads = [tag("th", "all languages" if grid.language is None else grid.language, scope="col") for grid in grids]
     body = []
     for method in sorted(found.methods, key=lambda one: one.random):
         cells = [grid.cells.get(method.label) for grid in grids]

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from verax.stats import summarise
 from verax.stats.areas import masked_runs, masking_curves
+from verax.stats.crosslingual import CrossLingual, crosslingual
+from verax.stats.crosslingual_rows import LanguageRun
 from verax.stats.recorded import baselines, parallel
 from verax.stats.unified import Unified, unified
 from verax.store.read import Stored, read_run
@@ -51,9 +53,8 @@ class Run:
         order = [method["label"] for method in self.card.get("methods", [])]
         unranked = {metric["label"] for metric in self.card.get("metrics", []) if not metric.get("ranked", True)}
         ranked = [score for score in self.scores if score.metric not in unranked]
-        return summarise(
-            ranked, self.directions, baseline=baselines(self.card), order=order, parallel=parallel(self.stored.instances)
-        )
+        together = parallel(self.stored.instances)
+        return summarise(ranked, self.directions, baseline=baselines(self.card), order=order, parallel=together)
 
     @cached_property
     def masking_curves(self) -> MaskingCurves | None:
@@ -64,6 +65,11 @@ class Run:
     def unified(self) -> Unified | None:
         """The properties of each kind of explanation, by base; None of a run with fewer than two kinds."""
         return unified(self.card, self.scores, self.highlights)
+
+    @cached_property
+    def crosslingual(self) -> CrossLingual | None:
+        """Faithfulness across languages, beside accuracy, erasure and plausibility; None of a run that has none."""
+        return crosslingual([LanguageRun(self.card, self.stored.instances, self.stored.predictions, self.scores)])
 
     def summary(self) -> pd.DataFrame:
         """The leaderboard as a table: a row for each method and metric."""

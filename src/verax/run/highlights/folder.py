@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from verax.run.highlights.annotations import FOLDER as SAMPLES
+from verax.run.highlights.writing import JSONL
 from verax.store.files import replace_file
 from verax.store.lock import Lock
 from verax.types import UserError
@@ -20,6 +22,8 @@ _LOCK = "lock"
 def claimed(out: Path, identity: Mapping[str, Any]) -> Iterator[None]:
     """Hold the folder for one build; one that holds another build, or anything else, is refused.
 
+    A build that has written nothing yet may become another one: what its runs hold is used as far as it fits.
+
     Args:
         identity: everything that decides what the build gives, by name, in plain values.
     """
@@ -30,7 +34,7 @@ def claimed(out: Path, identity: Mapping[str, Any]) -> Iterator[None]:
         raise UserError(f"--out: {out} is not empty, and holds no build of highlights; choose another")
     lock = Lock.take(out / _LOCK)
     try:
-        if (out / RECORD).exists():
+        if (out / JSONL).exists() or (out / SAMPLES).exists():
             _check_same(out, identity)
         else:
             write_record(out, {"identity": identity})
