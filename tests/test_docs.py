@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from verax.cli import app, main
 from verax.data.columns import Columns
 from verax.data.world import splits
+from verax.align.protocol import Aligner
 from verax.engine.protocols import Method
 from verax.methods.token.integrated_gradients import Baseline
 from verax.models.removal import CODES
@@ -93,8 +94,10 @@ def test_a_page_names_every_parameter_with_its_default(room: Room, name: str) ->
 
 def written(default: Any) -> str:
     """A default as the pages write it."""
-    if isinstance(default, Method):
-        return next(name for name in BUILT_IN["methods"] if resolve("methods", name) is type(default))
+    rooms: dict[Room, type] = {"methods": Method, "aligners": Aligner}
+    for room, kind in rooms.items():
+        if isinstance(default, kind):
+            return next(name for name in BUILT_IN[room] if resolve(room, name) is type(default))
     if isinstance(default, Target):
         return default.of
     if isinstance(default, tuple):
@@ -133,7 +136,7 @@ def test_the_layers_are_those_of_the_contract() -> None:
 
 def test_every_command_is_in_the_readme() -> None:
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    shown = re.findall(r"^    verax (\w+)", read(ROOT / "README.md"), flags=re.M)
+    shown = re.findall(r"^    verax ([\w-]+)", read(ROOT / "README.md"), flags=re.M)
     assert set(shown) == set(commands)
 
 

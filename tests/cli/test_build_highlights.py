@@ -386,6 +386,8 @@ def test_a_model_of_its_own_for_the_tuning_set(folder: Path, verax: Callable[...
     # another seed, and a method that draws by it
     said = build(verax, "--tuning-model", "other", "--methods", "lime", "--methods", "saliency", "--seed", "3")
     assert said.code == 0, said.err
+    record = json.loads((folder / "out" / "build.json").read_text())
+    assert {one["label"]: one["n"] for one in record["tuned"]["candidates"]} == {"lime": 4, "saliency": 4}
     hashes = [Run(folder / "out" / name).card["model"]["hash"] for name in ("tuning", "run")]
     assert hashes[0] != hashes[1]
     card = (folder / "out" / "dataset" / "README.md").read_text("utf-8")

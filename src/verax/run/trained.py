@@ -110,8 +110,9 @@ def _ablation_row(masking: Masking, select: Selection, split: str, figures: list
 def _language_rows(masking: Masking, select: Selection, split: str, figures: list[Figures]) -> Iterator[LanguageRow]:
     langs = [lang for lang in figures[0].languages if all(lang in one.languages for one in figures)]
     reached = {lang: [one.languages[lang] for one in figures] for lang in langs}
-    everything = {None: [one.unmasked for one in figures]} if langs else {}
-    for lang, values in {**reached, **everything}.items():
+    rows: list[tuple[str | None, list[float]]] = [*reached.items()]
+    rows += [(None, [one.unmasked for one in figures])] if langs else []
+    for lang, values in rows:
         deviation = float(np.std(values, ddof=1)) if len(values) > 1 else None
         yield LanguageRow(masking, select, split, lang, float(np.mean(values)), deviation, len(values))
 
