@@ -32,6 +32,9 @@ LONGEST = 512
 _SPACE = "▁"
 _NORMAL = 1
 """The type of a piece that stands for text, in a SentencePiece model; others are signs."""
+_LENGTH = 20.0
+"""Of an embedding. What follows does not depend on it, but steps of an optimiser hardly turn what is long: training in
+one language leaves the words of all where they are."""
 _TURN = 2.0
 """How much a word of the other part is preferred to one of the same part, as a length of query and of key."""
 
@@ -173,6 +176,9 @@ def build_model(
     words[len(SPECIAL) :, :room] = torch.from_numpy(_unit(_turned(_unit(rows), room))).float()
     words[[list(SPECIAL).index(role) for role in ("pad", "unk")]] = 0
     _compare_parts(model)
+    for embeddings in model.bert.embeddings.children():
+        if isinstance(embeddings, torch.nn.Embedding):
+            embeddings.weight.mul_(_LENGTH)
     return model
 
 

@@ -16,10 +16,10 @@ import typer.main
 import yaml
 from pydantic import BaseModel
 
+from verax.align.protocol import Aligner
 from verax.cli import app, main
 from verax.data.columns import Columns
 from verax.data.world import splits
-from verax.align.protocol import Aligner
 from verax.engine.protocols import Method
 from verax.methods.token.integrated_gradients import Baseline
 from verax.models.removal import CODES

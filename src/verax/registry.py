@@ -510,6 +510,7 @@ BUILT_IN: dict[Room, dict[str, Entry]] = {
     ),
     "models": _table(
         Entry("world/nli", "verax.models.shipped:world_nli", "built-in", "Small BERT for world/nli."),
+        Entry("world/xnli", "verax.models.shipped:world_xnli", "built-in", "Small BERT for world/xnli, six languages."),
         Entry("world/facts", "verax.models.shipped:world_facts", "built-in", "Small BERT for world/facts."),
         Entry("world/opinion", "verax.models.shipped:world_opinion", "built-in", "Small BERT for world/opinion."),
         Entry(
