@@ -35,8 +35,10 @@ _NORMAL = 1
 _LENGTH = 20.0
 """Of an embedding. What follows does not depend on it, but steps of an optimiser hardly turn what is long: training in
 one language leaves the words of all where they are."""
-_TURN = 2.0
-"""How much a word of the other part is preferred to one of the same part, as a length of query and of key."""
+_PART = 0.5
+"""What is added to an embedding to say in which part it stands: as much as all of its position."""
+_SHARPER = 1.5
+"""How much longer queries and keys are that look for like words."""
 
 
 class Pieces(NamedTuple):
@@ -189,13 +191,16 @@ def _compare_parts(model: BertForSequenceClassification) -> None:
     What is left of a word is how it differs from the nearest one. The last dimension of all tells the parts apart.
     """
     hidden, size = model.config.hidden_size, model.config.hidden_size // model.config.num_attention_heads
-    model.bert.embeddings.token_type_embeddings.weight.zero_()
-    model.bert.embeddings.token_type_embeddings.weight[:, -1] = torch.tensor([1.0, -1.0])
+    parts = model.bert.embeddings.token_type_embeddings.weight
+    parts.zero_()
+    parts[:, -1] = torch.tensor([_PART, -_PART])
     attention = model.bert.encoder.layer[0].attention
     for start in range(0, hidden // 2, size):
         own = slice(start, start + size)
-        attention.self.query.weight[own, -1] = _TURN / size**0.5
-        attention.self.key.weight[own, -1] = -_TURN / size**0.5
+        for weight, sign in ((attention.self.query.weight, 1), (attention.self.key.weight, -1)):
+            weight[own] *= _SHARPER
+            weight[start] = 0
+            weight[start, -1] = sign
         attention.self.value.weight[own] = torch.eye(hidden)[own]
         attention.output.dense.weight[:, own] = -torch.eye(hidden)[:, own]
 

@@ -364,6 +364,18 @@ BUILT_IN: dict[Room, dict[str, Entry]] = {
             "Opinions about things with negation and contrast, with gold words and explanations.",
         ),
         Entry(
+            "world/questions",
+            "verax.data.world.questions:load",
+            "built-in",
+            "Questions with three choices, with gold words, span pairs and explanations in several phrasings.",
+        ),
+        Entry(
+            "world/commonsense",
+            "verax.data.world.commonsense:load",
+            "built-in",
+            "Which of two sentences is against common sense? With gold words, span pairs and explanations.",
+        ),
+        Entry(
             "rte",
             "verax.data.public.sets:rte",
             "public",

@@ -29,6 +29,7 @@ class Format:
         convert: rows with the cells that `columns` names, from those of the file.
         columns: which of these cells means what, and how performance is measured.
         labels: names of the classes in the order of their numbers; None: those seen, sorted.
+        beside: other files that are read together with one, because what belongs to its rows was published apart.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Format:
     convert: Callable[[Iterator[Row]], Iterator[Row]]
     columns: Columns
     labels: tuple[str, ...] | None
+    beside: Callable[[Path], tuple[Path, ...]] = lambda _: ()
 
     def load(
         self,
@@ -61,7 +63,8 @@ class Format:
             choice = replace(choice, segment="clusters")
         rows = (row for path in paths for row in self.readers[path.suffix.lower()](path))
         told = {} if split is None else {"split": split}
-        source = Source(str(paths[0]), _generated(self.convert(rows)), {**provenance(paths), **told})
+        files = [file for path in paths for file in (path, *self.beside(path))]
+        source = Source(str(paths[0]), _generated(self.convert(rows)), {**provenance(files), **told})
         names = self.labels if labels is None else labels
         return assemble(source, columns=self.columns, labels=names, lang=lang, limit=limit, choice=choice)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from verax.data.comve import COMVE, COMVE_TABLE
+from verax.data.cose import COSE_3, COSE_5
 from verax.data.esnli import ESNLI
 from verax.data.fever import FEVER
 from verax.data.formats import Format, first_cells
@@ -12,7 +14,7 @@ from verax.data.spanex import SPANEX_FEVER, SPANEX_SNLI
 from verax.data.xnli import XNLI
 
 # XNLI before SNLI: its rows have all the columns of SNLI, and a language.
-FORMATS = (XNLI, SNLI, ESNLI, FEVER, SPANEX_SNLI, SPANEX_FEVER)
+FORMATS = (XNLI, SNLI, ESNLI, FEVER, SPANEX_SNLI, SPANEX_FEVER, COSE_3, COSE_5, COMVE, COMVE_TABLE)
 
 
 def recognised(path: Path) -> Format | None:

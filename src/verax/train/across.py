@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import torch
@@ -82,10 +83,10 @@ def start_aligned(model: Any, known: Any, tokenizer: Any, parallel: Dataset, see
     """
     old = model.bert.embeddings.word_embeddings.weight.clone()
     sums, counts = torch.zeros(len(tokenizer), old.shape[1]), torch.zeros(len(tokenizer))
-    pieces: dict[str, list[int]] = {}
+    pieces: dict[str, Tensor] = {}
     for said, meant in _translated(parallel, known, old):
         if said not in pieces:
-            pieces[said] = tokenizer(said, add_special_tokens=False)["input_ids"]
+            pieces[said] = torch.tensor(tokenizer(said, add_special_tokens=False)["input_ids"])
         sums[pieces[said]] += meant
         counts[pieces[said]] += 1
     random = torch.randn(sums.shape, generator=torch.Generator().manual_seed(seed)) * model.config.initializer_range
@@ -97,23 +98,22 @@ def start_aligned(model: Any, known: Any, tokenizer: Any, parallel: Dataset, see
 
 def _translated(parallel: Dataset, known: Any, old: Tensor) -> Iterator[tuple[str, Tensor]]:
     """Words with the mean embedding of the English words that translate them (English ones: their own)."""
-    cache: dict[str, Tensor] = {}
 
-    def meaning(word: str) -> Tensor:
-        if word not in cache:
-            cache[word] = old[known(word, add_special_tokens=False)["input_ids"]].mean(0)
-        return cache[word]
+    @cache
+    def meaning(words: tuple[str, ...]) -> Tensor:
+        tokens = (known(word, add_special_tokens=False)["input_ids"] for word in words)
+        return torch.stack([old[numbers].mean(0) for numbers in tokens]).mean(0)
 
     english: Instance | None = None
     for instance in parallel.instances:
         english = instance if instance.lang == "en" else english
         if english is None or instance.parallel_id != english.parallel_id:
             raise ValueError(f"{instance.id} has no English before it")
+        given = next((given for given in parallel.aligned[instance.id] if given.lang == "en"), None)
         for number, part in enumerate(instance.parts):
             own = tuple((word, word) for word in range(len(part.words)))
-            given = next((a.sure[number] for a in parallel.aligned[instance.id] if a.lang == "en"), own)
             translations: dict[int, list[str]] = {}
-            for reference, word in given:
+            for reference, word in own if given is None else given.sure[number]:
                 translations.setdefault(word, []).append(english.parts[number].words[reference])
             for word, words in translations.items():
-                yield part.words[word], torch.stack([meaning(w) for w in words]).mean(0)
+                yield part.words[word], meaning(tuple(words))

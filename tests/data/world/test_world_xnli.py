@@ -22,12 +22,12 @@ PER_LANGUAGE = pytest.mark.parametrize("lang", LANGUAGES)
 
 @pytest.fixture(scope="module")
 def train() -> Dataset:
-    return xnli.load("train", 800 * len(LANGUAGES))
+    return xnli.load("train", 800)
 
 
 @pytest.fixture(scope="module")
 def test_split() -> Dataset:
-    return xnli.load("test", 300 * len(LANGUAGES))
+    return xnli.load("test", 300)
 
 
 def of(data: Dataset, lang: str) -> Dataset:
@@ -50,16 +50,16 @@ def test_translations_stand_together_english_first(test_split: Dataset) -> None:
 
 
 def test_a_limit_takes_whole_inputs_from_the_first_on(test_split: Dataset) -> None:
-    for limit, inputs in ((0, 0), (1, 1), (6, 1), (11, 1), (12, 2)):
-        assert xnli.load("test", limit).instances == test_split.instances[: inputs * 6]
-    two = xnli.load("test", 5, langs=("fr", "en"))
+    for limit in (0, 1, 2, 11):
+        assert xnli.load("test", limit).instances == test_split.instances[: limit * 6]
+    two = xnli.load("test", 2, langs=("fr", "en"))
     assert [i.lang for i in two.instances] == ["en", "fr", "en", "fr"]
     assert two.instances == tuple(i for i in test_split.instances[:12] if i.lang in ("en", "fr"))
-    assert load_dataset("world/xnli", limit=6).instances == test_split.instances[:6]
+    assert load_dataset("world/xnli", limit=1).instances == test_split.instances[:6]
 
 
 def test_the_same_seed_gives_the_same_and_another_seed_gives_others() -> None:
-    first, again, other = xnli.load("test", 60), xnli.load("test", 60), xnli.load("test", 60, seed=1)
+    first, again, other = xnli.load("test", 10), xnli.load("test", 10), xnli.load("test", 10, seed=1)
     assert first == again
     assert {i.parts for i in first.instances}.isdisjoint({i.parts for i in other.instances})
 
@@ -162,7 +162,7 @@ def test_the_hypothesis_alone_tells_next_to_nothing(lang: str, train: Dataset, t
 def test_splits_share_no_hypothesis_in_any_language() -> None:
     claims: dict[str, set[tuple[str, str]]] = {}
     for split in SIZES:
-        drawn = [xnli.load(split, 600, seed) for seed in (0, 1)]
+        drawn = [xnli.load(split, 100, seed) for seed in (0, 1)]
         drawn.append(xnli.mixed(split, 150))
         claims[split] = {(i.parts[1].lang, i.parts[1].raw) for data in drawn for i in data.instances}
     for first, second in combinations(claims, 2):
@@ -202,7 +202,7 @@ def test_a_wrong_argument_is_told_in_one_line(arguments: dict[str, object], mess
 def test_instances_stay_what_they_are() -> None:
     digest = sha256()
     for split in SIZES:
-        data = xnli.load(split, 60, seed=3)
+        data = xnli.load(split, 10, seed=3)
         for i in data.instances:
             assert i.human is not None
             links = [given.sure for given in data.aligned[i.id]]

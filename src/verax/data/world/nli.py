@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from operator import attrgetter
 from random import Random
 
 from verax.data.world.explain_en import Telling
+from verax.data.world.explain_nli_en import rephrased
 from verax.data.world.facts import judged_as
 from verax.data.world.gold import gold
 from verax.data.world.grammar_en import described, stated
@@ -18,7 +20,7 @@ SHORTEST, LONGEST = 5, 25
 
 
 def load(split: str = "test", limit: int | None = None, seed: int = 0) -> Dataset:
-    """Inference pairs with their label, the words and span pairs that decide it, and a sentence that says why.
+    """Inference pairs with their label, the words and span pairs that decide it, and sentences that say why.
 
     Args:
         split: `train`, `validation` or `test`. What a hypothesis claims in one split is claimed in no other.
@@ -37,4 +39,6 @@ def compose(rng: Random, split: str, label: str, name: str) -> Instance:
         above, below = described(premise, rng), stated(hypothesis, rng)
         if all(SHORTEST < len(part.tokens) <= LONGEST for part in (above, below)):
             told = Telling("premise", premise, above), Telling("hypothesis", hypothesis, below)
-            return Instance(name, (above.text, below.text), label, human=gold(*told, judgement, (0, 1)))
+            human = gold(*told, judgement, (0, 1))
+            why = (*human.explanations, *rephrased(*told, judgement))
+            return Instance(name, (above.text, below.text), label, human=replace(human, explanations=why))

@@ -62,15 +62,14 @@ def load(split: str = "test", limit: int | None = None, seed: int = 0, langs: Se
 
     Args:
         split: `train`, `validation` or `test`. What a hypothesis claims in one split is claimed in no other.
-        limit: how many instances; only whole inputs are taken, at least one. All of the split by default.
+        limit: how many inputs, each in every language; all of the split by default.
         seed: another seed draws other instances of the same split.
         langs: the languages, all six by default.
     """
     chosen = _check_languages(langs)
-    inputs = max(limit // len(chosen), 1) if limit is not None and limit > 0 else limit
     instances: list[Instance] = []
     groups = []
-    for pair in _pairs("xnli", split, check_split(split, inputs), seed):
+    for pair in _pairs("xnli", split, check_split(split, limit), seed):
         parts = {lang: [pair.told(part, lang) for part in _PARTS] for lang in chosen}
         own = {lang: replace(pair.instance(parts[lang], (lang,)), parallel_id=pair.name) for lang in chosen}
         instances += own.values()

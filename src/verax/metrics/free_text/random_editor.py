@@ -1,0 +1,108 @@
+"""The random editor: an adjective before a noun or an adverb before a verb, whatever it means there."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from verax.metrics.free_text.insertion import Insertion
+from verax.metrics.free_text.linguistics import PIPELINE, Token, linguistics, tokens_of_words
+from verax.metrics.free_text.wordnet import WordLists, word_lists
+from verax.types import Instance, Text, UserError
+
+VERSION = 1
+"""Raised whenever the editor comes to make other edits: it is part of what decides them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """What an editor proposes for one instance.
+
+    Args:
+        insertions: position by position.
+        places: for each part how many positions could have been chosen; 0 for a part that may not be edited.
+        chosen: for each part how many were: fewer than asked for where there are fewer.
+    """
+
+    insertions: tuple[Insertion, ...]
+    places: tuple[int, ...]
+    chosen: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class RandomEditor:
+    """Single words from all adjectives and adverbs of WordNet (Atanasova et al. 2023, Section 3, Baseline).
+
+    Nouns and verbs are what spaCy tags so; proper nouns and auxiliaries are not among them. Draws depend on the seed
+    and on the text of the instance alone, not on what else is edited or in which order.
+
+    Args:
+        positions: how many different positions are chosen in each part that may be edited.
+        candidates: how many different words are tried at each.
+        seed: the same seed gives the same edits.
+        pipeline: name of the spaCy pipeline.
+        wordnet: folder or database of WordNet, see `word_lists`.
+    """
+
+    positions: int = 4
+    candidates: int = 4
+    seed: int = 0
+    pipeline: str = PIPELINE
+    wordnet: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("positions", "candidates"):
+            if getattr(self, name) < 1:
+                raise UserError(f"random editor: {name} must be 1 or more, got {getattr(self, name)}")
+        if self.seed < 0:
+            raise UserError(f"random editor: seed must be 0 or more, got {self.seed}")
+
+    @property
+    def told(self) -> Mapping[str, str]:
+        """What decides the edits beside the parameters."""
+        words, read = word_lists(self.wordnet), linguistics(self.pipeline)
+        return {"editor": f"random {VERSION}", "pipeline": read.name, "wordnet": words.fingerprint}
+
+    def edits(self, instance: Instance, parts: Collection[int] | None = None) -> Edits:
+        """Insertions into the parts that may be edited, all by default."""
+        words = word_lists(self.wordnet)
+        insertions: list[Insertion] = []
+        places, chosen = [0] * len(instance.parts), [0] * len(instance.parts)
+        for number, part in enumerate(instance.parts):
+            if parts is not None and number not in parts:
+                continue
+            lists = _lists(part, words, self.pipeline)
+            rng = _rng(self.seed, instance, number)
+            drawn = rng.permutation(sorted(lists))[: self.positions].tolist()
+            places[number], chosen[number] = len(lists), len(drawn)
+            for position in drawn:
+                several = rng.choice(len(lists[position]), min(self.candidates, len(lists[position])), replace=False)
+                insertions += [Insertion(number, position, (lists[position][i],)) for i in several]
+        return Edits(tuple(insertions), tuple(places), tuple(chosen))
+
+
+def _lists(text: Text, words: WordLists, pipeline: str) -> dict[int, tuple[str, ...]]:
+    """The positions before a noun or a verb, and the list that a word for them is drawn from."""
+    by_tag = {"NOUN": words.adjectives, "VERB": words.adverbs}
+    found = {}
+    for number, tokens in enumerate(tokens_of_words(text, linguistics(pipeline).read(text.raw))):
+        tag = _tag(tokens, by_tag)
+        if tag is not None:
+            found[number] = by_tag[tag]
+    return found
+
+
+def _tag(tokens: tuple[Token, ...], tags: Collection[str]) -> str | None:
+    """The first tag of interest among the tokens of a word."""
+    return next((token.pos for token in tokens if token.pos in tags), None)
+
+
+def _rng(seed: int, instance: Instance, part: int) -> np.random.Generator:
+    content = hashlib.sha256(f"random_editor {part}".encode())
+    for text in instance.parts:
+        raw = text.raw.encode("utf-8", "surrogatepass")
+        content.update(len(raw).to_bytes(8, "big") + raw)
+    return np.random.default_rng([seed, int.from_bytes(content.digest(), "big")])

@@ -1,0 +1,171 @@
+"""Templates of explanations: phrases with gaps, and the two statements that are made of what fills the gaps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import NamedTuple
+
+SLOTS = ("X", "Y", "Z")
+AGREEING = ("be", "do")
+"""Verbs of a premise or hypothesis that are put in, so that they agree with their subject."""
+_SIGN = re.compile(r"[\[\]()|]|[^\[\]()|\s]+")
+_SUBJECTS = frozenset({"he", "i", "it", "she", "that", "there", "these", "they", "this", "those", "we", "you"})
+_FINITE = frozenset({"is", "are", "was", "were"})
+
+
+class Sentence(NamedTuple):
+    """A sentence of an explanation, normalised: its words with one space between, before and behind.
+
+    Args:
+        text: with its own capitals.
+        lower: the same in lower case, character by character.
+        words: all words of `lower`.
+    """
+
+    text: str
+    lower: str
+    words: frozenset[str]
+
+    @classmethod
+    def of(cls, words: str) -> Sentence:
+        """From words with one space between."""
+        lower = words.lower()
+        # A few letters are longer in lower case; then capitals are given up, since gaps are cut out by their place.
+        text = words if len(lower) == len(words) else lower
+        return cls(f" {text} ", f" {lower} ", frozenset(lower.split()))
+
+
+Filled = Mapping[str, str]
+"""What stands in each gap."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phrasing:
+    """One way to say a template.
+
+    Args:
+        literals: the words before the first gap, between gaps and behind the last, with a space on both sides; a
+            single space where there are none, at the beginning or the end.
+        gaps: their names, in the order of the sentence.
+        words: all words of the literals.
+    """
+
+    literals: tuple[str, ...]
+    gaps: tuple[str, ...]
+    words: frozenset[str]
+
+    @classmethod
+    def of(cls, signs: Sequence[str]) -> Phrasing:
+        """From words and gaps; no two gaps stand side by side."""
+        literals = [" "]
+        for sign in signs:
+            if sign in SLOTS:
+                literals.append(" ")
+            else:
+                literals[-1] += f"{sign} "
+        if " " in literals[1:-1]:
+            raise ValueError(f"two gaps of a template stand side by side: {' '.join(signs)!r}")
+        words = frozenset(sign for sign in signs if sign not in SLOTS)
+        return cls(tuple(literals), tuple(sign for sign in signs if sign in SLOTS), words)
+
+    def fill(self, sentence: Sentence) -> Filled | None:
+        """What fills the gaps, each as short as can be from the left; None if the sentence is not said like this."""
+        if not self.words <= sentence.words:
+            return None
+        first, *between, last = self.literals
+        if not (sentence.lower.startswith(first) and sentence.lower.endswith(last)):
+            return None
+        start, filled = len(first), []
+        for literal in between:
+            place = sentence.lower.find(literal, start + 1)
+            if place < 0:
+                return None
+            filled.append(sentence.text[start:place])
+            start = place + len(literal)
+        filled.append(sentence.text[start : len(sentence.text) - len(last)])
+        trimmed = [_trimmed(gap) for gap in filled]
+        return dict(zip(self.gaps, trimmed, strict=True)) if all(trimmed) else None
+
+    def say(self, filled: Filled) -> str:
+        """The explanation that somebody gives who fills the gaps like this."""
+        said = self.literals[0]
+        for gap, literal in zip(self.gaps, self.literals[1:], strict=True):
+            said += filled[gap] + literal
+        return said.strip().replace(" ,", ",")
+
+
+@dataclass(frozen=True)
+class Template:
+    """A phrase with gaps, the label it speaks for, and how to make premise and hypothesis of what fills the gaps.
+
+    Args:
+        phrase: words, and gaps X, Y and Z; `(a|b)` are alternatives, `[a]` may be missing.
+        label: the class that somebody who says so argues for.
+        premise, hypothesis: words and gaps too. `X be Y` stands for `X is Y` or `X are Y`, `X do Y` for `X runs` or
+            `X run`, whichever agrees with X.
+    """
+
+    phrase: str
+    label: str
+    premise: str = "X"
+    hypothesis: str = "Y"
+
+    @cached_property
+    def phrasings(self) -> tuple[Phrasing, ...]:
+        """All ways to say it, those of the most words first."""
+        ways = sorted(dict.fromkeys(_expand(self.phrase)), key=lambda signs: -len(signs))
+        return tuple(map(Phrasing.of, ways))
+
+    @cached_property
+    def predicates(self) -> frozenset[str]:
+        """The gaps that are filled by what is said of somebody, not by a statement."""
+        halves = self.premise.split(), self.hypothesis.split()
+        return frozenset(half[-1] for half in halves if len(half) > 1)
+
+    def match(self, sentence: Sentence) -> Filled | None:
+        """What fills the gaps, by the first phrasing that fits; None if the sentence is not said like this."""
+        for phrasing in self.phrasings:
+            filled = phrasing.fill(sentence)
+            if filled and not any(_is_clause(filled[gap]) for gap in self.predicates):
+                return filled
+        return None
+
+
+def _is_clause(words: str) -> bool:
+    """Whether somebody else's doing is told: `he is asleep` is nothing that a dog can be."""
+    first, *others = words.lower().split()
+    return first in _SUBJECTS or not _FINITE.isdisjoint(others)
+
+
+def _trimmed(gap: str) -> str:
+    """What fills a gap, without the spaces and signs around it, and with commas where people put them."""
+    return gap.strip(" ,:;-'").replace(" ,", ",")
+
+
+def _expand(phrase: str) -> Iterator[tuple[str, ...]]:
+    signs = _SIGN.findall(phrase)
+    ways, end = _alternatives(signs, 0)
+    if end != len(signs):
+        raise ValueError(f"a bracket is not closed, or not opened, in the template {phrase!r}")
+    return iter(ways)
+
+
+def _alternatives(signs: Sequence[str], at: int) -> tuple[list[tuple[str, ...]], int]:
+    """All ways to say what stands from a sign on to the bracket that closes it, and where that is."""
+    ways: list[tuple[str, ...]] = []
+    current: list[tuple[str, ...]] = [()]
+    while at < len(signs) and signs[at] not in {")", "]"}:
+        if signs[at] == "|":
+            ways, current = ways + current, [()]
+        elif signs[at] in {"(", "["}:
+            optional = [()] if signs[at] == "[" else []
+            inner, at = _alternatives(signs, at + 1)
+            current = [(*before, *after) for before, after in product(current, [*inner, *optional])]
+        else:
+            current = [(*before, signs[at]) for before in current]
+        at += 1
+    return ways + current, at

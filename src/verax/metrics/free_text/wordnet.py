@@ -1,0 +1,103 @@
+"""All adjectives and adverbs that WordNet knows, from its own database files or from the database of `wn`."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from verax.metrics.free_text.linguistics import EXTRA
+from verax.types import UserError
+
+DEBIAN = "/usr/share/wordnet"
+VARIABLE = "WNSEARCHDIR"
+"""The environment variable by which WordNet's own programs are told where its files are."""
+HOW = (
+    "install Debian's wordnet-base, or name the folder of data.adj and data.adv, or the database of wn "
+    f"({EXTRA}; python -m wn download oewn:2024)"
+)
+
+_FILES = {"adjectives": "data.adj", "adverbs": "data.adv"}
+_TAGS = {"adjectives": ("a", "s"), "adverbs": ("r", "r")}
+_SQLITE = b"SQLite format 3\0"
+_OF_WN = """
+    SELECT forms.form FROM forms JOIN entries ON forms.entry_rowid = entries.rowid
+    JOIN lexicons ON entries.lexicon_rowid = lexicons.rowid
+    WHERE entries.pos IN (?, ?) AND forms.rank = 0 AND (lexicons.language = 'en' OR lexicons.language LIKE 'en-%')
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class WordLists:
+    """Single words, sorted, each once."""
+
+    adjectives: tuple[str, ...]
+    adverbs: tuple[str, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells these lists from others: part of what decides an edit."""
+        content = "\n".join((*self.adjectives, "", *self.adverbs))
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+@lru_cache(maxsize=4)
+def word_lists(path: str | None = None) -> WordLists:
+    """WordNet's adjectives and adverbs of one word.
+
+    Args:
+        path: a folder with WordNet's `data.adj` and `data.adv`, or the database file of the package `wn`; where
+            WordNet is installed by default.
+    """
+    place = Path(path or os.environ.get(VARIABLE) or DEBIAN).expanduser()
+    if not place.exists():
+        raise UserError(f"wordnet: there is no WordNet at {place}; {HOW}")
+    found = {name: _single(_words(place, name)) for name in _FILES}
+    for name, words in found.items():
+        if not words:
+            raise UserError(f"wordnet: {place} has no English {name}; {HOW}")
+    return WordLists(**found)
+
+
+def _words(place: Path, name: str) -> Iterable[str]:
+    return _of_folder(place / _FILES[name]) if place.is_dir() else _of_wn(place, _TAGS[name])
+
+
+def _single(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({word for word in words if word and not any(sign.isspace() or sign == "_" for sign in word)}))
+
+
+def _of_folder(file: Path) -> Iterator[str]:
+    """The words of a data file: each line is `offset file kind count word id word id ...`, the count in hexadecimal.
+
+    The data files keep capitals (French), the index files do not. A mark such as (a) says where an adjective stands.
+    """
+    if not file.is_file():
+        raise UserError(f"wordnet: {file.parent} holds no {file.name}; {HOW}")
+    with file.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.startswith(" "):  # the licence
+                continue
+            fields = line.split(" ")
+            try:
+                count = int(fields[3], 16)
+                words = [fields[4 + 2 * i] for i in range(count)]
+            except (IndexError, ValueError):
+                raise UserError(f"wordnet: {file}:{number} is no line of a WordNet data file: {line[:40]!r}") from None
+            yield from (word.partition("(")[0] for word in words)
+
+
+def _of_wn(file: Path, tags: tuple[str, str]) -> list[str]:
+    with file.open("rb") as opened:
+        if opened.read(len(_SQLITE)) != _SQLITE:
+            raise UserError(f"wordnet: {file} is neither a folder nor the database of wn; {HOW}")
+    try:
+        with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as database:
+            return [form for (form,) in database.execute(_OF_WN, tags)]
+    except sqlite3.DatabaseError as error:
+        raise UserError(f"wordnet: {file} is not the database of wn: {error}") from error

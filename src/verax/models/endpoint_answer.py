@@ -1,0 +1,82 @@
+"""What an endpoint's answer says: a text, or the reason why there is none."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from verax.models.generator import Finish, Generated
+from verax.types import Undefined
+
+_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
+_LONGEST_QUOTE = 200
+_FINISH: dict[Any, Finish] = {"stop": "stop", "length": "length", None: "unknown"}
+
+
+def read_answer(body: bytes, hide: Callable[[str], str]) -> Generated:
+    """The text in the body of a chat completion; raises Undefined for whatever is no text.
+
+    Args:
+        body: as it came.
+        hide: takes the key out of what is kept.
+    """
+    whole = _json(body)
+    choice = _only_choice(whole, hide)
+    message, finish = choice.get("message"), choice.get("finish_reason")
+    if not isinstance(message, dict):
+        raise Undefined("bad_answer", "the answer has no message")
+    if finish == "content_filter":
+        raise Undefined("refused", "finish_reason is content_filter")
+    if message.get("refusal"):
+        raise Undefined("refused", quote(message["refusal"], hide))
+    content = message.get("content")
+    if not isinstance(content, str | None):
+        raise Undefined("bad_answer", f"the message's content is {type(content).__name__}, not text")
+    if not (content and content.strip()):
+        raise Undefined("empty_answer", f"finish_reason is {quote(finish, hide)}")
+    if not isinstance(finish, str | None) or finish not in _FINISH:
+        raise Undefined("bad_answer", f"finish_reason is {quote(finish, hide)}, not stop or length")
+    return Generated(hide(_HALF_A_PAIR.sub("\ufffd", content)), _FINISH[finish], _tokens(whole))
+
+
+def quote(said: Any, hide: Callable[[str], str]) -> str:
+    """What an endpoint said, fit for one line of a message: no key, no control characters, not long."""
+    text = hide(said if isinstance(said, str) else json.dumps(said))
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return text if len(text) <= _LONGEST_QUOTE else f"{text[:_LONGEST_QUOTE]}..."
+
+
+def complaint(body: bytes, hide: Callable[[str], str]) -> str:
+    """What the body of a failed request says was wrong, as servers put it; empty if nothing can be read."""
+    try:
+        said = _json(body)
+    except Undefined:
+        return ""
+    for name in ("error", "message", "detail"):
+        if isinstance(said, dict) and name in said:
+            said = said[name]
+    return quote(said, hide)
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):  # not JSON, not UTF-8, a number without end, brackets without end
+        raise Undefined("bad_answer", f"{len(body)} bytes that are no JSON") from None
+
+
+def _only_choice(whole: Any, hide: Callable[[str], str]) -> dict[str, Any]:
+    if isinstance(whole, dict) and whole.get("error"):
+        raise Undefined("bad_answer", quote(whole["error"], hide))
+    choices = whole.get("choices") if isinstance(whole, dict) else None
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise Undefined("bad_answer", "the answer has no choices")
+    return choices[0]
+
+
+def _tokens(whole: dict[str, Any]) -> int | None:
+    usage = whole.get("usage")
+    count = usage.get("completion_tokens") if isinstance(usage, dict) else None
+    return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None

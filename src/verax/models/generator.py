@@ -1,0 +1,116 @@
+"""What every text generator can be asked, whatever it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol, TypeVar
+
+from verax.types import FloatArray, Undefined
+
+Answer = TypeVar("Answer")
+Each = Callable[[int, Answer | Undefined], None]
+"""Called with the number of a pass and its answer, as soon as there is one, by the thread that asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a generator reads.
+
+    Args:
+        user: the text.
+        system: how to behave, said before it.
+        plain: the text is to be continued as it stands, with no template of a chat around it; what can only chat takes
+            it as a message.
+    """
+
+    user: str
+    system: str | None = None
+    plain: bool = False
+
+    def __post_init__(self) -> None:
+        if self.plain and self.system is not None:
+            raise ValueError("a plain prompt has no system text")
+
+
+class GeneratePass(NamedTuple):
+    """One text to generate.
+
+    Args:
+        prompt: what comes before it.
+        max_new_tokens: where it is cut off.
+        stop: strings that end it; they are not part of it.
+        temperature: 0 takes the most probable token at each step (greedy), more draws.
+        seed: of the draws.
+    """
+
+    prompt: Prompt
+    max_new_tokens: int = 64
+    stop: tuple[str, ...] = ()
+    temperature: float = 0.0
+    seed: int = 0
+
+
+Finish = Literal["stop", "length", "unknown"]
+"""Why a text ends: by itself or at a stop string, at `max_new_tokens`, or nobody says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A text, why it ends, and of how many tokens it was made (None if nobody says)."""
+
+    text: str
+    finish: Finish
+    tokens: int | None
+
+
+class LikelihoodPass(NamedTuple):
+    """Continuations of one prompt whose likelihoods are compared."""
+
+    prompt: Prompt
+    continuations: tuple[str, ...]
+
+
+class ChoicePass(NamedTuple):
+    """A prompt that one of several labels answers; `max_new_tokens` is for those who must write it down."""
+
+    prompt: Prompt
+    labels: tuple[str, ...]
+    max_new_tokens: int = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One label of several, and how it was found: as the most likely continuation, or by reading what was answered."""
+
+    label: str
+    how: Literal["likelihood", "parsed"]
+
+
+class TextGenerator(Protocol):
+    """A model that turns text into text.
+
+    An answer that can't be had is handed over as the `Undefined` that says why, in the place of the answer: one bad
+    answer costs no other. What would befall every pass (a wrong address) is raised.
+
+    Attributes:
+        name: as the user gave it.
+        fingerprint: hashes of whatever decides its answers; with the pass it makes the key of an answer.
+        about: facts for the run card (architecture, device, host, ...).
+        gives_likelihoods: whether `likelihoods` can be asked.
+    """
+
+    name: str
+    fingerprint: dict[str, str]
+    about: dict[str, str]
+    gives_likelihoods: bool
+
+    def generate(
+        self, passes: Sequence[GeneratePass], each: Each[Generated] | None = None
+    ) -> list[Generated | Undefined]:
+        """A text for each pass, in their order; `each` is handed every one as it comes."""
+
+    def likelihoods(
+        self, passes: Sequence[LikelihoodPass], each: Each[FloatArray] | None = None
+    ) -> list[FloatArray | Undefined]:
+        """Log-likelihood of each continuation, summed over its tokens: shape [continuations] for each pass."""

@@ -1,0 +1,363 @@
+"""Everything that can go wrong between us and an endpoint, made to happen by a real server."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+from email.utils import format_datetime
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import pytest
+from fault_server import (
+    Fault,
+    FaultServer,
+    after,
+    completion,
+    drips,
+    echo,
+    floods,
+    resets,
+    resets_mid_body,
+    says,
+    sends,
+)
+
+from verax.models.endpoint import FAILURES_IN_A_ROW, Endpoint
+from verax.models.endpoint_wire import LONGEST_BODY
+from verax.models.generator import Generated, GeneratePass, Prompt
+from verax.types import Undefined, UserError
+
+
+def endpoint(server: FaultServer, **options: Any) -> Endpoint:
+    return Endpoint(server.url, "small", **{"first_wait": 0.01, "request_timeout": 10.0, "concurrency": 1, **options})
+
+
+def numbered(count: int) -> list[GeneratePass]:
+    return [GeneratePass(Prompt(f"prompt {i}")) for i in range(count)]
+
+
+def sends_json(body: Any, **options: Any) -> Fault:
+    return sends(json.dumps(body).encode(), **options)
+
+
+PASSING = {
+    "429": sends(b"slow down", status=429),
+    "429 in no time": sends(b"", ("Retry-After", "0"), status=429),
+    "429 until a date that is gone": sends(b"", ("Retry-After", "Wed, 21 Oct 2015 07:28:00 GMT"), status=429),
+    "429 until nobody knows": sends(b"", ("Retry-After", "soon"), status=429),
+    "408": sends(b"", status=408),
+    "500": sends(b"oops", status=500),
+    "503": sends(b"<html>", status=503),
+    "529": sends(b"{}", status=529),
+    "reset": resets(),
+    "reset in the middle of a body": resets_mid_body(),
+    "a body that is shorter than announced": lambda handler, asked: (
+        handler.reply(200, b"{}", length=40),
+        handler.finish(),
+        handler.reset(),
+    ),
+    "no HTTP": lambda handler, asked: (handler.wfile.write(b"SSH-2.0-OpenSSH\r\n\r\n"), handler.reset()),
+    "too slow": after(5),
+    "a byte at a time": drips(),
+}
+
+
+@pytest.mark.parametrize("name", PASSING)
+def test_trouble_that_passes_is_waited_for(name: str) -> None:
+    with FaultServer([PASSING[name]]) as server:
+        model = endpoint(server, request_timeout=0.3 if name in {"too slow", "a byte at a time"} else 10.0)
+        assert model.generate(numbered(2)) == [Generated(f"you said prompt {i}", "stop", 7) for i in range(2)]
+    assert len(server.asked) == model.requests == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("429 in no time", "too_many_requests"),
+        ("500", "server_error"),
+        ("reset in the middle of a body", "connection_lost"),
+        ("a body that is shorter than announced", "connection_lost"),
+        ("no HTTP", "connection_lost"),
+        ("too slow", "timeout"),
+        ("a byte at a time", "timeout"),
+    ],
+)
+def test_trouble_that_does_not_pass_costs_the_one_answer(name: str, reason: str) -> None:
+    with FaultServer(by_prompt={"prompt 1": PASSING[name]}) as server:
+        model = endpoint(server, retries=2, request_timeout=0.3)
+        before, lost, behind = model.generate(numbered(3))
+    assert isinstance(before, Generated)
+    assert isinstance(behind, Generated)
+    assert isinstance(lost, Undefined)
+    assert lost.reason == reason
+    assert "attempts: 3" in lost.detail
+    assert len(server.asked) == model.requests == 5
+
+
+ANSWERS: dict[str, tuple[Fault, str]] = {
+    "no JSON": (sends(b"<html>Welcome</html>"), "bad_answer"),
+    "no UTF-8": (sends(b'"\xff\xfe\xfa'), "bad_answer"),
+    "half of JSON": (sends(b'{"choices": ['), "bad_answer"),
+    "nothing at all": (sends(b""), "bad_answer"),
+    "brackets without end": (sends(b"[" * 200_000), "bad_answer"),
+    "a list": (sends_json([1]), "bad_answer"),
+    "no choices": (sends_json({"choices": []}), "bad_answer"),
+    "choices of another kind": (sends_json({"choices": {"0": 1}}), "bad_answer"),
+    "a choice that is none": (sends_json({"choices": ["yes"]}), "bad_answer"),
+    "no message": (sends_json({"choices": [{"text": "yes"}]}), "bad_answer"),
+    "content that is no text": (says(7), "bad_answer"),
+    "content in parts": (says([{"type": "text", "text": "yes"}]), "bad_answer"),
+    "a call of a tool": (says("calling", finish="tool_calls"), "bad_answer"),
+    "an end of another kind": (says("yes", finish={"a": 1}), "bad_answer"),
+    "an error as an answer": (sends_json({"error": {"message": "out of luck"}}), "bad_answer"),
+    "another encoding": (sends(b"\x1f\x8b", ("Content-Encoding", "gzip")), "bad_answer"),
+    "a length beyond the limit": (sends(b"x", length=LONGEST_BODY + 1), "bad_answer"),
+    "a body without end": (floods(), "bad_answer"),
+    "no content": (says(None), "empty_answer"),
+    "empty content": (says(""), "empty_answer"),
+    "blanks": (says(" \n\t"), "empty_answer"),
+    "cut off before it began": (says("", finish="length"), "empty_answer"),
+    "a refusal": (says(None, refusal="I'd rather not."), "refused"),
+    "a refusal with content": (says("Well,", refusal="I'd rather not."), "refused"),
+    "a filter": (says("The be", finish="content_filter"), "refused"),
+    "a bad request": (sends_json({"error": {"message": "prompt too long"}}, status=400), "bad_request"),
+    "too much": (sends_json({"detail": "too long"}, status=413), "bad_request"),
+    "forbidden": (sends_json({"message": "flagged"}, status=403), "bad_request"),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_an_answer_that_is_none_has_a_reason_and_is_not_asked_for_again(name: str) -> None:
+    fault, reason = ANSWERS[name]
+    seen: list[Generated | Undefined] = []
+    with FaultServer(by_prompt={"prompt 0": fault}) as server:
+        model = endpoint(server)
+        lost, fine = model.generate(numbered(2), lambda number, answer: seen.append(answer))
+        assert server.sent < 4 * LONGEST_BODY
+    assert isinstance(lost, Undefined)
+    assert lost.reason == reason
+    assert fine == Generated("you said prompt 1", "stop", 7)
+    assert seen == [lost, fine]
+    assert len(server.asked) == model.requests == 2
+
+
+def test_what_the_endpoint_says_is_told_in_one_clean_line() -> None:
+    said = "too\x1b[31m long\n" + "x" * 1000
+    with FaultServer(default=sends_json({"error": {"message": said}}, status=400)) as server:
+        (lost,) = endpoint(server).generate(numbered(1))
+    assert isinstance(lost, Undefined)
+    assert lost.detail.startswith("HTTP 400: too [31m long xxx")
+    assert lost.detail.isprintable()
+    assert len(lost.detail) < 300
+
+
+def test_an_answer_may_lack_what_is_not_needed_and_hold_half_a_character() -> None:
+    bare = b'{"choices": [{"message": {"content": "odd \\ud800 text"}}], "usage": {"completion_tokens": -1}}'
+    with FaultServer([sends(bare)]) as server:
+        assert endpoint(server).generate(numbered(1)) == [Generated("odd \ufffd text", "unknown", None)]
+
+
+@pytest.mark.parametrize("how", ["seconds", "date"])
+def test_retry_after_is_kept_by_all_threads(how: str) -> None:
+    now = datetime(2030, 1, 1, tzinfo=UTC)  # its clock is wrong
+    later = [("Retry-After", format_datetime(now + timedelta(seconds=1), usegmt=True))]
+    asks = [("Retry-After", "1")] if how == "seconds" else later
+    times: list[float] = []
+
+    def turns_away(handler: Any, asked: Any) -> None:
+        times.append(monotonic())
+        handler.date_time_string = lambda timestamp=None: format_datetime(now, usegmt=True)
+        handler.reply(429, b"", asks)
+
+    def notes(handler: Any, asked: Any) -> None:
+        times.append(monotonic())
+        after(0.05)(handler, asked)
+
+    with FaultServer([notes, turns_away], default=notes) as server:
+        answers = endpoint(server, concurrency=2).generate(numbered(6))
+    assert all(isinstance(answer, Generated) for answer in answers)
+    start, turned_away, *rest = sorted(times)
+    assert turned_away - start < 0.9
+    assert min(rest) - turned_away >= 0.95
+    assert len(times) == 7
+
+
+def test_a_wait_beyond_the_total_time_is_not_begun() -> None:
+    with FaultServer(default=sends(b"", ("Retry-After", "3600"), status=429)) as server:
+        began = monotonic()
+        (lost,) = endpoint(server, total_timeout=20).generate(numbered(1))
+    assert monotonic() - began < 5
+    assert isinstance(lost, Undefined)
+    assert lost.reason == "too_many_requests"
+    assert len(server.asked) == 1
+
+
+def test_the_total_time_ends_a_request() -> None:
+    with FaultServer(default=after(8)) as server:
+        began = monotonic()
+        (lost,) = endpoint(server, total_timeout=0.4).generate(numbered(1))
+    assert monotonic() - began < 4
+    assert isinstance(lost, Undefined)
+    assert lost.reason == "timeout"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VERAX_API_KEY", "a-key-of-some-length")
+    with FaultServer() as other:
+        with FaultServer(default=sends(b"", ("Location", other.url), status=status)) as server:
+            with pytest.raises(UserError, match=f"redirects .HTTP {status}. to {other.url}; redirects are not"):
+                endpoint(server).generate(numbered(3))
+    assert len(server.asked) == 1
+    assert (other.connections, server.gets, other.gets) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("status", "key", "said"),
+    [
+        (401, "", "that of VERAX_API_KEY is not set .HTTP 401: who are you"),
+        (401, "a-key-of-some-length", "that of VERAX_API_KEY was not accepted"),
+        (404, "", "nothing for this address and model .HTTP 404: who are you"),
+        (402, "", "nothing for this address and model"),
+    ],
+)
+def test_what_befalls_every_request_stops_the_run(
+    status: int, key: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VERAX_API_KEY", key)
+    kept: list[int] = []
+    with FaultServer([echo(), sends_json({"error": {"message": "who are you"}}, status=status)]) as server:
+        with pytest.raises(UserError, match=said):
+            endpoint(server).generate(numbered(9), lambda number, answer: kept.append(number))
+    assert kept == [0]
+    assert len(server.asked) == 2
+
+
+def test_a_failure_waits_for_what_is_under_way() -> None:
+    kept: list[int] = []
+    faults = {"prompt 0": after(0.3), "prompt 1": after(0.1, sends(b"", status=404))}
+    with FaultServer(by_prompt=faults) as server:
+        with pytest.raises(UserError, match="HTTP 404"):
+            endpoint(server, concurrency=2).generate(numbered(9), lambda number, answer: kept.append(number))
+    assert kept == [0]
+    assert len(server.asked) == 2
+
+
+def test_an_endpoint_that_answers_nothing_is_not_asked_for_ever() -> None:
+    kept: list[int] = []
+    with FaultServer(default=sends_json({"detail": "unknown field 'seed'"}, status=422)) as server:
+        with pytest.raises(UserError, match="no answer to 10 prompts in a row; the last: bad_request: HTTP 422: unkn"):
+            endpoint(server).generate(numbered(50), lambda number, answer: kept.append(number))
+    assert len(server.asked) == FAILURES_IN_A_ROW
+    assert len(kept) == FAILURES_IN_A_ROW - 1
+
+
+def test_refusals_and_failures_now_and_then_do_not_stop_it() -> None:
+    bad = sends(b"<html>")
+    script = [*[bad] * 9, says(None, refusal="no"), *[bad] * 9, echo(), *[bad] * 9]
+    with FaultServer(script) as server:
+        answers = endpoint(server).generate(numbered(28))
+    assert sum(isinstance(answer, Generated) for answer in answers) == 1
+
+
+def test_nobody_there() -> None:
+    with socket.socket() as taken:  # bound, and nobody listens
+        taken.bind(("127.0.0.1", 0))
+        model = Endpoint(f"http://127.0.0.1:{taken.getsockname()[1]}", "small", retries=2, first_wait=0.01)
+        with pytest.raises(UserError, match="can't be reached: .*refused"):
+            model.generate(numbered(3))
+    assert model.requests == 0
+
+
+def test_no_proxy_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    with FaultServer() as proxy, FaultServer() as server:
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
+        endpoint(server).generate(numbered(1))
+    assert (proxy.connections, server.connections) == (0, 1)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate for 127.0.0.1 that nobody signed, and its key, in one file."""
+    if shutil.which("openssl") is None:
+        pytest.skip("there is no openssl command to make a certificate with")
+    file = tmp_path_factory.mktemp("tls") / "both.pem"
+    request = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    names = ["-subj", "/CN=fault server", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"]
+    made = subprocess.run([*request, *names, "-keyout", "-", "-out", "-"], capture_output=True, check=True)
+    file.write_bytes(made.stdout)
+    return file
+
+
+def serving(certificate: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return context
+
+
+def test_a_certificate_that_is_trusted_is_accepted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with FaultServer([resets()], tls=serving(certificate)) as server:
+        model = endpoint(server)
+        assert model.generate(numbered(3)) == [Generated(f"you said prompt {i}", "stop", 7) for i in range(3)]
+    assert server.connections == 2
+
+
+def test_a_certificate_that_nobody_signed_or_of_somebody_else_is_not(
+    certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FaultServer(tls=serving(certificate)) as server:
+        with pytest.raises(UserError, match="certificate of 127.0.0.1:[0-9]+ can't be verified: self-signed"):
+            endpoint(server).generate(numbered(2))
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        with pytest.raises(UserError, match="certificate of localhost:[0-9]+ can't be verified: .*[Hh]ostname"):
+            Endpoint(f"https://localhost:{server.port}", "small").generate(numbered(2))
+    assert server.asked == []
+
+
+INTERRUPTED = """
+import sys
+from verax.models.endpoint import Endpoint
+from verax.models.generator import GeneratePass, Prompt
+
+model = Endpoint(sys.argv[1], "small", concurrency=3)
+try:
+    model.generate([GeneratePass(Prompt(f"prompt {i}")) for i in range(9)], lambda i, a: print(i, a.text, flush=True))
+except KeyboardInterrupt:
+    print("stopped", model.requests, flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no SIGINT to send")
+def test_an_interrupt_stops_promptly_and_what_is_answered_was_handed_over() -> None:
+    slow = {f"prompt {i}": after(30) for i in range(2, 9)}
+    with FaultServer(by_prompt=slow) as server:
+        command = [sys.executable, "-c", INTERRUPTED, server.url]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            first = {process.stdout.readline(), process.stdout.readline()}
+            assert first == {"0 you said prompt 0\n", "1 you said prompt 1\n"}
+            while server.busy < 3:
+                assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+            began = monotonic()
+            assert process.stdout.read() == "stopped 5\n"
+            assert process.wait(5) == 0
+            assert monotonic() - began < 3
+            assert process.stderr.read() == ""
+    assert len(server.asked) == 5
+
+
+def test_the_server_of_these_tests_says_what_it_should() -> None:
+    assert completion("a")["choices"][0]["message"] == {"role": "assistant", "content": "a"}
