@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from verax.report.content import NOT_RECORDED, Content, entries, entry, written
+from verax.report.labels import parameter
 from verax.report.markup import Child, Html, join, tag
 from verax.report.numbers import count, plural
 from verax.types import Skip
@@ -203,7 +204,7 @@ def _entries(card: Mapping[str, Any], key: str, columns: Sequence[str]) -> Html:
 def _inline(value: Any) -> Html:
     """A value in one line: parameters as `name = value`."""
     if isinstance(value, Mapping) and value:
-        return join(", ".join(f"{key} = {inner}" for key, inner in value.items()))
+        return join(", ".join(f"{key} = {parameter(inner)}" for key, inner in value.items()))
     return _value(value)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from verax.report.content import NOT_RECORDED, Content
 from verax.report.markup import Html, join, tag
@@ -26,3 +28,14 @@ def direction(content: Content, metric: str) -> str:
     if higher is None:
         return f"direction {NOT_RECORDED}, read as higher is better"
     return "↑ higher is better" if higher else "↓ lower is better"
+
+
+def parameter(value: Any) -> str:
+    """A parameter as people write it; one that has parameters of its own as name(parameter=value), as far as set."""
+    if not isinstance(value, Mapping):
+        return str(value)
+    first = next(iter(value.items()), ("", None))
+    if len(value) == 1 and isinstance(first[1], Mapping):
+        return f"{first[0]}{parameter(first[1])}"
+    inner = [f"{key}={parameter(one)}" for key, one in value.items() if one is not None]
+    return f"({', '.join(inner)})" if inner else ""

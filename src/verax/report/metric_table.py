@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from verax.report.content import Content, entry, written
-from verax.report.labels import direction, method_label
+from verax.report.labels import direction, method_label, parameter
 from verax.report.markup import Html, join, tag
 from verax.report.numbers import count, interval, number, p_value
 from verax.report.plot import Axis, axis_of, interval_svg, ticks_svg
@@ -112,7 +112,7 @@ def _about(content: Content, metric: str) -> Html | None:
     """Parameters and reference of a metric."""
     recorded = content.metric(metric)
     parameters = entry(recorded, "parameters")
-    facts = [f"{key} = {value}" for key, value in parameters.items()] if isinstance(parameters, dict) else []
+    facts = [f"{key} = {parameter(value)}" for key, value in parameters.items()] if isinstance(parameters, dict) else []
     if recorded.get("reference"):
         facts.append(written(recorded, "reference"))
     return tag("p", " · ".join(facts), class_="note", dir="auto") if facts else None
