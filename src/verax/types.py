@@ -332,7 +332,8 @@ class Summary:
         method, metric: their labels in the run.
         mean: over the n instances that have a value; None when there is none.
         low, high: BCa interval of the mean; None when fewer than two values.
-        n, skipped: how many instances have a value, how many have a reason instead.
+        n, skipped: how many instances have a value (translations of one input count once), and how many instances have
+            a reason instead.
         random: mean of the random explanation of the same kind over the instances where both have a value.
         p, p_holm: paired test against that random explanation, and Holm-corrected over the methods of the metric.
         higher_is_better: the direction of the metric.

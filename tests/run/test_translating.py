@@ -93,6 +93,14 @@ def test_parts_can_be_aligned_as_one(model: Classifier, tmp_path: Path) -> None:
         by_metric.setdefault(score.metric, []).append(score.value)
     apart, together = by_metric.values()
     assert apart == together  # given links never cross parts, so only their counting could go wrong
+    assert {one.aligner for one in run.stored.alignments} == {"given", "given, parts joint"}
+
+
+def test_parts_aligned_as_one_may_be_linked_across(model: Classifier, tmp_path: Path) -> None:
+    joint = {"crosslingual_faithfulness": {"aligner": "random", "align_parts": "joint"}}
+    run = _run(model, parallel_data(4), tmp_path / "run", joint)
+    assert any((a < 6) != (b < 6) for one in run.stored.alignments for a, b in one.links)
+    assert all(a < 10 and b < 10 for one in run.stored.alignments for a, b in one.links)
 
 
 def test_another_alignment_in_the_data_is_another_score(model: Classifier, tmp_path: Path) -> None:
@@ -171,7 +179,7 @@ def test_constant_scores_are_skipped_and_counted(model: Classifier, tmp_path: Pa
     [
         ({"langs": ("en",)}, GIVEN, "all inputs of parallel are in 'en'"),
         ({}, {"crosslingual_faithfulness": {"reference_lang": "fr"}}, "reference_lang: got 'fr'.* in en, xx"),
-        ({"aligned": {}}, GIVEN, "parallel has none; use embedding"),
+        ({"aligned": {}}, GIVEN, "parallel has none.*use embedding"),
         ({"parallel_id": None}, GIVEN, "columns: {parallel_id: ...}"),
         ({}, {"crosslingual_faithfulness": {"aligner": "embeding"}}, "unknown aligner 'embeding'.*embedding"),
         ({}, {"crosslingual_faithfulness": {"aligner": {"random": {"sed": 1}}}}, "unknown parameter 'sed'.*seed"),
@@ -189,6 +197,56 @@ def test_what_makes_no_sense_is_refused(
         )
     with pytest.raises(UserError, match=message):
         _run(model, data, tmp_path / "run", metric)
+
+
+@pytest.mark.parametrize(
+    ("aligner", "message"),
+    [
+        ({"embedding": {"layer": 99}}, "layer must be at most"),
+        ("eflomal", "no command eflomal-align"),
+        ({"random": {"seed": -1}}, "seed: got -1"),
+    ],
+)
+def test_an_aligner_that_cannot_align_is_refused_before_anything_is_explained(
+    aligner: Any, message: str, model: Classifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(model), "logits", lambda *_: pytest.fail("the model was asked"))
+    with pytest.raises(UserError, match=message):
+        _run(model, parallel_data(2), tmp_path / "run", {"crosslingual_faithfulness": {"aligner": aligner}})
+
+
+def test_alignments_of_words_are_not_taken_for_those_of_sub_words(model: Classifier, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="granularity: token none can be had"):
+        verax.evaluate(model, parallel_data(2), methods=[], metrics=[GIVEN], granularity="token", out=tmp_path / "run")
+
+
+def test_what_is_skipped_in_one_language_is_counted(model: Classifier, tmp_path: Path) -> None:
+    """Three inputs in two further languages; of one language two have no links: n counts inputs, skipped instances."""
+    data = parallel_data(3, ("en", "xx", "yy"))
+    bare = {**data.aligned, "0/yy": (), "1/yy": ()}
+    run = _run(model, dataclasses.replace(data, aligned=bare), tmp_path / "run", GIVEN)
+    row = next(one for one in run.summaries if one.method == "saliency")
+    assert (row.n, row.skipped) == (3, 2)
+
+
+def test_who_learns_from_all_pairs_learns_anew_when_there_are_others(
+    model: Classifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tool of the same name that links the first words and notes how many pairs it was handed."""
+    told = tmp_path / "told"
+    tool = tmp_path / "bin" / "eflomal-align"
+    tool.parent.mkdir()
+    tool.write_text(
+        f"#!{sys.executable}\nimport sys\ngiven = dict(zip(sys.argv[1::2], sys.argv[2::2]))\n"
+        f"n = len(open(given['-s']).readlines())\nopen({str(told)!r}, 'a').write(f'{{n}}\\n')\n"
+        "for name in ('-f', '-r'):\n    open(given[name], 'w').write('0-0 1-1\\n' * n)\n"
+    )
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
+    metric = {"crosslingual_faithfulness": {"aligner": "eflomal"}}
+    for n in (2, 2, 4):
+        _run(model, parallel_data(n), tmp_path / "run", metric)
+    assert told.read_text().split() == ["4", "8"]  # two parts each; nothing the second time, all four the third
 
 
 def test_parts_that_do_not_match_are_refused(model: Classifier, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import ClassVar
 from verax.align.files import read_links
 from verax.align.protocol import TextPair, link_array
 from verax.align.symmetrise import Symmetrise, symmetrise
+from verax.models.classifier import Encoder
 from verax.types import IntArray, Links, Text, Undefined, UserError
 
 COMMAND = "eflomal-align"
@@ -32,8 +33,13 @@ class Eflomal:
 
     symmetrise: Symmetrise = "intersection"
 
+    learns: ClassVar[bool] = True
     version: ClassVar[int] = 1
     source: ClassVar[str] = "Östling and Tiedemann 2016, Efficient word alignment with Markov chain Monte Carlo"
+
+    def check(self, _: Encoder | None) -> None:
+        """Refuse to begin where the tool is not installed."""
+        _command()
 
     def align(self, pairs: Sequence[TextPair]) -> Iterator[IntArray | Undefined]:
         """Links of all pairs, from one call of the tool."""

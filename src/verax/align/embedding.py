@@ -6,12 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from verax.align.extract import Extract, argmax_links, cosine, itermax_links, softmax_links, word_links
 from verax.align.protocol import TextPair
 from verax.engine.asks import Asking, TokenStates
-from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.engine import Engine, Outcome, Task, token_budget
 from verax.models.classifier import Encoder
 from verax.models.encoding import Encoded
 from verax.models.load import load_encoder
@@ -61,6 +59,13 @@ class Embedding:
             raise UserError("embedding: encoder: name a folder, a hub id or a shipped model (verax list models)")
         return self.align_with(load_encoder(self.encoder), pairs)
 
+    def check(self, model: Encoder) -> None:
+        """Refuse a layer that the encoder does not have."""
+        if self.layer is not None and self.layer > model.layers:
+            raise UserError(
+                f"embedding: layer must be at most {model.layers}, the layers of the encoder, got {self.layer}"
+            )
+
     def align_with(self, model: Encoder, pairs: Sequence[TextPair]) -> Iterator[IntArray | Undefined]:
         """The same by an encoder that is loaded already.
 
@@ -68,10 +73,9 @@ class Embedding:
         wherever they stand, so that the model reads it once, and no more hidden states are held than those of some
         thousand words.
         """
+        self.check(model)
         layer = default_layer(model.layers) if self.layer is None else self.layer
-        if layer > model.layers:
-            raise UserError(f"embedding: layer must be at most {model.layers}, the layers of the encoder, got {layer}")
-        engine, read = Engine(model), _Read(model)
+        engine, read = Engine(model, token_budget=token_budget(model)), _Read(model)
         chunks = _chunks(pairs)
         links: dict[_PairKey, IntArray | Undefined] = {}
         for pair in pairs:
@@ -89,8 +93,6 @@ class Embedding:
             own = x.encoding.token_unit >= 0
             states.append(answer[own])
             words.append(x.encoding.token_unit[own])
-        if not all(np.isfinite(one).all() for one in states):
-            raise Undefined("nonfinite", f"a hidden state behind layer {layer} is not a finite number")
         shape = len(reference.encoding.units), len(translation.encoding.units)
         return word_links(self._extract(*states), words[0], words[1], shape)
 

@@ -41,6 +41,16 @@ def parallel_instances(dataset: Dataset, reference: str, lang: str) -> list[Para
     return [Parallel(references[number], instance) for number, instance in found.items()]
 
 
+def check_parts(both: Parallel) -> None:
+    """Refuse two inputs that can't be each other's translation, because one has more parts."""
+    reference, translation = both
+    if len(reference.parts) != len(translation.parts):
+        raise UserError(
+            f"{reference.id!r} has {len(reference.parts)} parts and its translation {translation.id!r} "
+            f"{len(translation.parts)}"
+        )
+
+
 def text_pairs(both: Parallel, aligned: Mapping[str, Sequence[GivenAlignment]]) -> tuple[TextPair, ...]:
     """The parts of two inputs, each with its translation and the links that came with the data, if any.
 
@@ -48,12 +58,8 @@ def text_pairs(both: Parallel, aligned: Mapping[str, Sequence[GivenAlignment]]) 
         both: the two inputs.
         aligned: as `Dataset.aligned`.
     """
+    check_parts(both)
     reference, translation = both
-    if len(reference.parts) != len(translation.parts):
-        raise UserError(
-            f"{reference.id!r} has {len(reference.parts)} parts and its translation {translation.id!r} "
-            f"{len(translation.parts)}"
-        )
     said = next((one for one in aligned.get(translation.id, ()) if one.lang == reference.lang), None)
     return tuple(
         TextPair(*texts, said.sure[part] if said else None, said.possible[part] if said and said.possible else ())

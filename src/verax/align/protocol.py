@@ -39,6 +39,10 @@ class Aligner(Protocol):
     Attributes:
         version: raised whenever the code comes to give other links: it is part of every key in the store.
         source: whose way of aligning it is.
+
+    One that learns from all pairs together, so that the links of one depend on the others, says
+    `learns: ClassVar[bool] = True`. One that may be unable to align at all (a tool that is not installed, a layer that
+    the encoder does not have) has `check(encoder)`, which refuses before anything is computed.
     """
 
     version: ClassVar[int]

@@ -11,7 +11,7 @@ import numpy as np
 
 from verax.align.extract import itermax_links
 from verax.align.protocol import TextPair
-from verax.types import IntArray, Undefined
+from verax.types import IntArray, Undefined, UserError
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,10 @@ class Random:
 
     version: ClassVar[int] = 1
     source: ClassVar[str] = "Zaman and Belinkov 2022, Appendix D"
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise UserError(f"random: seed: got {self.seed}, it must be 0 or more")
 
     def align(self, pairs: Sequence[TextPair]) -> Iterator[IntArray | Undefined]:
         """Links of a matrix of similarities between words that is drawn uniformly."""

@@ -23,6 +23,15 @@ from verax.types import Cost, FloatArray, Undefined, UserError
 T = TypeVar("T")
 
 
+ON_PROCESSOR = 1024
+ON_ACCELERATOR = 16384
+
+
+def token_budget(model: Encoder) -> int:
+    """Tokens in a batch: a processor is busy with few, an accelerator wants many."""
+    return ON_PROCESSOR if model.about["device"] in {"cpu", "unknown"} else ON_ACCELERATOR
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[T]):
     """How a task ended: with a value, or with the exception that its generator raised; and what it cost."""

@@ -12,9 +12,9 @@ from rich.console import Console
 from verax.data.explanations import load_explanations
 from verax.data.files import named_files
 from verax.data.load import load_dataset
-from verax.engine.engine import Engine
+from verax.engine.engine import Engine, token_budget
 from verax.engine.protocols import needs
-from verax.models.classifier import Classifier, Encoder
+from verax.models.classifier import Classifier
 from verax.models.labels import class_of
 from verax.models.load import load_model
 from verax.run.card import closing_card, opening_card
@@ -33,9 +33,6 @@ from verax.types import Dataset, Highlight, Undefined, UserError
 
 if TYPE_CHECKING:
     from verax.train.agent_start import Start
-
-ON_PROCESSOR = 1024
-ON_ACCELERATOR = 16384
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,9 @@ def prepare_with(
     `validation`, which is opened only if a metric learns from it.
     """
     if spec.data.granularity == "token":
-        data = replace(data, instances=tuple(_by_token(model, instance) for instance in data.instances))
+        # alignments of the data count words, and would link the wrong sub-words
+        instances = tuple(_by_token(model, instance) for instance in data.instances)
+        data = replace(data, instances=instances, aligned={})
     explainers = [build("methods", given, spec.seed) for given in (spec.methods if methods is None else methods)]
     if not any(named.name == BASELINE for named in explainers):
         explainers.insert(0, build("methods", BASELINE, spec.seed))
@@ -276,11 +275,6 @@ def _later(plan: Plan) -> Iterator[str]:
     for planned in plan.instances:
         for explanation in planned.explanations:
             yield from (score.key for score in explanation.scores if comes_later(score.metric))
-
-
-def token_budget(model: Encoder) -> int:
-    """Tokens in a batch: a processor is busy with few, an accelerator wants many."""
-    return ON_PROCESSOR if model.about["device"] in {"cpu", "unknown"} else ON_ACCELERATOR
 
 
 def check_counts(counts: Mapping[str, int], planned: int) -> None:

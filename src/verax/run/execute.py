@@ -82,7 +82,7 @@ class Execution:
         }
         if not wanted:
             return {}
-        return {key: row for key, row in self.store.rows() if key in wanted and isinstance(row, (Highlight, Skip))}
+        return {key: row for key, row in self.store.rows(wanted) if isinstance(row, (Highlight, Skip))}
 
     def _tasks(self, planned: PlannedInstance) -> Iterator[Task[Any]]:
         """The tasks of one instance, or none if the model can't be asked about it: then all its rows are skips."""

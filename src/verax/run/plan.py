@@ -231,6 +231,8 @@ class Pair(NamedTuple):
 
     reference: PlannedInstance
     alignment: PlannedAlignment
+    explanations: Mapping[str, str]
+    """Keys of the reference's explanations, by label."""
 
 
 def _translations(
@@ -239,8 +241,10 @@ def _translations(
     """By metric, then by the id of each input that it measures: whom that is compared with; None if nobody is there."""
     found: dict[str, dict[str, Pair | None]] = {}
     planned = {one.instance.id: one for one in instances}
+    explained = {one.instance.id: {made.label: made.key for made in one.explanations} for one in instances}
     for label, aligner in aligners.items():
         known = references((one.instance for one in instances), aligner.lang)
+        corpus = hash_bytes(*(one.key.encode() for one in instances)) if aligner.learns else ""
         found[label] = {}
         for one in instances:
             if one.instance.lang == aligner.lang:
@@ -250,8 +254,8 @@ def _translations(
                 found[label][one.instance.id] = None
                 continue
             base = planned[reference.id]
-            alignment = aligner.planned(one.instance, reference, (base.key, one.key))
-            found[label][one.instance.id] = Pair(base, alignment)
+            alignment = aligner.planned(one.instance, reference, (base.key, one.key), corpus)
+            found[label][one.instance.id] = Pair(base, alignment, explained[reference.id])
     return found
 
 
@@ -404,7 +408,7 @@ class _Keys:
             if pair is None:
                 yield PlannedScore(metric, _joined(identity, explanation.key))
                 continue
-            reference = next(one.key for one in pair.reference.explanations if one.label == explanation.label)
+            reference = pair.explanations[explanation.label]
             key = _joined(identity, explanation.key, reference, pair.alignment.key)
             yield PlannedScore(metric, key, alignment=pair.alignment.key, reference=reference)
 

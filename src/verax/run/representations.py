@@ -12,11 +12,10 @@ from rich.console import Console
 
 from verax.align.parallel import Parallel, parallel_instances
 from verax.engine.asks import Asking, TokenStates
-from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.engine import Engine, Outcome, Task, token_budget
 from verax.models.classifier import Encoder
 from verax.models.encoding import Encoded
 from verax.registry import unknown
-from verax.run.carry_out import token_budget
 from verax.run.progress import counting
 from verax.stats.cka import BATCH, CANDIDATES, FEWEST, matched
 from verax.types import Dataset, FloatArray, Instance, Interval, Undefined, UserError

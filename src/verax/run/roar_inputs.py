@@ -13,14 +13,13 @@ from scipy.special import softmax
 from torch import Tensor
 
 from verax.engine.asks import Asking, Outputs
-from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.engine import Engine, Outcome, Task, token_budget
 from verax.engine.protocols import Method, asking
 from verax.metrics.faithfulness.masked_by import newly_masked
 from verax.metrics.ranking import best_first
 from verax.models.classifier import Classifier, Row
 from verax.models.encoding import Encoded
 from verax.models.sequences import TokenSequence
-from verax.run.carry_out import token_budget
 from verax.run.parameters import Named
 from verax.train.rows import Rows, check_parts, gold_classes
 from verax.types import Attribution, BoolArray, Dataset, FloatArray, Instance, IntArray, Undefined, UserError

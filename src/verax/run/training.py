@@ -138,6 +138,7 @@ def train_all(
     for number, job in enumerate(jobs, 1):
         if job.finished():
             job.resume.remove()  # a kill may have come between the last model and this
+            job.measure_again(console)
             continue
         if len(jobs) > 1:
             console.print(f"training {number} of {len(jobs)}: masking {job.masking}, seed {job.seed}", highlight=False)
@@ -162,6 +163,7 @@ class _Training:
             metric=data.train.metric,
         )
         self.resume = Resume(next(iter(self.folders().values())) / RESUME, self.key)
+        self.test_key = None if data.test is None else _test_key(data.test)
 
     def folders(self) -> dict[Selection, Path]:
         return {s: folder_of(self.out, self.spec, Variant(self.masking, s, self.seed)) for s in self.spec.select}
@@ -206,8 +208,6 @@ class _Training:
         """A normal checkpoint, its model card and the facts; the facts last, since they say that it is finished."""
         splits = {"validation": self.data.validation} | ({} if self.data.test is None else {"test": self.data.test})
         figures = {name: self._figures(model, tokenizer, data) for name, data in splits.items()}
-        sizes = {name: len(data) for name, data in (splits | {"train": self.data.train}).items()}
-        kept, metric = trained.best[selection], self.data.train.metric
         parts = self.recipe.parts
         told = {"masking": self.masking, "selected_on": selection, "training_seed": str(self.seed)}
         model.config.verax = told | ({} if parts is None else {"masked_parts": ",".join(map(str, parts))})
@@ -215,32 +215,57 @@ class _Training:
         with quiet():
             model.save_pretrained(folder)
             tokenizer.save_pretrained(folder)
-        names = list(model.config.id2label.values())
+        replace_file(
+            folder / "curves.svg", curves_svg(trained, self.data.train.metric, trained.best[selection]).encode()
+        )
+        self._tell(folder, selection, trained, list(model.config.id2label.values()), figures)
+
+    def measure_again(self, console: Console) -> None:
+        """Measure finished models on the test set, if it is not the one whose figures they have."""
+        for selection, folder in self.folders().items():
+            facts = read_facts(folder)
+            if self.data.test is None or facts.get("test_key") == self.test_key:
+                continue
+            console.print(f"{folder}: measured on the test set, without training", highlight=False, soft_wrap=True)
+            labels = self.data.train.labels
+            model, tokenizer = load_base(folder, str(folder), labels, seed=self.seed, device=self.spec.device)
+            gold_classes(model, self.data.test)
+            figures = {name: Figures(**one) for name, one in facts["figures"].items()}
+            figures["test"] = self._figures(model, tokenizer, self.data.test)
+            trained = Trained(facts["losses"], facts["curves"], {selection: facts["best_epoch"]})
+            self._tell(folder, selection, trained, list(model.config.id2label.values()), figures)
+
+    def _tell(
+        self, folder: Path, selection: Selection, trained: Trained, labels: list[str], figures: dict[str, Figures]
+    ) -> None:
+        """The model card, then the facts, with the key of the test set that the figures are of."""
+        splits = {"validation": self.data.validation, "test": self.data.test, "train": self.data.train}
+        sizes = {name: len(data) for name, data in splits.items() if data is not None}
         story = Story(
             folder.name,
             self.spec.base,
             self.spec.data.name,
-            names,
-            metric,
+            labels,
+            self.data.train.metric,
             sizes,
             self.recipe,
             selection,
             trained,
             figures,
         )
-        replace_file(folder / "curves.svg", curves_svg(trained, metric, kept).encode())
         replace_file(folder / "README.md", model_card(story).encode())
         facts = {
             "key": self.key,
             "base": self.spec.base,
             "data": self.spec.data.name,
-            "metric": metric,
+            "metric": story.metric,
             "recipe": asdict(self.recipe),
             "select": selection,
             "sizes": sizes,
             "losses": trained.losses,
             "curves": trained.curves,
-            "best_epoch": kept,
+            "best_epoch": trained.best[selection],
+            "test_key": self.test_key,
             "figures": {name: asdict(one) for name, one in figures.items()},
         }
         replace_file(folder / FACTS, json.dumps(facts, indent=1).encode())
@@ -255,6 +280,11 @@ class _Training:
         counted = counts_by_row(model, tokenizer, rows)
         unmasked = float(performance(counted.sum(0), data.metric))
         return Figures(unmasked, masked, always, _by_language(data, counted, data.metric))
+
+
+def _test_key(data: Dataset) -> str:
+    """Everything of a test set that the figures of a model hang on."""
+    return key_of(test=[input_key(instance) for instance in data.instances], metric=data.metric, maskable=data.maskable)
 
 
 def _by_language(data: Dataset, counted: FloatArray, metric: Performance) -> dict[str, float]:

@@ -48,40 +48,41 @@ class Translating:
         """Add the alignments of one aligner after the other; each is kept as soon as it is there."""
         by_aligner: dict[str, list[PlannedAlignment]] = {}
         for planned in self.plan.alignments:
-            if planned.key not in self.store.keys:
-                by_aligner.setdefault(planned.aligner, []).append(planned)
+            by_aligner.setdefault(planned.aligner, []).append(planned)
         opened = {aligner.key: aligner for aligner in self.aligners.values()}
-        for key, todo in by_aligner.items():
-            self._align_by(opened[key], todo)
+        for key, planned_by in by_aligner.items():
+            missing = [planned for planned in planned_by if planned.key not in self.store.keys]
+            if missing:  # who learns from all of them has to see them all again
+                self._align_by(opened[key], planned_by if opened[key].learns else missing)
 
     def _align_by(self, aligner: OpenAligner, todo: Sequence[PlannedAlignment]) -> None:
+        # translations of one input come together, whatever the order of the data: what is aligned is kept at once
+        todo = sorted(todo, key=lambda planned: planned.reference.id)
         with counting(f"aligning words by {aligner.label}", len(todo), self.console) as advance:
             for planned, links in zip(todo, aligner.align(todo), strict=True):
                 who = (planned.instance.id, planned.reference.id, aligner.label)
+                advance()
+                if planned.key in self.store.keys:
+                    continue
                 if isinstance(links, Undefined):
                     self.store.append(planned.key, Alignment(*who, (), links.reason, links.detail))
                 else:
                     self.store.append(planned.key, Alignment(*who, links))
-                advance()
 
     def _score(self) -> None:
         """Add the scores. Explanations of the reference language are held, those of others are read one by one."""
-        wanted = {score.reference for scores in self._todo.values() for _, score in scores}
-        references: dict[str, Explained] = {}
-        alignments: dict[str, Alignment] = {}
-        for key, row in self.store.rows():
-            if key in wanted and isinstance(row, (Highlight, Skip)):
-                references[key] = row
-            elif isinstance(row, Alignment):
-                alignments[key] = row
+        planned = [score for scores in self._todo.values() for _, score in scores]
+        held = {key for score in planned for key in (score.reference, score.alignment)}
+        kinds = (Highlight, Skip, Alignment)
+        found = {key: row for key, row in self.store.rows(held) if isinstance(row, kinds)}
         instances = {planned.instance.id: planned.instance for planned in self.plan.instances}
-        found: list[tuple[str, Score]] = []
-        for key, row in self.store.rows():
-            if key in self._todo and isinstance(row, (Highlight, Skip)):
+        scored: list[tuple[str, Score]] = []
+        for key, row in self.store.rows(self._todo):
+            if isinstance(row, (Highlight, Skip)):
                 for instance, score in self._todo[key]:
-                    outcome = _outcome(instance, row, score, references, alignments, instances)
-                    found.append((score.key, as_score(instance.id, row.method, score.metric.label, outcome)))
-        for key, one in found:
+                    outcome = _outcome(instance, row, score, found, instances)
+                    scored.append((score.key, as_score(instance.id, row.method, score.metric.label, outcome)))
+        for key, one in scored:  # only now: rows can't be added to a store that is being read
             self.store.append(key, one)
 
 
@@ -89,8 +90,7 @@ def _outcome(
     instance: Instance,
     row: Explained,
     score: PlannedScore,
-    references: Mapping[str, Explained],
-    alignments: Mapping[str, Alignment],
+    found: Mapping[str, Explained | Alignment],
     instances: Mapping[str, Instance],
 ) -> Outcome[Measured]:
     """The value of one score, or why there is none."""
@@ -100,7 +100,8 @@ def _outcome(
             raise Undefined("no_reference", f"it has no translation into {metric.reference_lang!r}")
         if isinstance(row, Skip):
             raise Undefined(row.reason, row.detail)
-        reference, alignment = references[score.reference], alignments[score.alignment]
+        reference: Any = found[score.reference]
+        alignment: Any = found[score.alignment]
         if isinstance(reference, Skip):
             raise Undefined(reference.reason, f"{reference.instance_id}: {reference.detail}")
         if alignment.reason is not None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from verax.align.embedding import Embedding
 from verax.align.given import Given
-from verax.align.parallel import Parallel, text_pairs
+from verax.align.parallel import Parallel, check_parts, text_pairs
 from verax.align.protocol import TextPair
 from verax.engine.protocols import needs
 from verax.metrics.crosslingual.crosslingual_faithfulness import AlignParts
@@ -52,12 +52,20 @@ class OpenAligner:
     @property
     def label(self) -> str:
         """What tables call it."""
-        return self.named.label
+        return self.named.label if self.parts == "apart" else f"{self.named.label}, parts joint"
 
-    def planned(self, instance: Instance, reference: Instance, contents: tuple[str, str]) -> PlannedAlignment:
-        """The alignment of an input, `contents` being the keys of the two inputs."""
+    @property
+    def learns(self) -> bool:
+        """Whether the links of one input hang on all the others."""
+        return bool(getattr(self.named.what, "learns", False))
+
+    def planned(
+        self, instance: Instance, reference: Instance, contents: tuple[str, str], corpus: str
+    ) -> PlannedAlignment:
+        """The alignment of an input, `contents` being the keys of the two inputs and `corpus` that of all."""
         said = dataclasses.asdict(found) if self._is_given and (found := self._given(instance)) else None
-        key = key_of(row="alignment", aligner=self.key, inputs=list(contents), said=said)
+        inputs = [*contents, corpus] if self.learns else list(contents)
+        key = key_of(row="alignment", aligner=self.key, inputs=inputs, said=said)
         return PlannedAlignment(key, self.key, instance, reference)
 
     def align(self, planned: Sequence[PlannedAlignment]) -> Iterator[Links | Undefined]:
@@ -129,30 +137,36 @@ def open_aligners(metrics: Iterable[Named[Any]], model: Classifier, data: Datase
         if "translation" not in needs(metric.what):
             continue
         _check_translations(metric, data)
-        opened[metric.label] = _open(metric, model, data, lambda name: encoders.setdefault(name, load_encoder(name)))
+        name = getattr(metric.what.aligner, "encoder", None)
+        if name is not None and name not in encoders:
+            device = model.about["device"]
+            encoders[name] = load_encoder(name, device="cpu" if device == "unknown" else device)
+        opened[metric.label] = _open(metric, model, data, model if name is None else encoders[name])
     return opened
 
 
-def _open(metric: Named[Any], model: Classifier, data: Dataset, load: Callable[[str], Encoder]) -> OpenAligner:
+def _open(metric: Named[Any], model: Classifier, data: Dataset, found: Encoder) -> OpenAligner:
+    """The aligner of one metric, with the encoder that was found for it; refuse what can't be done."""
     what = metric.what
     named = named_in("aligners", what.aligner, metric.implied)
-    encoder: Encoder | None = None
-    if isinstance(what.aligner, Embedding):
-        encoder = model if what.aligner.encoder is None else load(what.aligner.encoder)
-        if not encoder.layers:
-            raise UserError(
-                f"{metric.name}: the model {model.name!r} is a callable and has no hidden states to align words by; "
-                "name an encoder: {aligner: {embedding: {encoder: DIR}}}"
-            )
+    encoder = found if isinstance(what.aligner, Embedding) else None
+    if encoder is not None and not encoder.layers:
+        raise UserError(
+            f"{metric.name}: the model {model.name!r} is a callable and has no hidden states to align words by; "
+            "name an encoder: {aligner: {embedding: {encoder: DIR}}}"
+        )
+    if hasattr(what.aligner, "check"):
+        what.aligner.check(encoder)
     if isinstance(what.aligner, Given) and not data.aligned:
         raise UserError(
-            f"{metric.name}: aligner: given takes the word alignments of the data, and {data.name} has none; use "
-            "embedding, or name the column that holds them"
+            f"{metric.name}: aligner: given takes the word alignments of the data, and {data.name} has none (with "
+            "granularity: token none can be had); use embedding, or name the column that holds them"
         )
     key = key_of(
         row="aligner",
         name=named.name,
-        parameters=named.parameters,
+        # where the encoder lies does not matter, what it holds does
+        parameters={name: value for name, value in named.parameters.items() if name != "encoder"},
         version=what.aligner.version,
         encoder=None if encoder is None else dict(encoder.fingerprint),
         parts=what.align_parts,
@@ -174,7 +188,11 @@ def _check_translations(metric: Named[Any], data: Dataset) -> None:
             f"{metric.name} compares translations, and all inputs of {data.name} are in {langs[0]!r}: give data in "
             "several languages"
         )
-    if not references(data.instances, lang):
+    known = references(data.instances, lang)
+    for instance in data.instances:
+        if instance.id in known:
+            check_parts(Parallel(known[instance.id], instance))
+    if not known:
         raise UserError(
             f"{metric.name}: no input of {data.name} shares its parallel_id with one in {lang!r}: name the column that "
             "translations share, columns: {parallel_id: ...}"

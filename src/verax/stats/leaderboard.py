@@ -39,18 +39,26 @@ def summarise(
         parallel: what translations of one input share, by the id of the instance. They are no further evidence than
             one input is: each counts as the mean of its translations.
     """
-    table = _table(scores, parallel)
+    each = _by_instance(scores)
+    table = _table(each, parallel)
+    missing = {where: sum(value is None for value in column.values()) for where, column in each.items()}
     methods = dict.fromkeys([*order, *(method for _, method in table)])
     rows: list[Summary] = []
     for metric in dict.fromkeys(metric for metric, _ in table):
         columns = {method: table[metric, method] for method in methods if (metric, method) in table}
         against = dict.fromkeys(columns, baseline) if isinstance(baseline, str) else baseline
-        rows += _rows(metric, columns, higher_is_better[metric], against, seed)
+        skipped = {method: missing[metric, method] for method in columns}
+        rows += _rows(metric, columns, skipped, higher_is_better[metric], against, seed)
     return rows
 
 
 def _rows(
-    metric: str, columns: Mapping[str, Column], higher_is_better: bool, baseline: Mapping[str, str], seed: int
+    metric: str,
+    columns: Mapping[str, Column],
+    skipped: Mapping[str, int],
+    higher_is_better: bool,
+    baseline: Mapping[str, str],
+    seed: int,
 ) -> list[Summary]:
     values = _matrix(list(columns.values()))
     known = ~np.isnan(values)
@@ -72,7 +80,7 @@ def _rows(
             low=low,
             high=high,
             n=n,
-            skipped=len(columns[method]) - n,
+            skipped=skipped[method],
             random=None if base is None else _mean(values[known[:, i], base]),
             p=against[i],
             p_holm=corrected,
@@ -148,7 +156,7 @@ def compare(
     seed: int = 0,
 ) -> list[Comparison]:
     """Each method under each metric that two runs share, in the order of the first run; `parallel` as above."""
-    table_a, table_b = _table(scores_a, parallel), _table(scores_b, parallel)
+    table_a, table_b = _table(_by_instance(scores_a), parallel), _table(_by_instance(scores_b), parallel)
     shared = [key for key in table_a if key in table_b]
     values = _matrix([table[key] for table in (table_a, table_b) for key in shared])
     a, b = values[:, : len(shared)], values[:, len(shared) :]
@@ -169,9 +177,10 @@ def compare(
     ]
 
 
-def _table(scores: Sequence[Score], parallel: Mapping[str, str]) -> dict[tuple[str, str], Column]:
-    """Values by metric and method, then by instance; of translations their mean, by what they share."""
-    table = _by_instance(scores)
+def _table(
+    table: Mapping[tuple[str, str], dict[str, float | None]], parallel: Mapping[str, str]
+) -> dict[tuple[str, str], Column]:
+    """Values by metric and method, then by input; of translations their mean, by what they share."""
     return {where: _joined(column, parallel) for where, column in table.items()} if parallel else {**table}
 
 

@@ -7,12 +7,13 @@ import json
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from types import TracebackType
 
 from verax.store.codec import Row, decode, encode
+from verax.store.escape import unescape
 from verax.store.files import replace_file
 from verax.store.journal import Journal, begin_journal, pack, unpack
 from verax.store.layout import CARD, LOCK, PLAN, prepare_folder
@@ -122,8 +123,8 @@ class Store:
             if len(journal.payloads) >= self._seal_every or journal.size >= SEAL_BYTES:
                 self._seal()
 
-    def rows(self) -> Iterator[tuple[str, Row]]:
-        """All rows present, with their keys."""
+    def rows(self, wanted: Container[str] | None = None) -> Iterator[tuple[str, Row]]:
+        """All rows present, with their keys; or those alone whose keys are wanted."""
         with self._guard:
             self._must_be_open()
             manifest, payloads = self._manifest, list(self._journal.payloads)
@@ -133,9 +134,12 @@ class Store:
             except Damaged as error:
                 raise UserError(f"{self.folder}: {error}; start the same command again to repair the run") from error
             for row in rows:
-                yield decode(shard.table, row)
+                if wanted is None or unescape(row["key"]) in wanted:
+                    yield decode(shard.table, row)
         for payload in payloads:
-            yield decode(*unpack(payload))
+            table, row = unpack(payload)
+            if wanted is None or unescape(row["key"]) in wanted:
+                yield decode(table, row)
 
     def flush(self) -> None:
         """Force every row to the disk: acknowledged when this returns."""

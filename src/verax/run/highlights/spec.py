@@ -11,7 +11,15 @@ from verax.run.presets import ATTRIBUTION_TABLE
 from verax.run.spec import DataSpec, ModelSpec, Section, by_name, explain_mistake
 from verax.types import UserError
 
-Given = str | dict[str, Any]
+
+def _named(value: Any) -> Any:
+    """Refuse what is neither a name nor a name with parameters, in words of ours."""
+    if isinstance(value, str) or (isinstance(value, dict) and len(value) == 1 and isinstance(next(iter(value)), str)):
+        return value
+    raise ValueError("expected a name, or {name: {parameter: value}}")
+
+
+Given = Annotated[str | dict[str, Any], BeforeValidator(_named)]
 
 
 class HighlightsSpec(Section):
