@@ -6,8 +6,8 @@ import json
 import socket
 import ssl
 import struct
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Thread, Timer
@@ -60,7 +60,9 @@ class Handler(BaseHTTPRequestHandler):
         self.owner.gets += 1
         self.reply(200, b"{}")
 
-    def reply(self, status: int, body: bytes, headers: Iterable[tuple[str, str]] = (), length: int | None = None) -> None:
+    def reply(
+        self, status: int, body: bytes, headers: Iterable[tuple[str, str]] = (), length: int | None = None
+    ) -> None:
         self.send_response(status)
         for name, value in (("Content-Length", str(len(body) if length is None else length)), *headers):
             self.send_header(name, value)
@@ -73,7 +75,7 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         self.connection.close()
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, *args: Any) -> None:
         """Say nothing."""
 
 
@@ -85,18 +87,6 @@ class _Listener(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that hangs up is no news."""
-
-
-class _AtWork:
-    def __init__(self, owner: FaultServer, fault: Fault) -> None:
-        self._owner, self._fault = owner, fault
-
-    def __enter__(self) -> Fault:
-        return self._fault
-
-    def __exit__(self, *_: object) -> None:
-        with self._owner.lock:
-            self._owner.busy -= 1
 
 
 class FaultServer:
@@ -150,13 +140,19 @@ class FaultServer:
             self.connections += 1
             return self.connections
 
-    def at_work(self, asked: Asked) -> _AtWork:
+    @contextmanager
+    def at_work(self, asked: Asked) -> Iterator[Fault]:
+        """How to answer a request, which counts as under way meanwhile."""
         with self.lock:
             self.asked.append(asked)
             self.busy += 1
             self.peak = max(self.peak, self.busy)
             first = self._script.pop(0) if self._script else None
-        return _AtWork(self, first or self._by_prompt.get(asked.user, self._default))
+        try:
+            yield first or self._by_prompt.get(asked.user, self._default)
+        finally:
+            with self.lock:
+                self.busy -= 1
 
 
 def completion(content: Any, *, finish: Any = "stop", **message: Any) -> dict[str, Any]:

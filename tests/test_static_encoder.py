@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 import sentencepiece
 import torch
 
-from bench.static_encoder import build_model, build_tokenizer, pieces_in, read_pieces, read_rows, texts_of
+from bench.static_encoder import build_model, build_tokenizer, main, pieces_in, read_pieces, read_rows, texts_of
 from verax.align.embedding import Embedding
 from verax.align.protocol import TextPair
 from verax.data.text import from_words, split_words
@@ -60,11 +59,9 @@ def oracle(resources: Path) -> Any:
 def test_pieces_are_read_as_sentencepiece_reads_them(resources: Path, oracle: Any) -> None:
     pieces = read_pieces(resources / "sp.model")
     assert pieces.names == [oracle.id_to_piece(number) for number in range(oracle.get_piece_size())]
-    for number, score in enumerate(pieces.scores):
-        if score is None:
-            assert pieces.names[number] in {"<unk>", "<s>", "</s>", "extra"}
-        else:
-            assert score == oracle.get_score(number)
+    signs = {"<unk>", "<s>", "</s>", "extra"}
+    for number, (name, score) in enumerate(zip(pieces.names, pieces.scores, strict=True)):
+        assert score == (None if name in signs else oracle.get_score(number))
 
 
 @pytest.mark.parametrize("text", [*TEXTS, "  the  boat\tsails ", "ﬁrst ½ boat", "ﾎ el barco"])
@@ -135,12 +132,15 @@ def test_texts_of_files(tmp_path: Path) -> None:
     assert [text.strip() for text in texts_of(tmp_path / "a.txt")] == ["four", "five ||| six"]
 
 
-def test_the_command_writes_a_checkpoint_that_aligns(resources: Path, tmp_path: Path) -> None:
+def test_the_command_writes_a_checkpoint_that_aligns(
+    resources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS))
     options = {"--weights": resources, "--texts": tmp_path / "texts.txt", "--out": tmp_path / "encoder", "--hidden": 32}
-    command = [sys.executable, "-m", "bench.static_encoder", *(str(one) for pair in options.items() for one in pair)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, done.stderr
+    monkeypatch.setattr(sys, "argv", ["static_encoder", *(str(one) for pair in options.items() for one in pair)])
+    main()
+    kept = pieces_in(read_pieces(resources / "sp.model"), TEXTS)
+    assert capsys.readouterr().out.startswith(f"{len(kept)} pieces of ")
     encoder = load_encoder(str(tmp_path / "encoder"))
     text = split_words("el barco pequeño navega lejos", "es")
     assert set(encoder.encode(Instance("1", (text,), lang="es")).token_unit) == {-1, 0, 1, 2, 3, 4}

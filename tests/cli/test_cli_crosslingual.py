@@ -64,7 +64,7 @@ def test_the_preset_is_the_attribution_table_across_languages() -> None:
     metrics = [build("metrics", given, 0) for given in CROSSLINGUAL["metrics"]]
     found = measures({"metrics": [{"label": m.label, "name": m.name, "parameters": m.parameters} for m in metrics]})
     assert [(one.name, one.aligner) for one in found] == [
-        ("faithfulness", "embedding"),
+        ("faithfulness", "embedding(extract=itermax)"),
         ("faithfulness", "random"),
         ("comprehensiveness", None),
         ("sufficiency", None),

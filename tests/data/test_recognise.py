@@ -21,6 +21,15 @@ ROWS: dict[str, dict[str, Any]] = {
     "SNLI": {"pairID": "1", "gold_label": "neutral", "sentence1": "a b", "sentence2": "c"},
     "FEVER with gold evidence": {"id": 1, "claim": "a", "label": "REFUTES", "evidence": [["P", 0, "b c"]]},
     "SpanEx": {"id": "1", "premise": "a b", "hypothesis": "c", "label": "neutral", "relations": [SPANS]},
+    "CoS-E": {
+        "id": "1",
+        "question": "a b c",
+        "choices": ["d", "e", "f"],
+        "label": 2,
+        "explanation": "g",
+        "highlight": "b",
+    },
+    "ComVE": {"id": "1", "sentence1": "a b", "sentence2": "c", "label": "first", "explanations": ["d", "e"]},
     "ERASER": {
         "annotation_id": "1",
         "classification": "x",
@@ -31,7 +40,7 @@ ROWS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", ["SNLI", "FEVER with gold evidence", "SpanEx"])
+@pytest.mark.parametrize("name", ["SNLI", "FEVER with gold evidence", "SpanEx", "CoS-E", "ComVE"])
 def test_a_file_is_known_by_its_first_row(name: str, tmp_path: Path) -> None:
     for other, row in ROWS.items():
         found = recognised(write_jsonl(tmp_path / "a.jsonl", row))

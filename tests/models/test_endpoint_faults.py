@@ -10,18 +10,20 @@ import socket
 import ssl
 import subprocess
 import sys
-from email.utils import format_datetime
+import threading
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
-from time import monotonic
+from threading import Event
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
+
 from fault_server import (
     Fault,
     FaultServer,
     after,
-    completion,
     drips,
     echo,
     floods,
@@ -30,7 +32,6 @@ from fault_server import (
     says,
     sends,
 )
-
 from verax.models.endpoint import FAILURES_IN_A_ROW, Endpoint
 from verax.models.endpoint_wire import LONGEST_BODY
 from verax.models.generator import Generated, GeneratePass, Prompt
@@ -62,19 +63,25 @@ PASSING = {
     "reset in the middle of a body": resets_mid_body(),
     "a body that is shorter than announced": lambda handler, asked: (
         handler.reply(200, b"{}", length=40),
-        handler.finish(),
-        handler.reset(),
+        handler.connection.shutdown(socket.SHUT_WR),
     ),
     "no HTTP": lambda handler, asked: (handler.wfile.write(b"SSH-2.0-OpenSSH\r\n\r\n"), handler.reset()),
+    "an end amid the headers": lambda handler, asked: (
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Ty"),
+        handler.connection.shutdown(socket.SHUT_WR),
+    ),
     "too slow": after(5),
     "a byte at a time": drips(),
 }
 
 
+SLOW = ("too slow", "a byte at a time")
+
+
 @pytest.mark.parametrize("name", PASSING)
 def test_trouble_that_passes_is_waited_for(name: str) -> None:
     with FaultServer([PASSING[name]]) as server:
-        model = endpoint(server, request_timeout=0.3 if name in {"too slow", "a byte at a time"} else 10.0)
+        model = endpoint(server, request_timeout=1.0 if name in SLOW else 10.0)
         assert model.generate(numbered(2)) == [Generated(f"you said prompt {i}", "stop", 7) for i in range(2)]
     assert len(server.asked) == model.requests == 3
 
@@ -93,14 +100,14 @@ def test_trouble_that_passes_is_waited_for(name: str) -> None:
 )
 def test_trouble_that_does_not_pass_costs_the_one_answer(name: str, reason: str) -> None:
     with FaultServer(by_prompt={"prompt 1": PASSING[name]}) as server:
-        model = endpoint(server, retries=2, request_timeout=0.3)
+        model = endpoint(server, retries=1, request_timeout=1.0 if name in SLOW else 10.0)
         before, lost, behind = model.generate(numbered(3))
     assert isinstance(before, Generated)
     assert isinstance(behind, Generated)
     assert isinstance(lost, Undefined)
     assert lost.reason == reason
-    assert "attempts: 3" in lost.detail
-    assert len(server.asked) == model.requests == 5
+    assert "attempts: 2" in lost.detail
+    assert len(server.asked) == model.requests == 4
 
 
 ANSWERS: dict[str, tuple[Fault, str]] = {
@@ -172,40 +179,56 @@ def test_retry_after_is_kept_by_all_threads(how: str) -> None:
     later = [("Retry-After", format_datetime(now + timedelta(seconds=1), usegmt=True))]
     asks = [("Retry-After", "1")] if how == "seconds" else later
     times: list[float] = []
+    turned_away = Event()
+
+    def takes_its_time(handler: Any, asked: Any) -> None:
+        turned_away.wait(10)
+        after(0.3)(handler, asked)
 
     def turns_away(handler: Any, asked: Any) -> None:
-        times.append(monotonic())
         handler.date_time_string = lambda timestamp=None: format_datetime(now, usegmt=True)
+        times.append(monotonic())
         handler.reply(429, b"", asks)
+        turned_away.set()
 
     def notes(handler: Any, asked: Any) -> None:
         times.append(monotonic())
-        after(0.05)(handler, asked)
+        echo()(handler, asked)
 
-    with FaultServer([notes, turns_away], default=notes) as server:
+    with FaultServer([takes_its_time, turns_away], default=notes) as server:
         answers = endpoint(server, concurrency=2).generate(numbered(6))
     assert all(isinstance(answer, Generated) for answer in answers)
-    start, turned_away, *rest = sorted(times)
-    assert turned_away - start < 0.9
-    assert min(rest) - turned_away >= 0.95
-    assert len(times) == 7
+    assert len(times) == 6
+    assert min(times[1:]) - times[0] >= 0.95
 
 
 def test_a_wait_beyond_the_total_time_is_not_begun() -> None:
     with FaultServer(default=sends(b"", ("Retry-After", "3600"), status=429)) as server:
         began = monotonic()
         (lost,) = endpoint(server, total_timeout=20).generate(numbered(1))
-    assert monotonic() - began < 5
+    assert monotonic() - began < 10
     assert isinstance(lost, Undefined)
     assert lost.reason == "too_many_requests"
     assert len(server.asked) == 1
 
 
+def test_a_body_whose_end_is_not_announced_is_no_answer_if_time_is_up() -> None:
+    def pauses(handler: Any, asked: Any) -> None:
+        whole = b'{"choices": [{"message": {"content": "yes"}}]}'
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + whole)
+        handler.owner.closing.wait(5)
+
+    with FaultServer(default=pauses) as server:
+        (lost,) = endpoint(server, request_timeout=0.3, retries=0).generate(numbered(1))
+    assert isinstance(lost, Undefined)
+    assert lost.reason == "timeout"
+
+
 def test_the_total_time_ends_a_request() -> None:
-    with FaultServer(default=after(8)) as server:
+    with FaultServer(default=after(20)) as server:
         began = monotonic()
         (lost,) = endpoint(server, total_timeout=0.4).generate(numbered(1))
-    assert monotonic() - began < 4
+    assert monotonic() - began < 10
     assert isinstance(lost, Undefined)
     assert lost.reason == "timeout"
 
@@ -213,10 +236,12 @@ def test_the_total_time_ends_a_request() -> None:
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_is_not_followed(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VERAX_API_KEY", "a-key-of-some-length")
-    with FaultServer() as other:
-        with FaultServer(default=sends(b"", ("Location", other.url), status=status)) as server:
-            with pytest.raises(UserError, match=f"redirects .HTTP {status}. to {other.url}; redirects are not"):
-                endpoint(server).generate(numbered(3))
+    with (
+        FaultServer() as other,
+        FaultServer(default=sends(b"", ("Location", other.url), status=status)) as server,
+        pytest.raises(UserError, match=f"redirects .HTTP {status}. to {other.url}; redirects are not"),
+    ):
+        endpoint(server).generate(numbered(3))
     assert len(server.asked) == 1
     assert (other.connections, server.gets, other.gets) == (0, 0, 0)
 
@@ -235,28 +260,40 @@ def test_what_befalls_every_request_stops_the_run(
 ) -> None:
     monkeypatch.setenv("VERAX_API_KEY", key)
     kept: list[int] = []
-    with FaultServer([echo(), sends_json({"error": {"message": "who are you"}}, status=status)]) as server:
-        with pytest.raises(UserError, match=said):
-            endpoint(server).generate(numbered(9), lambda number, answer: kept.append(number))
+    complains = sends_json({"error": {"message": "who are you"}}, status=status)
+    with FaultServer([echo(), complains]) as server, pytest.raises(UserError, match=said):
+        endpoint(server).generate(numbered(9), lambda number, answer: kept.append(number))
     assert kept == [0]
     assert len(server.asked) == 2
 
 
 def test_a_failure_waits_for_what_is_under_way() -> None:
     kept: list[int] = []
-    faults = {"prompt 0": after(0.3), "prompt 1": after(0.1, sends(b"", status=404))}
-    with FaultServer(by_prompt=faults) as server:
-        with pytest.raises(UserError, match="HTTP 404"):
-            endpoint(server, concurrency=2).generate(numbered(9), lambda number, answer: kept.append(number))
+    failed = Event()
+
+    def fails(handler: Any, asked: Any) -> None:
+        sends(b"", status=404)(handler, asked)
+        failed.set()
+
+    def takes_its_time(handler: Any, asked: Any) -> None:
+        failed.wait(10)
+        after(0.3)(handler, asked)
+
+    with (
+        FaultServer(by_prompt={"prompt 0": takes_its_time, "prompt 1": fails}) as server,
+        pytest.raises(UserError, match="HTTP 404"),
+    ):
+        endpoint(server, concurrency=2).generate(numbered(9), lambda number, answer: kept.append(number))
     assert kept == [0]
     assert len(server.asked) == 2
 
 
 def test_an_endpoint_that_answers_nothing_is_not_asked_for_ever() -> None:
     kept: list[int] = []
-    with FaultServer(default=sends_json({"detail": "unknown field 'seed'"}, status=422)) as server:
-        with pytest.raises(UserError, match="no answer to 10 prompts in a row; the last: bad_request: HTTP 422: unkn"):
-            endpoint(server).generate(numbered(50), lambda number, answer: kept.append(number))
+    complains = sends_json({"detail": "unknown field 'seed'"}, status=422)
+    said = "no answer to 10 prompts in a row; the last: bad_request: HTTP 422: unknown field"
+    with FaultServer(default=complains) as server, pytest.raises(UserError, match=said):
+        endpoint(server).generate(numbered(50), lambda number, answer: kept.append(number))
     assert len(server.asked) == FAILURES_IN_A_ROW
     assert len(kept) == FAILURES_IN_A_ROW - 1
 
@@ -273,7 +310,7 @@ def test_nobody_there() -> None:
     with socket.socket() as taken:  # bound, and nobody listens
         taken.bind(("127.0.0.1", 0))
         model = Endpoint(f"http://127.0.0.1:{taken.getsockname()[1]}", "small", retries=2, first_wait=0.01)
-        with pytest.raises(UserError, match="can't be reached: .*refused"):
+        with pytest.raises(UserError, match=r"can't be reached: .*refused"):
             model.generate(numbered(3))
     assert model.requests == 0
 
@@ -317,19 +354,20 @@ def test_a_certificate_that_nobody_signed_or_of_somebody_else_is_not(
     certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with FaultServer(tls=serving(certificate)) as server:
-        with pytest.raises(UserError, match="certificate of 127.0.0.1:[0-9]+ can't be verified: self-signed"):
+        with pytest.raises(UserError, match=r"certificate of 127.0.0.1:[0-9]+ can't be verified: self-signed"):
             endpoint(server).generate(numbered(2))
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-        with pytest.raises(UserError, match="certificate of localhost:[0-9]+ can't be verified: .*[Hh]ostname"):
+        with pytest.raises(UserError, match=r"certificate of localhost:[0-9]+ can't be verified: .*[Hh]ostname"):
             Endpoint(f"https://localhost:{server.port}", "small").generate(numbered(2))
     assert server.asked == []
 
 
 INTERRUPTED = """
-import sys
+import signal, sys
 from verax.models.endpoint import Endpoint
 from verax.models.generator import GeneratePass, Prompt
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs in the background inherits that it is ignored
 model = Endpoint(sys.argv[1], "small", concurrency=3)
 try:
     model.generate([GeneratePass(Prompt(f"prompt {i}")) for i in range(9)], lambda i, a: print(i, a.text, flush=True))
@@ -350,14 +388,45 @@ def test_an_interrupt_stops_promptly_and_what_is_answered_was_handed_over() -> N
             assert first == {"0 you said prompt 0\n", "1 you said prompt 1\n"}
             while server.busy < 3:
                 assert process.poll() is None
+                sleep(0.02)
             process.send_signal(signal.SIGINT)
             began = monotonic()
             assert process.stdout.read() == "stopped 5\n"
-            assert process.wait(5) == 0
-            assert monotonic() - began < 3
+            assert process.wait(20) == 0
+            assert monotonic() - began < 15
             assert process.stderr.read() == ""
     assert len(server.asked) == 5
 
 
-def test_the_server_of_these_tests_says_what_it_should() -> None:
-    assert completion("a")["choices"][0]["message"] == {"role": "assistant", "content": "a"}
+def test_answers_that_came_before_an_interrupt_are_handed_over() -> None:
+    kept: list[int] = []
+    with FaultServer() as server:
+
+        def each(number: int, answer: object) -> None:
+            kept.append(number)
+            if len(kept) == 1:
+                while len(server.asked) < 3 or server.busy:
+                    sleep(0.02)
+                sleep(0.3)  # the others have been read meanwhile
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            endpoint(server, concurrency=3).generate(numbered(3), each)
+    assert sorted(kept) == [0, 1, 2]
+
+
+def test_an_interrupt_leaves_no_request_and_no_thread_behind() -> None:
+    kept: list[object] = []
+
+    def each(number: int, answer: object) -> None:
+        kept.append(answer)
+        while server.busy < 2:
+            sleep(0.02)
+        raise KeyboardInterrupt
+
+    with FaultServer([echo()], default=after(30)) as server:
+        with pytest.raises(KeyboardInterrupt):
+            endpoint(server, concurrency=2, retries=0).generate(numbered(9), each)
+        assert [thread for thread in threading.enumerate() if thread.name == "verax endpoint"] == []
+    assert len(kept) == 1, "a request that we cut is no lost answer"
+    assert len(server.asked) == 3

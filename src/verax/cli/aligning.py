@@ -80,35 +80,37 @@ def align(
 
     `verax align --data parallel.yaml --reference en --lang de --encoder my-xlm-r --gold data`
     """
-    from verax.align.files import write_links
-
+    if to is not None:
+        _check_out(to)
     asked = {"encoder": encoder, "layer": layer, "extract": extract, "threshold": threshold, "symmetrise": symmetrise}
     made = _aligner(aligner, {**asked, "possible": possible or None}, seed)
-    if links is not None and aligner != "given":
-        raise UserError(f"--links: {aligner} makes links of its own; --aligner given reads them")
+    _check_links(aligner, links, data)
     texts = _texts(pairs, source, target, data, words, (reference, lang))
-    if not texts:
-        raise UserError("there is no text to align: the input is empty")
     texts = texts if links is None else _with_links(texts, links, one_based)
-    if aligner == "given" and data is None and links is None:
-        raise UserError("given: these files bring no links; name a Pharaoh file by --links, or --data that has some")
     right = None if gold is None else _gold(texts, gold, one_based)
-    if to is not None and not to.parent.is_dir():  # told before the work, not after it
-        raise UserError(f"--out: there is no folder {str(to.parent)!r}")
     found, skipped = _align(made, texts)
     if to is not None:
-        write_links(to, found)
+        _write(to, found)
     if right is not None:
         _show_scores(aligner, found, right, sum(map(len, skipped.values())), as_json)
     elif to is None:
         _show_links(found, as_json)
-    for reason, numbers in skipped.items():
-        first = f"the first is pair {numbers[0]}"
-        notes.print(Text(f"not aligned: {plural(len(numbers), 'pair')} ({reason}); {first}", "yellow"), soft_wrap=True)
-    if to is not None:
-        notes.print(
-            Text(f"Wrote {to}: {plural(sum(map(len, found)), 'link')} of {plural(len(found), 'pair')}"), soft_wrap=True
-        )
+    _warn(skipped)
+
+
+def _check_out(to: Path) -> None:
+    """Refuse what can't become a file: before the work, not after it."""
+    if to.is_dir():
+        raise UserError(f"--out: {str(to)!r} is a folder; name a file")
+    if not to.parent.is_dir():
+        raise UserError(f"--out: there is no folder {str(to.parent)!r}")
+
+
+def _check_links(aligner: str, links: Path | None, data: str | None) -> None:
+    if links is not None and aligner != "given":
+        raise UserError(f"--links: {aligner} makes links of its own; --aligner given reads them")
+    if aligner == "given" and data is None and links is None:
+        raise UserError("given: these files bring no links; name a Pharaoh file by --links, or --data that has some")
 
 
 def _aligner(name: str, asked: dict[str, Any], seed: int) -> Aligner:
@@ -129,21 +131,36 @@ def _texts(
     langs: tuple[str, str | None],
 ) -> list[TextPair]:
     """The pairs of texts that were named in one of three ways."""
-    from verax.align import files, parallel
-    from verax.data.text import split_at_spaces, split_words
-
     if sum((pairs is not None, source is not None or target is not None, data is not None)) != 1:
         raise UserError("name the texts in one way: a file with text ||| translation, --source and --target, or --data")
+    if data is not None and words is not None:
+        raise UserError(f"--words: --data has words of its own, got {words!r}")
+    named = _of_files(pairs, source, target, words or "spaces", langs) if data is None else _of_data(data, langs)
+    if not named:
+        raise UserError("there is no text to align: the input is empty")
+    return named
+
+
+def _of_data(data: str, langs: tuple[str, str | None]) -> list[TextPair]:
+    from verax.align.parallel import parallel_instances, text_pairs
+
     reference, lang = langs
-    if data is not None:
-        if words is not None:
-            raise UserError(f"--words: --data has words of its own, got {words!r}")
-        if lang is None:
-            raise UserError("--lang: say which language of --data is aligned with the reference")
-        inputs = open_inputs(data)
-        both = parallel.parallel_instances(inputs, reference, lang)
-        return [pair for one in both for pair in parallel.text_pairs(one, inputs.aligned)]
-    splits, words = {"spaces": split_at_spaces, "split": split_words}, words or "spaces"
+    if lang is None:
+        raise UserError("--lang: say which language of --data is aligned with the reference")
+    inputs = open_inputs(data)
+    both = parallel_instances(inputs, reference, lang)
+    return [pair for one in both for pair in text_pairs(one, inputs.aligned)]
+
+
+def _of_files(
+    pairs: Path | None, source: Path | None, target: Path | None, words: str, langs: tuple[str, str | None]
+) -> list[TextPair]:
+    from verax.align import files
+    from verax.data.segmenters import Splitter
+    from verax.data.text import split_at_spaces
+
+    reference, lang = langs
+    splits: dict[str, files.Split] = {"spaces": split_at_spaces, "split": Splitter()}
     if words not in splits:
         raise UserError(f"--words: {unknown('way', words, splits)}")
     if words == "split" and lang is None:
@@ -193,6 +210,20 @@ def _align(aligner: Aligner, texts: Sequence[TextPair]) -> tuple[list[Links], di
                 found.append(tuple((int(one), int(other)) for one, other in links))
             advance()
     return found, skipped
+
+
+def _write(to: Path, found: Sequence[Links]) -> None:
+    from verax.align.files import write_links
+
+    write_links(to, found)
+    told = f"Wrote {to}: {plural(sum(map(len, found)), 'link')} of {plural(len(found), 'pair')}"
+    notes.print(Text(told), soft_wrap=True)
+
+
+def _warn(skipped: dict[str, list[int]]) -> None:
+    for reason, numbers in skipped.items():
+        first = f"the first is pair {numbers[0]}"
+        notes.print(Text(f"not aligned: {plural(len(numbers), 'pair')} ({reason}); {first}", "yellow"), soft_wrap=True)
 
 
 def _show_links(found: Sequence[Links], as_json: bool) -> None:

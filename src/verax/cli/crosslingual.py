@@ -60,9 +60,22 @@ def crosslingual(
 
 
 def _check_models(before: list[Run], other: Run) -> None:
-    """Runs that are averaged must be of the same inputs and of different models."""
+    """Runs that are averaged must be of the same inputs, measured in the same way, and of different models."""
     for run in before:
         if run.card.get("data", {}).get("hash") != other.card.get("data", {}).get("hash"):
             raise UserError(f"{run.folder} and {other.folder} are not of the same inputs: they can't be averaged")
         if run.card.get("model", {}).get("hash") == other.card.get("model", {}).get("hash"):
             raise UserError(f"{run.folder} and {other.folder} are of the same model: there is no other seed in them")
+        ours, theirs = _faithfulness(run), _faithfulness(other)
+        if set(ours) != set(theirs):
+            raise UserError(
+                f"{run.folder} is measured by {', '.join(ours)} and {other.folder} by {', '.join(theirs)}: they can't be "
+                "averaged"
+            )
+
+
+def _faithfulness(run: Run) -> list[str]:
+    """The labels of the metrics that the tables are of."""
+    from verax.stats.crosslingual_rows import measures
+
+    return [measure.metric for measure in measures(run.card) if measure.name == "faithfulness"]

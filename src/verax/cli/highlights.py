@@ -64,14 +64,8 @@ def build_highlights(
     """
     from verax.run.highlights.build import build_highlights as make
     from verax.run.highlights.spec import parse_highlights_spec
-    from verax.run.spec import by_name, read_spec
 
-    content = {} if spec is None else read_spec(spec)
     sections = {"model": model, "data": data, "tuning": tuning, "tuning_model": tuning_model}
-    for field, name in sections.items():
-        if name is not None:
-            before = by_name(content.get(field) or {})
-            content[field] = {**before, "name": name} if isinstance(before, dict) else before
     fields = {
         "reference": reference,
         "methods": None if methods is None else [_given("--methods", one) for one in methods],
@@ -81,14 +75,26 @@ def build_highlights(
         "sample": sample,
         "seed": seed,
     }
+    parsed = parse_highlights_spec(_content(spec, sections, fields))
+    flags = {**sections, **{name: value for name, value in fields.items() if name != "methods"}}
+    built = make(parsed, folder, command=_command(spec, folder, flags, methods or ()), console=notes)
+    _show_built(built, folder)
+
+
+def _content(spec: Path | None, sections: dict[str, str | None], fields: dict[str, Any]) -> dict[str, Any]:
+    """What a spec file says, with what flags say in its place: the names of sections, and other fields."""
+    from verax.run.spec import by_name, read_spec
+
+    content = {} if spec is None else read_spec(spec)
+    for field, name in sections.items():
+        if name is not None:
+            before = by_name(content.get(field) or {})
+            content[field] = {**before, "name": name} if isinstance(before, dict) else before
     content |= {field: value for field, value in fields.items() if value is not None}
     for field in ("model", "data"):
         if not content.get(field):
             raise UserError(f"say what to build from with --{field}, or in a spec: verax build-highlights spec.yaml")
-    flags = {**sections, **{name: value for name, value in fields.items() if name != "methods"}}
-    command = _command(spec, folder, flags, methods or ())
-    built = make(parse_highlights_spec(content), folder, command=command, console=notes)
-    _show_built(built, folder)
+    return content
 
 
 def _given(flag: str, value: str) -> Any:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from verax.data.columns import Columns
-from verax.data.formats import Format, Reader, has, with_cells
+from verax.data.formats import Beside, Format, Reader, has, with_cells
 from verax.data.rows import Row
 from verax.data.table import lines, read_csv, read_jsonl
 from verax.types import UserError
@@ -30,10 +30,10 @@ def _beside(path: Path) -> tuple[Path, ...]:
     return tuple(file for file in files if file.is_file())
 
 
-def _read(path: Path) -> Generator[Row, None, None]:
-    """A row for each pair of sentences, with what the files beside it say of the same id."""
-    found = {file.name[len("subtask")]: _by_id(file) for file in _beside(path)}
-    for row in read_csv(path):
+def _answered(files: tuple[Path, ...], rows: Iterator[Row]) -> Iterator[Row]:
+    """Rows with what the files beside them say of the same id."""
+    found = {file.name[len("subtask")]: _by_id(file) for file in files}
+    for row in rows:
         name = row.name(_ID) or ""
         label = _answer(row, name, found["A"]) if "A" in found else None
         why = _reasons(row, name, found["C"]) if "C" in found else None
@@ -86,18 +86,22 @@ def _reasons(row: Row, name: str, reasons: _Lines) -> list[str]:
 
 
 def _format(
-    suffix: str, read: Reader, parts: tuple[str, str], fits: Callable[[Mapping[str, Any]], bool], **more: Any
+    suffix: str,
+    reader: Reader,
+    parts: tuple[str, str],
+    fits: Callable[[Mapping[str, Any]], bool],
+    beside: Beside | None = None,
 ) -> Format:
     return Format(
         name="ComVE",
-        readers={suffix: read},
+        readers={suffix: reader},
         fits=fits,
         convert=lambda rows: rows,
         columns=Columns(parts=parts, label=_LABEL, id=_ID, explanations=(_REASONS,)),
         labels=LABELS,
-        **more,
+        beside=beside,
     )
 
 
-COMVE = _format(".csv", _read, _PUBLISHED, has(_ID, *_PUBLISHED), beside=_beside)
+COMVE = _format(".csv", read_csv, _PUBLISHED, has(_ID, *_PUBLISHED), Beside(_beside, _answered))
 COMVE_TABLE = _format(".jsonl", read_jsonl, _TABLE, _is_table)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
 from verax.data.columns import Columns
-from verax.data.formats import Format, with_cells
+from verax.data.formats import Beside, Format, with_cells
 from verax.data.rows import Row, describe
 from verax.data.table import read_jsonl
 from verax.data.text import split_words
@@ -29,15 +29,15 @@ def _explained_in(path: Path) -> tuple[Path, ...]:
     return tuple(sorted(path.parent.glob(f"cose_{split}_v*_processed.jsonl"))[:1]) if cut else ()
 
 
-def _read(path: Path) -> Generator[Row, None, None]:
-    """The rows of a file, with the explanations of the one beside it."""
+def _explained(files: tuple[Path, ...], rows: Iterator[Row]) -> Iterator[Row]:
+    """Rows with the explanations that a file beside them has by their ids."""
     found: dict[str | None, Any] = {}
-    for other in _explained_in(path):
-        for row in read_jsonl(other):
+    for file in files:
+        for row in read_jsonl(file):
             row.require(_ID)
             row.require(_WHY)
             found[row.name(_ID)] = row.cells[_WHY]
-    for row in read_jsonl(path):
+    for row in rows:
         why = found.get(row.name(_ID)) if found else None
         yield row if why is None else with_cells(row, **{_WHY: why})
 
@@ -153,7 +153,7 @@ def _format(count: int) -> Format:
     letters = tuple(ascii_uppercase[:count])
     return Format(
         name="CoS-E",
-        readers={".jsonl": _read},
+        readers={".jsonl": read_jsonl},
         fits=lambda cells: _choices_of(cells) == count,
         convert=partial(_answered, letters=letters),
         columns=Columns(
@@ -165,7 +165,7 @@ def _format(count: int) -> Format:
             maskable_part=(_QUESTION,),
         ),
         labels=letters,
-        beside=_explained_in,
+        beside=Beside(_explained_in, _explained),
     )
 
 

@@ -19,6 +19,19 @@ Reader = Callable[[Path], Generator[Row, None, None]]
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """What belongs to the rows of a file but was published in files of its own.
+
+    Args:
+        files: those that belong to a file, as far as they are there.
+        join: rows with what these files say of them.
+    """
+
+    files: Callable[[Path], tuple[Path, ...]]
+    join: Callable[[tuple[Path, ...], Iterator[Row]], Iterator[Row]]
+
+
+@dataclass(frozen=True, slots=True)
 class Format:
     """A format in which a public data set was published.
 
@@ -29,7 +42,7 @@ class Format:
         convert: rows with the cells that `columns` names, from those of the file.
         columns: which of these cells means what, and how performance is measured.
         labels: names of the classes in the order of their numbers; None: those seen, sorted.
-        beside: other files that are read together with one, because what belongs to its rows was published apart.
+        beside: other files that are read together with one.
     """
 
     name: str
@@ -38,7 +51,7 @@ class Format:
     convert: Callable[[Iterator[Row]], Iterator[Row]]
     columns: Columns
     labels: tuple[str, ...] | None
-    beside: Callable[[Path], tuple[Path, ...]] = lambda _: ()
+    beside: Beside | None = None
 
     def load(
         self,
@@ -61,12 +74,16 @@ class Format:
         if self.columns.gold_words or self.columns.span_pairs:
             # `convert` has counted words, and did so by the rules alone
             choice = replace(choice, segment="clusters")
-        rows = (row for path in paths for row in self.readers[path.suffix.lower()](path))
+        rows = (row for path in paths for row in self._rows(path))
         told = {} if split is None else {"split": split}
-        files = [file for path in paths for file in (path, *self.beside(path))]
+        files = [file for path in paths for file in (path, *(self.beside.files(path) if self.beside else ()))]
         source = Source(str(paths[0]), _generated(self.convert(rows)), {**provenance(files), **told})
         names = self.labels if labels is None else labels
         return assemble(source, columns=self.columns, labels=names, lang=lang, limit=limit, choice=choice)
+
+    def _rows(self, path: Path) -> Iterator[Row]:
+        rows = self.readers[path.suffix.lower()](path)
+        return rows if self.beside is None else self.beside.join(self.beside.files(path), rows)
 
 
 def provenance(paths: Sequence[Path]) -> dict[str, str]:

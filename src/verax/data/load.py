@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -68,53 +68,83 @@ def load_dataset(
         alignments: files of word alignments in Pharaoh's format by pair of languages, `en-de`, the reference first: one
             for each part, a line for each row of the second language.
     """
-    title = str(name) if isinstance(name, (str, Path)) else ", ".join(map(str, name))
-    choice = Choice(None if langs is None else tuple(langs), missing, segment, _listed(alignments or {}))
-    paths = named_files(name)
-    path = paths[0] if paths else Path(title).expanduser()
-    known = entries("datasets").get(title)
-    chosen: dict[str, Any] = {"limit": limit, "labels": labels, "lang": lang}
-    one_language: dict[str, Any] = {"langs": langs, "alignments": alignments, "revision": revision}
-    if known is not None:
-        why = f"{name} is {'built in' if known.kind == 'built-in' else 'known by its name'}"
-        _refuse(why, columns=columns, labels=labels, revision=revision, alignments=alignments)
-        load = resolve("datasets", title)
-        dataset: Dataset = load(limit=limit, seed=seed) if split is None else load(split=split, limit=limit, seed=seed)
-        dataset = dataset if langs is None else only_languages(dataset, langs)
-    elif len(paths) > 1:
-        _refuse(f"{title} are files", revision=revision)
-        dataset = _load_several(title, paths, split, columns, choice, chosen)
-    elif columns is None and is_eraser(path):
-        _refuse(f"{name} is in the format of ERASER", **one_language)
-        dataset = load_eraser(path, split=split, **chosen)
-    elif (columns is None or path.suffix.lower() == SUFFIX) and (public := recognised(path)) is not None:
-        _refuse(f"{name} is in the format of {public.name}", columns=columns, revision=revision)
-        dataset = public.load([path], split=split, choice=choice, **chosen)
-    elif is_babi(path):
-        _refuse(f"{name} is in the format of bAbI", columns=columns, **one_language)
-        dataset = load_babi(path, split=split, **chosen)
-    else:
-        source = _open(str(path) if paths else title, split, revision)
-        dataset = assemble(source, columns=parse_columns(columns), choice=choice, **chosen)
+    asked = _Asked(
+        title=str(name) if isinstance(name, (str, Path)) else ", ".join(map(str, name)),
+        paths=tuple(named_files(name)),
+        split=split,
+        seed=seed,
+        columns=columns,
+        revision=revision,
+        choice=Choice(None if langs is None else tuple(langs), missing, segment, _listed(alignments or {})),
+        chosen={"limit": limit, "labels": labels, "lang": lang},
+    )
+    dataset = _known(asked) if asked.title in entries("datasets") else _read(asked)
     told = {} if limit is None else {"limit": str(limit)}
     return replace(dataset, provenance={**dataset.provenance, **told})
 
 
-def _load_several(
-    title: str,
-    paths: Sequence[Path],
-    split: str | None,
-    columns: Columns | Mapping[str, Any] | None,
-    choice: Choice,
-    chosen: Mapping[str, Any],
-) -> Dataset:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The arguments of `load_dataset`; `chosen` are those that every reader takes."""
+
+    title: str
+    paths: tuple[Path, ...]
+    split: str | None
+    seed: int
+    columns: Columns | Mapping[str, Any] | None
+    revision: str | None
+    choice: Choice
+    chosen: Mapping[str, Any]
+
+    def of_languages(self) -> dict[str, Any]:
+        """The options for data in several languages, None where they are as by default."""
+        given, default = self.choice, Choice()
+        return {
+            field.name: None if (value := getattr(given, field.name)) == getattr(default, field.name) else value
+            for field in fields(Choice)
+        }
+
+
+def _known(asked: _Asked) -> Dataset:
+    """A dataset that verax knows by its name."""
+    name, langs = asked.title, asked.choice.langs
+    why = f"{name} is {'built in' if entries('datasets')[name].kind == 'built-in' else 'known by its name'}"
+    others = {**asked.of_languages(), "langs": None}
+    _refuse(why, columns=asked.columns, labels=asked.chosen["labels"], revision=asked.revision, **others)
+    split = {} if asked.split is None else {"split": asked.split}
+    dataset: Dataset = resolve("datasets", name)(limit=asked.chosen["limit"], seed=asked.seed, **split)
+    return dataset if langs is None else only_languages(dataset, langs)
+
+
+def _read(asked: _Asked) -> Dataset:
+    """Files, a folder, or a dataset of the hub."""
+    title, split, columns, revision = asked.title, asked.split, asked.columns, asked.revision
+    path = asked.paths[0] if asked.paths else Path(title).expanduser()
+    if len(asked.paths) > 1:
+        _refuse(f"{title} are files", revision=revision)
+        return _load_several(asked)
+    if columns is None and is_eraser(path):
+        _refuse(f"{title} is in the format of ERASER", **asked.of_languages(), revision=revision)
+        return load_eraser(path, split=split, **asked.chosen)
+    if (columns is None or path.suffix.lower() == SUFFIX) and (public := recognised(path)) is not None:
+        _refuse(f"{title} is in the format of {public.name}", columns=columns, revision=revision)
+        return public.load([path], split=split, choice=asked.choice, **asked.chosen)
+    if is_babi(path):
+        _refuse(f"{title} is in the format of bAbI", columns=columns, **asked.of_languages(), revision=revision)
+        return load_babi(path, split=split, **asked.chosen)
+    source = _open(str(path) if asked.paths else title, split, revision)
+    return assemble(source, columns=parse_columns(columns), choice=asked.choice, **asked.chosen)
+
+
+def _load_several(asked: _Asked) -> Dataset:
     """Files that are read as one, in the order of their names: all of one public format, or all plain tables."""
+    title, paths, split, columns = asked.title, asked.paths, asked.split, asked.columns
     public = [recognised(path) if columns is None else None for path in paths]
     if public[0] is not None:
         for path, other in zip(paths, public, strict=True):
             if other is not public[0]:
                 raise UserError(f"{path}: not in the format of {public[0].name}, which {paths[0]} is in")
-        return replace(public[0].load(paths, split=split, choice=choice, **chosen), name=title)
+        return replace(public[0].load(paths, split=split, choice=asked.choice, **asked.chosen), name=title)
     sources = [open_file(path) for path in paths]
     told = {} if split is None else {"split": split}
     kept = {field: ", ".join(source.provenance[field] for source in sources) for field in ("path", "sha256")}
@@ -127,7 +157,7 @@ def _load_several(
     parsed = parse_columns(columns)
     if by_name and parsed.lang is None:
         parsed = parsed.model_copy(update={"lang": LANG})
-    return assemble(Source(title, rows, {**kept, **told}), columns=parsed, choice=choice, **chosen)
+    return assemble(Source(title, rows, {**kept, **told}), columns=parsed, choice=asked.choice, **asked.chosen)
 
 
 def _open(name: str, split: str | None, revision: str | None) -> Source:

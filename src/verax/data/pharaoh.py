@@ -6,7 +6,8 @@ import re
 
 from verax.types import Links, UserError
 
-_LINK = re.compile(r"([0-9]+)([-p?])([0-9]+)")
+# no text has that many words, and Python refuses to read numbers of thousands of digits
+_LINK = re.compile(r"([0-9]{1,18})([-p?])([0-9]{1,18})")
 
 
 def parse_links(text: str, where: str, n_reference: int, n_translation: int, *, first: int = 0) -> tuple[Links, Links]:

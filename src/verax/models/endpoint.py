@@ -69,8 +69,6 @@ class Endpoint:
         _at_least(1, concurrency=concurrency, max_requests=1 if max_requests is None else max_requests)
         _at_least(0, retries=retries, first_wait=first_wait)
         _at_least(0.001, request_timeout=request_timeout, total_timeout=total_timeout)
-        if taken := [name for name in _OURS if name in extra]:
-            raise UserError(f"extra: {taken[0]!r} is verax's to set")
         self._address, self._key = parse_address(url), Key(key_env)
         self._tls = ssl.create_default_context() if self._address.secure else None
         self._concurrency, self._max_requests = concurrency, max_requests
@@ -83,7 +81,7 @@ class Endpoint:
         self.fingerprint = {
             "protocol": "chat completions, 1",
             "model": model,
-            "extra": canonical_json(self._extra).decode("utf-8", "replace"),
+            "extra": self._written(self._extra),
         }
         self.about = {"architecture": "endpoint", "device": "remote", "host": self._address.netloc}
 
@@ -145,6 +143,18 @@ class Endpoint:
         """Chat completions tell nothing of continuations that are not their own."""
         raise UserError(f"the model {self.name!r} is an endpoint: it gives no likelihoods of given continuations")
 
+    def _written(self, extra: Mapping[str, JSON]) -> str:
+        """The extra fields as one text; a UserError if they can't be sent, or must not be kept."""
+        if taken := [name for name in _OURS if name in extra]:
+            raise UserError(f"extra: {taken[0]!r} is verax's to set")
+        try:
+            written = canonical_json(extra).decode("utf-8", "replace")
+        except (TypeError, ValueError) as error:
+            raise UserError(f"extra: it can't be written as JSON: {error}") from None
+        if self._key.hide(written) != written:
+            raise UserError(f"extra: it holds the key of {self._key.variable}, which would be stored with it")
+        return written
+
     def _wires(self, questions: int) -> list[Wire]:
         headers = {
             "Host": self._address.netloc,
@@ -192,7 +202,7 @@ class Endpoint:
 
     def _pause_after(self, trouble: Trouble, tries: int) -> float:
         """Seconds until the next attempt. A wait that the endpoint asks for is for all threads."""
-        if trouble.wait is None:
+        if not trouble.wait:
             return backoff(tries, self._first_wait)
         with self._lock:
             self._not_before = max(self._not_before, monotonic() + trouble.wait)

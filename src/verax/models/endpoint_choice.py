@@ -36,8 +36,12 @@ def parse_label(text: str, labels: Sequence[str]) -> str:
     # longest first: "not entailed" is no occurrence of "entailed"
     longest_first = "|".join(regex.escape(label) for label in sorted(labels, key=len, reverse=True))
     found = list(regex.finditer(rf"(?<!\w)(?:{longest_first})(?!\w)", text, regex.IGNORECASE))
-    named = {match[0].casefold() for match in found}
+    named = {_label_of(match[0], labels) for match in found}
     if len(named) == 1 and not any(_DENIED.search(text[: match.start()]) for match in found):
-        return next(label for label in labels if label.casefold() in named)
+        return named.pop()
     what = "no label" if not named else "a label that it denies" if len(named) == 1 else "several labels"
     raise Undefined("unparsed_answer", f"the answer names {what}: {text.strip()[:_LONGEST_QUOTE]!r}")
+
+
+def _label_of(word: str, labels: Sequence[str]) -> str:
+    return next(label for label in labels if regex.fullmatch(regex.escape(label), word, regex.IGNORECASE))

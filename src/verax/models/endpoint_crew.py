@@ -49,7 +49,9 @@ class Crew(Generic[Answer]):
         raised: it is paid for. After an interrupt nothing is waited for.
         """
         self._todo.extend(range(count))
-        threads = [Thread(target=self._labour, args=(wire,), daemon=True) for wire in self._wires]
+        threads = [
+            Thread(target=self._labour, args=(wire,), name="verax endpoint", daemon=True) for wire in self._wires
+        ]
         try:
             for thread in threads:
                 thread.start()
@@ -103,7 +105,8 @@ class Crew(Generic[Answer]):
         except Undefined as undefined:
             if self._broken_off:  # our own doing, and not the endpoint's
                 raise Stopped from None
-            return undefined
+            # a new one: this one's traceback keeps what was sent and received alive
+            return Undefined(undefined.reason, undefined.detail)
 
     def _break_off(self, threads: Sequence[Thread]) -> None:
         """Stop now. A thread that is looking up a name can't be woken; it is left to end by itself."""

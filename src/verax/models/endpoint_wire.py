@@ -27,6 +27,9 @@ class Reply(NamedTuple):
     headers: Message
     body: bytes
 
+    def __repr__(self) -> str:
+        return f"Reply({self.status})"  # an endpoint may send back the key
+
 
 class Failed(Exception):
     """A request that brought no reply: nobody was reached, time was up, or the connection broke."""
@@ -72,13 +75,15 @@ class Wire:
         self._limit(seconds)
         try:
             http = self._connected(seconds)
-            if self._late or self._ended:  # cut before there was anything to cut
-                raise ConnectionAbortedError
+            self._check()  # cut before there was anything to cut
             before_sending()
             http.request("POST", self._address.path, body, dict(self._headers))
             with http.getresponse() as response:
+                announced = response.chunked or response.length is not None
                 reply = Reply(response.status, response.headers, _read(response))
                 last = response.will_close
+            if not announced:  # then the end of a cut connection looks like the end of the body
+                self._check()
         except (OSError, HTTPException) as error:
             self.close()
             if self._late or isinstance(error, TimeoutError):
@@ -116,6 +121,10 @@ class Wire:
         if self._http is not None:
             self._http.close()
         self._http = None
+
+    def _check(self) -> None:
+        if self._late or self._ended:
+            raise ConnectionAbortedError
 
     def _limit(self, seconds: float | None) -> None:
         with self._lock:
@@ -172,6 +181,8 @@ def _read(response: HTTPResponse) -> bytes:
         raise _too_big()
     if response.length:  # what was announced and did not come
         raise IncompleteRead(b"", response.length)
+    if not body and response.status == 200 and response.length is None and not response.chunked:
+        raise IncompleteRead(b"")  # a server that dies amid its headers seems to have sent them all
     return body
 
 

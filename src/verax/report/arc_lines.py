@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from verax.report.markup import visible
 from verax.report.text_width import cut_to, text_width
@@ -24,7 +24,7 @@ _RTL_LANGUAGES = frozenset({"ar", "ckb", "dv", "fa", "he", "iw", "ks", "nqo", "p
 class Box(NamedTuple):
     """A word, or what stands between two words, and from where to where it reaches.
 
-    `word` is its number in its part, None for what belongs to no word; `space` whether white space stands before it.
+    `word` is its number, None for what belongs to no word; `space` whether white space stands before it.
     """
 
     shown: str
@@ -40,7 +40,10 @@ class Box(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Boxes of one part in reading order, which need not be the order from left to right."""
+    """Boxes of one part in reading order, which need not be the order from left to right.
+
+    Words have their numbers in the part.
+    """
 
     part: int
     rtl: bool
@@ -92,12 +95,21 @@ def _pieces(part: Text) -> list[_Piece]:
     return pieces or [_Piece("(blank)", None, text_width("(blank)", SIZE), space=False)]
 
 
-def _gap(piece: _Piece) -> float:
+class Spaced(Protocol):
+    """What may have white space before it."""
+
+    @property
+    def space(self) -> bool:
+        """Whether it has."""
+
+
+def gap(piece: Spaced) -> float:
+    """How far a piece stands from the one before it."""
     return _SPACE if piece.space else _GLUED
 
 
 def _length(line: Sequence[_Piece]) -> float:
-    return sum(piece.width for piece in line) + sum(map(_gap, line[1:]))
+    return sum(piece.width for piece in line) + sum(map(gap, line[1:]))
 
 
 def _wrapped(pieces: Sequence[_Piece], room: float) -> list[list[_Piece]]:
@@ -137,7 +149,7 @@ def _placed(line: Sequence[_Piece], *, rtl: bool, width: float) -> tuple[Box, ..
             # Space belongs to the later of two that are read in turn; where a run that is turned round begins, to its
             # first in reading order, which has the number of this position.
             before = order[position - 1]
-            at += _gap(line[max(index, before) if abs(index - before) == 1 else position])
+            at += gap(line[max(index, before) if abs(index - before) == 1 else position])
         left, right = at, at + piece.width
         at = right
         if rtl:

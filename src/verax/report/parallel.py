@@ -18,6 +18,8 @@ from verax.types import Alignment, Highlight, Instance
 PAIRS = 60
 """How many pairs of texts a page holds at most."""
 _RANDOM = "random"
+_JOINT = ", parts joint"
+"""How the label of an alignment ends whose parts were aligned as one text."""
 
 
 class Pair(NamedTuple):
@@ -52,24 +54,29 @@ def pairs_of(content: Content, found: CrossLingual) -> list[Pair]:
     for instance in content.instances:
         if instance.parallel_id is not None:
             groups.setdefault(instance.parallel_id, {}).setdefault(instance.lang, instance)
-    aligned = _aligned(content.alignments, found.overall[0].measure)
     inputs = max(1, min(content.limit, PAIRS // len(found.by_language))) if content.limit else 0
     whole = [group for group in groups.values() if found.reference in group and len(group) > 1]
-    return [
-        Pair(group[found.reference], group[str(one.language)], aligned.get(group[str(one.language)].id))
+    both = [
+        (group[found.reference], group[str(one.language)])
         for group in whole[:inputs]
         for one in found.by_language
         if one.language in group
     ]
+    # a run may align the same translation with inputs of several reference languages
+    wanted = {(translation.id, reference.id) for reference, translation in both}
+    known = [one for one in content.alignments if (one.instance_id, one.reference_id) in wanted]
+    aligned = _aligned(known, found.overall[0].measure)
+    return [Pair(reference, translation, aligned.get(translation.id)) for reference, translation in both]
 
 
 def _aligned(alignments: Sequence[Alignment], measure: Measure) -> dict[str, Alignment]:
     """The alignment of each translation by the aligner of the tables, as far as labels tell it, else by another."""
 
     def nearness(label: str) -> tuple[bool, ...]:
-        name = measure.aligner or ""
-        named = f"aligner={label}" in measure.metric
-        return named, label == name, label.startswith(name), not label.startswith(_RANDOM)
+        name, plain = measure.aligner or "", label.removesuffix(_JOINT)
+        named = any(f"aligner={plain}{end}" in measure.metric for end in ",)")
+        joint = (label != plain) == ("align_parts=joint" in measure.metric)
+        return named, plain == name, plain.startswith(name), not plain.startswith(_RANDOM), joint
 
     chosen = max(dict.fromkeys(one.aligner for one in alignments), key=nearness, default=None)
     return {one.instance_id: one for one in alignments if one.aligner == chosen}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from verax.report.arc_lines import MARGIN, is_rtl, lay_out
+from verax.report.arc_lines import MARGIN, Box, gap, is_rtl, lay_out
 from verax.report.arc_routes import TEXT
 from verax.types import Instance, IntArray, Links, Text
 
@@ -16,7 +16,6 @@ WIDTH = 760.0
 """The most that a picture is wide; texts that are longer are cut into stanzas."""
 BAND = 62.0
 """How far a translation stands below its reference."""
-_SPACE, _GLUED = 5.5, 0.5
 _STANZA, _PART = 28.0, 16.0
 _CUT = 4.0
 """How many words shorter a stanza may be for each link that is not cut."""
@@ -36,23 +35,8 @@ class Piece(NamedTuple):
     space: bool
 
 
-class Box(NamedTuple):
-    """A piece at its place."""
-
-    shown: str
-    word: int | None
-    left: float
-    right: float
-    space: bool
-
-    @property
-    def middle(self) -> float:
-        """Where the text is centred."""
-        return (self.left + self.right) / 2
-
-
 class Row(NamedTuple):
-    """A line of words in reading order."""
+    """A line of words in reading order; the words of its boxes have their numbers over all parts."""
 
     boxes: tuple[Box, ...]
     top: float
@@ -122,11 +106,7 @@ def pieces_of(part: Text, first: int) -> list[Piece]:
 
 
 def _length(pieces: Sequence[Piece]) -> float:
-    return sum(piece.width for piece in pieces) + sum(_gap(piece) for piece in pieces[1:])
-
-
-def _gap(piece: Piece) -> float:
-    return _SPACE if piece.space else _GLUED
+    return sum(piece.width for piece in pieces) + sum(gap(piece) for piece in pieces[1:])
 
 
 def cut(above: Sequence[Piece], below: Sequence[Piece], links: Links) -> list[tuple[list[Piece], list[Piece]]]:
@@ -156,7 +136,7 @@ def _breaks(pieces: Sequence[Piece], start: int) -> IntArray:
         return np.array([start])
     used, found = 0.0, []
     for number in range(start, len(pieces)):
-        used += pieces[number].width + (_gap(pieces[number]) if number > start else 0.0)
+        used += pieces[number].width + (gap(pieces[number]) if number > start else 0.0)
         if used > WIDTH - 2 * MARGIN and number > start:
             break
         if number + 1 == len(pieces) or _may_break(pieces[number], pieces[number + 1]):
@@ -187,7 +167,7 @@ def _row(pieces: Sequence[Piece], part: Text, top: float, width: float) -> Row:
     for position, number in enumerate(order):
         piece = pieces[number]
         if position:
-            at += _gap(pieces[max(number, order[position - 1])])
+            at += gap(pieces[max(number, order[position - 1])])
         left, right = (width - at - piece.width, width - at) if rtl else (at, at + piece.width)
         places[number] = Box(piece.shown, piece.word, left, right, piece.space)
         at += piece.width
@@ -202,13 +182,14 @@ def _joined(rows: Sequence[tuple[Row, Row]], links: Links) -> tuple[tuple[Strand
             places[side] |= {box.word: (stanza, box) for box in row.boxes if box.word is not None}
     known = [(a, b) for a, b in links if a in places[0] and b in places[1]]
     whole = [(a, b) for a, b in known if places[0][a][0] == places[1][b][0]]
+    apart = [(a, b) for a, b in known if places[0][a][0] != places[1][b][0]]
     feet = _feet(whole, [{word: box for word, (_, box) in side.items()} for side in places])
     strands = []
     for a, b in whole:
         y = rows[places[0][a][0]][0].top + TEXT + 1
         strands.append(Strand((a, b), _curve(feet[0, a, b], y, feet[1, b, a], y + BAND - 2)))
     numbered: dict[tuple[int, int], list[str]] = defaultdict(list)
-    for number, (a, b) in enumerate((link for link in known if link not in set(whole)), 1):
+    for number, (a, b) in enumerate(apart, 1):
         numbered[0, a].append(str(number))
         numbered[1, b].append(str(number))
     marks = []

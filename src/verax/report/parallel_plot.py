@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from verax.report.arc_lines import SIZE
+from verax.report.arc_lines import SIZE, Box
 from verax.report.arc_routes import TEXT
 from verax.report.markup import Html, join, tag
 from verax.report.numbers import signed
-from verax.report.parallel_layout import Box, Layout, Mark, Row, Strand, layout
+from verax.report.parallel_layout import Layout, Mark, Row, Strand, layout
 from verax.report.text_width import FONT
 from verax.report.words import LEVELS, level
 from verax.types import Instance, Links

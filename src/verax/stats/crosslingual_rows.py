@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from verax.types import FloatArray, Instance, IntArray, Prediction, Score
 
 METRIC = "crosslingual_faithfulness"
 REFERENCE = "en"
+_DEFAULT = "embedding"
 """The reference language where a run card does not tell it."""
 MeasureName = Literal["faithfulness", "comprehensiveness", "sufficiency", "plausibility"]
 _OUTPUTS = ("prediction", "loss")
@@ -46,7 +48,7 @@ class Explainer(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """A metric of the run and what it stands for here; `aligner` is the name of the aligner that it used."""
+    """A metric of the run and what it stands for here; `aligner` is the aligner that it used."""
 
     name: MeasureName
     metric: str
@@ -130,7 +132,7 @@ def measures(card: Mapping[str, Any]) -> tuple[Measure, ...]:
         for entry in entries
         if entry.get("name") == METRIC and (parameter(entry, "reference_lang") or REFERENCE) == language
     ]
-    across.sort(key=lambda measure: measure.aligner == "random")
+    across.sort(key=lambda measure: str(measure.aligner).startswith("random"))
     others = [
         _first(entries, "comprehensiveness", "comprehensiveness"),
         _first(entries, "sufficiency", "sufficiency"),
@@ -146,11 +148,18 @@ def reference_of(card: Mapping[str, Any]) -> str:
 
 
 def _aligner(entry: Mapping[str, Any]) -> str:
-    """The name of an aligner, which the card has as a name or as {name: parameters}."""
-    given = parameter(entry, "aligner")
+    """An aligner by its name, with what tells it from others of the run: whatever is not as it is by default."""
+    label = str(entry["label"])
+    told = label[len(METRIC) + 1 : -1] if label.startswith(f"{METRIC}(") else ""
+    told = re.sub(r"reference_lang=[^,]*(, )?", "", told).replace("aligner=", "", 1)
+    return f"{_DEFAULT}, {told}" if told.startswith("align_parts=") else told or _name(parameter(entry, "aligner"))
+
+
+def _name(given: Any) -> str:
+    """Of an aligner, which the card has as a name or as {name: parameters}."""
     if isinstance(given, Mapping) and len(given) == 1:
         return str(next(iter(given)))
-    return given if isinstance(given, str) else "embedding"
+    return given if isinstance(given, str) else _DEFAULT
 
 
 def _first(entries: Sequence[Mapping[str, Any]], name: MeasureName, metric: str) -> Measure | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
@@ -10,6 +11,7 @@ from data.world import reader
 from data.world.bag_of_words import accuracy
 from verax.data.world import nli
 from verax.data.world.facts import Fact, Scene, decide, judge
+from verax.data.world.knowledge import wider
 from verax.types import Dataset, Instance
 
 
@@ -86,6 +88,58 @@ def test_the_parts_meet_in_several_ways(train: Dataset) -> None:
     for label in nli.LABELS:
         for way, least in (("same", 50), ("other", 50), ("denied", 50), ("relation", 15)):
             assert seen[label, way] > least, (label, way)
+
+
+PHRASES = {
+    "entailment": (
+        r"That (?P<x>.+) implies that (?P<y>.+)\.",
+        r"(?P<x>.+), which means that (?P<y>.+)\.",
+        r"If (?P<x>.+), then (?P<y>.+)\.|That (?P<x2>.+) shows that (?P<y2>.+)\."
+        r"|Saying that (?P<x3>.+) is the same as saying that (?P<y3>.+)\.",
+    ),
+    "neutral": (
+        r"Just because (?P<x>.+) does not mean that (?P<y>.+)\.",
+        r"That (?P<x>.+) does not imply that (?P<y>.+)\.",
+        r"Even if (?P<x>.+), it is not certain that (?P<y>.+)\.",
+    ),
+    "contradiction": (
+        r"It cannot be that (?P<x>.+) and that (?P<y>.+) at the same time\."
+        r"|(?P<thing>.+) cannot be (?P<x2>.+) and (?P<y2>.+) at the same time\.",
+        r"If (?P<x>.+), then it is not true that (?P<y>.+)\.",
+        r"That (?P<x>.+) and that (?P<y>.+) cannot both be true\.",
+    ),
+}
+
+
+def _halves(why: str, pattern: str) -> tuple[str, str]:
+    """What an explanation says the premise says, and the hypothesis, each as a sentence of its own."""
+    found = re.fullmatch(pattern, why)
+    assert found, why
+    groups = {name: text for name, text in found.groupdict().items() if text}
+    thing = groups.pop("thing", None)
+    x, y = (f"{thing} is {text}" if thing else text for text in groups.values())
+    return f"{x[0].upper()}{x[1:]}.", f"{y[0].upper()}{y[1:]}."
+
+
+def test_further_phrasings_hold_two_clauses_that_give_the_same_label(train: Dataset) -> None:
+    """Whoever takes them apart has a pair of sentences, and its label is that of the whole."""
+    for instance in train.instances[:1200]:
+        assert instance.human is not None
+        for why, pattern in zip(instance.human.explanations[1:], PHRASES[str(instance.label)], strict=True):
+            premise, hypothesis = _halves(why, pattern)
+            # could as well be said against what it denies
+            assert not (instance.label == "entailment" and re.match(r"If .* then .* not ", why))
+            if premise.startswith("There is"):  # the premise has no answer, or a wider kind
+                assert instance.label == "neutral"
+                kinds, _ = reader.read(instance.parts[0].raw)
+                named = re.findall(r"an? ([\w ]+?)(?= and |\.)", premise)
+                assert {reader.KINDS[noun] for noun in named} <= set(kinds)
+                continue
+            known = {wide for kind in reader.read(premise)[0] for wide in wider(kind)}
+            if known >= set(reader.read(hypothesis)[0]):
+                assert reader.judged(premise, hypothesis) == instance.label, why
+            else:  # the premise tells the same of something else
+                assert instance.label == "neutral", why
 
 
 @pytest.mark.parametrize(

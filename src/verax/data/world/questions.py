@@ -61,10 +61,11 @@ def compose(rng: Random, split: str, label: str, name: str) -> Instance:
     choices.insert(place, question.right)
     texts = [split_words(choice_in_words(question, choice)) for choice in choices]
     words = texts[place].words
+    start = len(words) - len(question.right.words.split())
     deciding = carrying(question.right.words)
     gold: list[tuple[int, ...]] = [told.carriers(("given", "asked")), (), (), ()]
     gold[1 + place] = tuple(number for number, word in enumerate(words) if word in deciding)
-    choice = Span(1 + place, gold[1 + place][0], len(words))
+    choice = Span(1 + place, start, len(words))
     pairs = tuple((span, choice) for span in told.spans("given", 0))
     human = Human(words=tuple(gold), span_pairs=pairs, explanations=explained(question))
     return Instance(name, (told.text, *texts), label, human=human)

@@ -57,9 +57,16 @@ class Question:
 
     @property
     def key(self) -> str:
-        """What is told and asked, in whichever words."""
-        more = None if self.of_kinds and self.other is None else self.beside.concept
-        return repr((self.form, self.who, self.given.concept, self.other, more))
+        """What is told and asked, in whichever words and order."""
+        told = [self.given.concept, self.beside.concept]
+        if self.certain:  # both are told of the same one, and either may come first
+            return repr((self.form, self.who, sorted(told)))
+        return repr((self.form, self.who, self.other, told[: 1 + (self.other is not None)]))
+
+    @property
+    def certain(self) -> bool:
+        """Whether it asks for what is sure or excluded."""
+        return self.form in ("sure", "excluded")
 
     @property
     def of_kinds(self) -> bool:
@@ -79,7 +86,7 @@ def choice_in_words(question: Question, choice: Named) -> str:
 
 def asked_in_words(question: Question, rng: Random) -> Sentence[Mark]:
     """What is told, in random order, and then the question."""
-    told = _certain(question, rng) if question.form in ("sure", "excluded") else _of_two(question, rng)
+    told = _certain(question, rng) if question.certain else _of_two(question, rng)
     return sentence(told + plain(".") + _asked(question, rng) + plain("?"))
 
 
@@ -97,9 +104,8 @@ def _said(question: Question, what: Named, decides: bool) -> Phrase[Mark]:
     """What is told of one of the two, as a predicate."""
     if not question.of_kinds:
         return plain("is") + _value(what, decides)
-    noun = what.words
     verb = question.deed.past if question.form == "kind" else f"wants to {question.deed.now}"
-    return plain(f"{verb} {article(noun)}") + (marked(noun, "given", SILENT) if decides else plain(noun))
+    return plain(f"{verb} {article(what.words)}") + _value(what, decides)
 
 
 def _certain(question: Question, rng: Random) -> Phrase[Mark]:

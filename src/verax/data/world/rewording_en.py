@@ -24,19 +24,21 @@ def named(rng: Random, concept: str) -> Named:
     return Named(concept, rng.choice(words_of(concept)))
 
 
-def all_named(concepts: Iterable[str]) -> list[Named]:
+def all_named(concepts: Iterable[str]) -> tuple[Named, ...]:
     """All names of some concepts."""
-    return [Named(concept, words) for concept in concepts for words in words_of(concept)]
+    return tuple(Named(concept, words) for concept in concepts for words in words_of(concept))
 
 
-def reworded(wanted: Named, group: str) -> list[Named]:
+@cache
+def reworded(wanted: Named, group: str) -> tuple[Named, ...]:
     """From what it follows that a thing of a group is so, in words that have none in common with it."""
     own = carrying(wanted.words)
     below = [concept for concept in sensible(wanted.concept, group) if is_a(concept, wanted.concept)]
-    return [other for other in all_named(below) if not own & carrying(other.words)]
+    return tuple(other for other in all_named(below) if not own & carrying(other.words))
 
 
-def barring(wanted: Named, group: str) -> list[Named]:
+@cache
+def barring(wanted: Named, group: str) -> tuple[Named, ...]:
     """What a thing of a group can be so that it can't be what is wanted."""
     return all_named(concept for concept in sensible(wanted.concept, group) if excludes(concept, wanted.concept))
 
@@ -96,14 +98,19 @@ def with_article(words: str) -> str:
 
 def draw_exclusive(rng: Random, group: str, count: int) -> list[str]:
     """Values of one dimension that a thing of a group can have, no two of them at once."""
-    dimensions: dict[str, list[str]] = {}
-    for value in rewordable(group):
-        dimensions.setdefault(dimension_of(value), []).append(value)
     while True:
-        pool = rng.choice([pool for pool in dimensions.values() if len(pool) >= count])
+        pool = rng.choice([pool for pool in _by_dimension(group) if len(pool) >= count])
         drawn = rng.sample(pool, count)
         if all(excludes(a, b) for a, b in combinations(drawn, 2)):
             return drawn
+
+
+@cache
+def _by_dimension(group: str) -> tuple[list[str], ...]:
+    dimensions: dict[str, list[str]] = {}
+    for value in rewordable(group):
+        dimensions.setdefault(dimension_of(value), []).append(value)
+    return tuple(dimensions.values())
 
 
 def draw_apart(rng: Random, group: str, count: int) -> list[str]:

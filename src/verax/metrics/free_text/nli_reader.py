@@ -13,9 +13,9 @@ from verax.types import Undefined
 
 _APOSTROPHES = re.compile("[\u2018\u2019\u00b4]")
 _DROPPED = re.compile(r"``|''|[\"\u201c\u201d\u00ab\u00bb`()\[\]{}*]")
-_COMMA = re.compile(r"\s*,(?=\s|$)")
+_COMMA = re.compile(r" ?,(?= |$)")
 # Not behind a title or an initial; a full stop between letters (3 p.m) ends nothing.
-_END = re.compile(r"\s*(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bSt)(?<!\b[A-Za-z])[.!?]+(?:\s+|$)|\s*;\s*")
+_END = re.compile(r"(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bSt)(?<!\b[A-Za-z])[.!?]+(?: |$)|;")
 _CONTRACTIONS = (
     (re.compile(r"\b(ca|can)\s?n?'t\b|\bcannot\b|\bcant\b", re.I), "can not"),
     (re.compile(r"\b(wo)\s?n't\b", re.I), "will not"),
@@ -63,15 +63,17 @@ class NliReader:
     def read(self, explanation: str) -> NliReading:
         """Premise and hypothesis; Undefined where no template fits (`no_template`) or a half is no statement."""
         template, filled = find(explanation)
-        read = linguistics(self.pipeline).read
-        halves = {}
-        for name, pattern in (("premise", template.premise), ("hypothesis", template.hypothesis)):
-            half = self._stated(pattern, filled)
-            missing = lacks(read(half))
-            if missing:
-                raise Undefined(f"no_{missing}", f"{name} {half!r}, by the template {template.phrase!r}")
-            halves[name] = half
-        return NliReading(**halves, template=template.phrase, label=template.label)
+        premise, hypothesis = (self._stated(half, filled) for half in (template.premise, template.hypothesis))
+        self._check(f"premise {premise!r}, by the template {template.phrase!r}", premise)
+        self._check(f"hypothesis {hypothesis!r}, by the template {template.phrase!r}", hypothesis)
+        return NliReading(premise, hypothesis, template.phrase, template.label)
+
+    def _check(self, detail: str, half: str) -> None:
+        missing = lacks(linguistics(self.pipeline).read(half))
+        if missing == "subject":
+            raise Undefined("no_subject", detail)
+        if missing == "verb":
+            raise Undefined("no_verb", detail)
 
     def _stated(self, pattern: str, filled: Filled) -> str:
         """One half: what fills the gaps, with a verb that agrees where it has to be put in."""
@@ -111,20 +113,20 @@ def find(explanation: str) -> tuple[Template, Filled]:
 def normalised(explanation: str) -> Iterator[Sentence]:
     """The sentences of an explanation: quotation marks and brackets taken out, `can't` and the like written in full.
 
-    A sentence that begins with `because` or `since` is there a second time without it: some templates begin so too.
+    A sentence that begins with `because` or `since` comes without it, and then as it is: some templates begin so too.
     """
     text = _DROPPED.sub(" ", _APOSTROPHES.sub("'", explanation))
-    text = _COMMA.sub(" ,", text)
+    text = _COMMA.sub(" ,", " ".join(text.split()))  # a row of spaces would cost its square
     for contraction, full in _CONTRACTIONS:
         text = contraction.sub(full, text)
     for part in _END.split(text):
         words = " ".join(part.split()).strip(" ,:-'.")
         if not words:
             continue
-        yield Sentence.of(words)
         bare = _BECAUSE.sub("", words, count=1)
-        if bare and bare != words:
+        if bare != words:
             yield Sentence.of(bare)
+        yield Sentence.of(words)
 
 
 def _be(subject: str, plural: bool) -> str:

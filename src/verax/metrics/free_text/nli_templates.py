@@ -21,21 +21,22 @@ _BOTH_BE = {"premise": "X be Y", "hypothesis": "X be Z"}
 _BOTH_DO = {"premise": "X do Y", "hypothesis": "X do Z"}
 
 NLI_TEMPLATES: tuple[Template, ...] = (
+    Template("X and Y (are not|do not mean) the same [thing]", CONTRADICTION),  # else it `does not mean`
     # it need not be so
     Template(f"just because X [,] [(it|this|that)] (does|do) not {_HARDLY} (mean|imply) [that] Y", NEUTRAL),
     Template(f"(the fact that|the fact|that) X (does|do) not {_HARDLY} (mean|imply) [that] Y", NEUTRAL),
     Template(f"even (if|though) X [,] (it|this|that) does not {_HARDLY} (mean|imply) [that] Y", NEUTRAL),
     Template(f"X [,] but (it|this|that) does not {_HARDLY} (mean|imply) [that] Y", NEUTRAL),
     Template(f"X (does|do) not {_HARDLY} (mean|imply|entail) [that] Y", NEUTRAL),
-    Template("X (does|do) not (prove|show|guarantee|indicate|suggest) [that] Y", NEUTRAL),
-    Template("X (does|do) not (tell|tell us|say|specify) (whether|if|that) Y", NEUTRAL),
-    Template("X (is|are) (no|not a) (reason|ground) to (think|believe|assume|conclude) [that] Y", NEUTRAL),
     Template("(we|you|one) can not (tell|know|say|infer|assume|conclude) from X (that|whether|if) Y", NEUTRAL),
     Template(
         "(we|you|one) (can not|do not|does not) (tell|know|say|infer|assume|conclude) [(that|whether|if)] Y "
         "[(just|simply|only)] (because|since|from the fact that) X",
         NEUTRAL,
     ),
+    Template("X (does|do) not (prove|show|guarantee|indicate|suggest) [that] Y", NEUTRAL),
+    Template("X (does|do) not (tell|tell us|say|specify) (whether|if|that) Y", NEUTRAL),
+    Template("X (is|are) (no|not a) (reason|ground) to (think|believe|assume|conclude) [that] Y", NEUTRAL),
     Template("it does not follow from X that Y", NEUTRAL),
     Template("Y does not [(necessarily|always)] follow from X", NEUTRAL),
     Template(f"X [,] (but|and|yet) it is {_UNKNOWN} (that|whether|if) Y", NEUTRAL),
@@ -69,7 +70,6 @@ NLI_TEMPLATES: tuple[Template, ...] = (
     Template("either X or Y", CONTRADICTION),
     Template("X either Y or Z", CONTRADICTION, "X Y", "X Z"),
     Template("X and Y (are|is) [(two|very|completely)] different [(things|actions|activities|places)]", CONTRADICTION),
-    Template("X and Y (are not|do not mean) the same [thing]", CONTRADICTION),
     Template("X and Y (contradict each other|are opposites|are contradictory|exclude each other)", CONTRADICTION),
     Template("X (is|are) [(very|completely)] different (from|than) Y", CONTRADICTION),
     Template("X (is|are) not the same [thing] as Y", CONTRADICTION),

@@ -138,7 +138,7 @@ class Template:
 def _is_clause(words: str) -> bool:
     """Whether somebody else's doing is told: `he is asleep` is nothing that a dog can be."""
     first, *others = words.lower().split()
-    return first in _SUBJECTS or not _FINITE.isdisjoint(others)
+    return bool(others) and (first in _SUBJECTS or not _FINITE.isdisjoint(others))
 
 
 def _trimmed(gap: str) -> str:

@@ -1,0 +1,131 @@
+"""Explanations as people write them: what is read from them, and why nothing is."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+import pytest
+
+from verax.metrics.free_text import nli_reader
+from verax.metrics.free_text.nli_reader import NliReader, find, normalised
+from verax.types import Undefined
+
+N, C, E = "neutral", "contradiction", "entailment"
+
+
+@pytest.mark.parametrize(
+    ("explanation", "premise", "hypothesis", "label"),
+    [
+        ("Just because a cook wears a hat doesn't mean it is raining.", "a cook wears a hat", "it is raining", N),
+        ("just because a cook wears a hat, it does n't imply that it rains", "a cook wears a hat", "it rains", N),
+        ("A cook smiles does not necessarily mean that he is happy", "A cook smiles", "he is happy", N),
+        ("We can't know if he is happy just because he smiles", "he smiles", "he is happy", N),
+        ("Because the cook smiles implies that he is happy", "the cook smiles", "he is happy", E),
+        ("Since the cook smiles, he is happy.", "the cook smiles", "he is happy", E),
+        ("If the cook “smiles”, then he is happy!", "the cook smiles", "he is happy", E),
+        ("The cook is happy because he smiles", "he smiles", "The cook is happy", E),
+        ("The cook smiles; so what? If it rains then the roof is wet.", "it rains", "the roof is wet", E),
+        ("The roof is wet is a rephrasing of rain made it wet", "rain made it wet", "The roof is wet", E),
+        ("The cook cannot be sleeping and cooking at the same time.", "The cook is sleeping", "The cook is cooking", C),
+        ("Two cooks ca n't be sleeping while cooking", "Two cooks are sleeping", "Two cooks are cooking", C),
+        ("Tom and Ann can't be both here and there", "Tom and Ann are here", "Tom and Ann are there", C),
+        ("They can not be asleep and awake at once", "They are asleep", "They are awake", C),
+        ("I can not be asleep and awake at once", "I am asleep", "I am awake", C),
+        ("A cook can't have two hats and carry a pan simultaneously", "A cook has two hats", "A cook carries a pan", C),
+        ("A cook can't also be asleep if he is cooking", "he is cooking", "A cook is asleep", C),
+        ("Either the cook is asleep or the kitchen is on fire", "the cook is asleep", "the kitchen is on fire", C),
+        ("If he sleeps, he isnt cooking", "he sleeps", "he is cooking", C),
+        ("Mr. Brown sleeps implies that Mr. Brown rests.", "Mr. Brown sleeps", "Mr. Brown rests", E),
+        ("On Monday, the cook rests means the cook is free", "On Monday, the cook rests", "the cook is free", E),
+    ],
+)  # fmt: skip
+def test_explanations_are_taken_apart(explanation: str, premise: str, hypothesis: str, label: str) -> None:
+    reading = NliReader().read(explanation)
+    assert (reading.premise, reading.hypothesis, reading.label) == (premise, hypothesis, label)
+
+
+@pytest.mark.parametrize(
+    ("explanation", "reason"),
+    [
+        ("The cook is asleep.", "no_template"),
+        ("", "empty"),
+        (" . !", "empty"),
+        ("A hat does not mean rain", "no_subject"),
+        ("The cook smiles implies happiness", "no_subject"),
+        ("Not all cooks are happy", "no_subject"),
+    ],
+)
+def test_what_can_not_be_read_has_a_reason(explanation: str, reason: str) -> None:
+    with pytest.raises(Undefined) as caught:
+        NliReader().read(explanation)
+    assert caught.value.reason == reason
+
+
+def test_a_half_without_a_verb_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nli_reader, "lacks", lambda tokens: "verb" if tokens[-1].text == "home" else None)
+    with pytest.raises(Undefined, match="no_verb: hypothesis 'the cook home'"):
+        NliReader().read("it rains implies the cook home")
+
+
+def test_the_half_that_is_no_statement_is_told() -> None:
+    with pytest.raises(Undefined, match="no_subject: hypothesis 'happiness', by the template"):
+        NliReader().read("The cook smiles implies happiness")
+
+
+@pytest.mark.parametrize(
+    ("written", "full"),
+    [
+        ("can't", "can not"),
+        ("can’t", "can not"),
+        ("ca n't", "can not"),
+        ("cannot", "can not"),
+        ("cant", "can not"),
+        ("can 't", "can not"),
+        ("won't", "will not"),
+        ("doesn't", "does not"),
+        ("doesnt", "does not"),
+        ("is n't", "is not"),
+        ("arent", "are not"),
+        ("canteen", "canteen"),
+        ("pants", "pants"),
+    ],
+)
+def test_contractions_are_written_in_full(written: str, full: str) -> None:
+    assert [sentence.text for sentence in normalised(f"It {written} go")] == [f" It {full} go "]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("`` A '' , [ b ] . \n C; d", ["A , b", "C", "d"]),
+        ("At 3 p.m. it rains.", ["At 3 p.m. it rains"]),
+        ("It costs 3.50 . Really", ["It costs 3.50", "Really"]),
+        ("Because it rains", ["it rains", "Because it rains"]),
+        ("because", ["because"]),
+    ],
+)
+def test_sentences_are_found(text: str, sentences: list[str]) -> None:
+    assert [sentence.text.strip() for sentence in normalised(text)] == sentences
+
+
+def test_a_template_that_stands_earlier_is_taken_wherever_its_sentence_stands() -> None:
+    template, filled = find("Rain implies wind. Just because it rains does not mean it storms.")
+    assert template.phrase.startswith("just because")
+    assert filled == {"X": "it rains", "Y": "it storms"}
+
+
+def test_what_decides_a_reading_is_told() -> None:
+    told = NliReader().told
+    assert told["templates"].startswith("nli ")
+    assert told["pipeline"].startswith("en_core_web_sm")
+
+
+@pytest.mark.parametrize(
+    "text", ["does not mean " * 4000, "' " * 20000, "can " * 20000, ". " * 20000, " " * 50000 + "x"]
+)
+def test_garbage_is_read_in_linear_time(text: str) -> None:
+    begun = time.perf_counter()
+    with contextlib.suppress(Undefined):
+        find(text)
+    assert time.perf_counter() - begun < 5

@@ -1,0 +1,75 @@
+"""How long to wait: what the endpoint asks for, or twice as long each time with chance in it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from email.message import Message
+from email.utils import format_datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verax.models.endpoint_retry import LONGEST_BACKOFF, LONGEST_RETRY_AFTER, backoff, retry_after
+
+
+def asked(value: str, date: str | None = None) -> float | None:
+    headers = Message()
+    headers["Retry-After"] = value
+    if date is not None:
+        headers["Date"] = date
+    return retry_after(headers)
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("0", 0.0),
+        ("7", 7.0),
+        (" 7 ", 7.0),
+        ("1.5", 1.5),
+        ("119", 119.0),
+        ("3600", LONGEST_RETRY_AFTER),
+        ("99999999999999999999", None),
+        ("-5", None),
+        ("nan", None),
+        ("inf", None),
+        ("soon", None),
+        ("", None),
+        ("٣", None),
+        ("Wed, 99 Oct 2015 07:28:00 GMT", None),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+        ("Wed, 21 Oct 2065 07:28:00 GMT", LONGEST_RETRY_AFTER),
+    ],
+)
+def test_what_an_endpoint_asks_for_is_kept_within_a_limit(value: str, seconds: float | None) -> None:
+    assert asked(value) == seconds
+
+
+def test_a_date_counts_from_the_endpoints_own_clock() -> None:
+    assert asked("Wed, 21 Oct 2015 07:28:30 GMT", "Wed, 21 Oct 2015 07:28:00 GMT") == 30
+    assert asked("Wed, 21 Oct 2015 08:28:30 +0100", "Wed, 21 Oct 2015 07:28:00 GMT") == 30
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
+    assert asked(soon) == pytest.approx(60, abs=5)
+    assert asked(soon, "yesterday") == pytest.approx(60, abs=5)
+
+
+def test_nothing_is_asked_for() -> None:
+    assert retry_after(Message()) is None
+
+
+@given(st.text(), st.text())
+def test_nothing_that_is_sent_can_break_it(value: str, date: str) -> None:
+    headers = Message()
+    headers.set_raw("Retry-After", value)  # type: ignore[attr-defined]
+    headers.set_raw("Date", date)  # type: ignore[attr-defined]
+    seconds = retry_after(headers)
+    assert seconds is None or 0 <= seconds <= LONGEST_RETRY_AFTER
+
+
+def test_waits_double_up_to_a_limit_and_differ() -> None:
+    for attempt, longest in [(0, 0.5), (1, 1.0), (3, 4.0), (9, LONGEST_BACKOFF), (10_000, LONGEST_BACKOFF)]:
+        waits = [backoff(attempt, 0.5) for _ in range(200)]
+        assert longest / 2 <= min(waits) < max(waits) <= longest
+        assert max(waits) - min(waits) > longest / 4
+    assert backoff(5, 0.0) == 0

@@ -1,0 +1,117 @@
+"""An endpoint that others wrote: a tiny model behind `transformers serve`, against the same model asked directly."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.client import HTTPConnection, HTTPException
+from importlib.util import find_spec
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+
+from verax.models.endpoint import Endpoint
+from verax.models.generator import ChoicePass, Generated, GeneratePass, Prompt
+from verax.types import Undefined
+
+NEEDED = ("fastapi", "uvicorn", "openai", "accelerate")
+MISSING = [name for name in NEEDED if find_spec(name) is None]
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"transformers serve needs {', '.join(MISSING)}")
+
+LONGEST_START = 120.0
+TEMPLATE = "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}assistant:"
+TEXTS = ("the small red boat", "a tall woman sells bread", "nobody is watching")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A GPT-2 of two layers with weights drawn at random, its tokenizer and a chat template."""
+    import torch
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    import tiny
+
+    place, tokenizer = tmp_path_factory.mktemp("served"), tiny.tokenizer_of("bare bytes")
+    tokenizer.chat_template = TEMPLATE
+    torch.manual_seed(0)
+    sizes = {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 512, "initializer_range": 0.15}
+    ends = {"bos_token_id": tokenizer.eos_token_id, "eos_token_id": tokenizer.eos_token_id}
+    tiny.logging.disable_progress_bar()
+    GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), **sizes, **ends)).save_pretrained(place)
+    tokenizer.save_pretrained(place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def url(folder: Path) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    where = ["--host", "127.0.0.1", "--port", str(port), "--device", "cpu", "--dtype", "float32"]
+    command = [Path(sys.executable).with_name("transformers"), "serve", folder, *where]
+    log = folder / "serve.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output, env={**os.environ, "HF_HUB_OFFLINE": "1"})
+    try:
+        until = monotonic() + LONGEST_START
+        while not healthy(port):
+            assert process.poll() is None, log.read_text()
+            assert monotonic() < until, log.read_text()
+            sleep(0.1)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def healthy(port: int) -> bool:
+    connection = HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", "/health")
+        return connection.getresponse().status == 200
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def directly(folder: Path, text: str, tokens: int) -> str:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    ids = torch.tensor([tokenizer(f"user: {text}\nassistant:")["input_ids"]])
+    with torch.no_grad():
+        for _ in range(tokens):  # greedy, by hand
+            ids = torch.cat([ids, model(ids).logits[:, -1:].argmax(-1)], 1)
+    return str(tokenizer.decode(ids[0, -tokens:], skip_special_tokens=True))
+
+
+def test_a_served_model_says_what_it_says_directly(url: str, folder: Path) -> None:
+    model = Endpoint(url, str(folder), concurrency=2)
+    asked = [GeneratePass(Prompt(text), max_new_tokens=8) for text in TEXTS]
+    answers = model.generate(asked)
+    assert [answer.text for answer in answers if isinstance(answer, Generated)] == [
+        directly(folder, text, 8) for text in TEXTS
+    ]
+    assert {(answer.finish, answer.tokens) for answer in answers if isinstance(answer, Generated)} == {("length", 8)}
+    assert model.generate(asked) == answers
+    assert model.requests == 6
+
+
+def test_babble_is_no_label_and_a_model_that_is_not_there_is_no_answer(url: str, folder: Path) -> None:
+    (choice,) = Endpoint(url, str(folder)).choose([ChoicePass(Prompt("Is it?"), ("entailment", "neutral"))])
+    assert isinstance(choice, Undefined)
+    assert choice.reason == "unparsed_answer"
+    (answer,) = Endpoint(url, "another").generate([GeneratePass(Prompt("a"))])
+    assert isinstance(answer, Undefined)
+    assert answer.reason == "bad_request"
+    assert "another" in answer.detail
