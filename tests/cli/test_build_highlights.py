@@ -417,6 +417,46 @@ def test_bad_input_is_one_clear_line(
     assert said in got.err.splitlines()[-1]
 
 
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--method", "3"), "spec: method: expected a name, or {name: {parameter: value}}, got 3"),
+        (("--aligner", "[a]"), "spec: aligner: expected a name, or {name: {parameter: value}}, got ['a']"),
+        (("--method", "{3: {}}"), "spec: method: expected a name, or {name: {parameter: value}}, got {3: {}}"),
+        (("--methods", "{a: {}, b: {}}"), "spec: methods.0: expected a name, or {name: {parameter: value}}, got {'a'"),
+        (("--method", ""), "--method: got ''; write a name, or name: {parameter: value}"),
+        (("--out", "spec.yaml/x"), "--out: spec.yaml/x can't be written to: Not a directory"),
+        (("--out", "spec.yaml"), "--out: spec.yaml is a file; name a folder"),
+        (("--out", "/proc/verax"), "--out: /proc/verax can't be written to: No such file or directory"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_bad_flags_are_one_clear_line(verax: Callable[..., Said], flags: tuple[str, str], said: str) -> None:
+    got = build(verax, *flags)
+    assert (got.code, got.out) == (2, "")
+    assert got.err.splitlines()[-1].startswith(f"error: {said}")
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        ({"sample": ["en"]}, "sample: expected a list of ids for each language"),
+        ({"sample": {"en": "1"}}, "sample: expected a list of ids for each language"),
+        ({"sample": {"en": [["1"]]}}, "sample: expected a list of ids for each language"),
+        ({"sample": {"en": ["1"]}}, "parts: expected a list of names"),
+        ({"sample": {"en": ["1"]}, "parts": {"premise": 1}}, "parts: expected a list of names"),
+        ({"identity": [1]}, "identity: expected an object"),
+    ],
+)
+def test_a_record_of_another_shape_is_damaged(
+    verax: Callable[..., Said], tmp_path: Path, record: dict[str, Any], said: str
+) -> None:
+    (tmp_path / "build.json").write_text(json.dumps(record))
+    got = verax("check-highlights", tmp_path)
+    assert (got.code, got.out) == (2, "")
+    assert got.err == f"error: {tmp_path / 'build.json'} is damaged: {said}\n"
+
+
 def test_an_aligner_that_links_nothing_is_refused(folder: Path, verax: Callable[..., Said]) -> None:
     rows = read_rows(folder / "parallel.jsonl")
     write_rows(folder / "parallel.jsonl", [{**row, **{f"{name}_links": " " for name in PARTS}} for row in rows])

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import regex
 
 from verax.align.embedding import Embedding
 from verax.align.protocol import TextPair
+from verax.align.random import Random
 from verax.cli import main
-from verax.data.text import split_at_spaces
+from verax.data.segmenters import SEGMENTERS
+from verax.data.text import Segmenter, split_at_spaces
 from verax.models.load import load_encoder
 from verax.types import Undefined
 
@@ -106,6 +109,28 @@ def test_words_as_data_is_split(align: Callable[..., Said]) -> None:
     given = ("glued", "--aligner", "given", "--links", "links")
     assert ":1: link 2-2: word 2 of the reference is out of range" in align(*given).err
     assert align(*given, "--words", "split", "--lang", "de").out == "2-2\n"
+
+
+def test_words_without_spaces_as_data_is_split(align: Callable[..., Said], monkeypatch: pytest.MonkeyPatch) -> None:
+    halves = Segmenter("halves", regex.compile(r"\p{Han}"), lambda run: (run[:2], run[2:]))
+    monkeypatch.setitem(SEGMENTERS, "zh", lambda: halves)
+    Path("chinese").write_text("I like Peking ||| 喜欢北京\n")
+    Path("links").write_text("2-1\n")
+    Path("far").write_text("2-2\n")
+    split = ("chinese", "--aligner", "given", "--words", "split", "--lang", "zh", "--links")
+    assert align(*split, "links").out == "2-1\n"
+    assert "word 2 of the translation is out of range, which has words 0 to 1" in align(*split, "far").err
+
+
+@pytest.mark.parametrize("place", [".", "..", "kept", ""])
+def test_a_folder_is_no_file_to_write_and_told_before_the_work(
+    align: Callable[..., Said], monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    Path("kept").mkdir()
+    monkeypatch.setattr(Random, "align", lambda *_: pytest.fail("it was aligned"))
+    said = align("both", "--aligner", "random", "--out", place)
+    assert (said.code, said.out) == (2, "")
+    assert said.err == f"error: --out: {str(Path(place))!r} is a folder; name a file\n"
 
 
 @pytest.fixture

@@ -110,6 +110,28 @@ def test_runs_that_can_not_be_averaged_are_refused_in_one_line(verax: Callable[.
     assert "a and elsewhere are not of the same inputs" in verax("crosslingual", "a", "elsewhere").err
 
 
+@pytest.mark.parametrize(
+    ("others", "told"),
+    [
+        ([f"{made.FAITHFULNESS}(aligner=given)"], f"{made.FAITHFULNESS}(aligner=given)"),
+        ([made.FAITHFULNESS, "more", made.SHUFFLED], f"{made.FAITHFULNESS}, more, {made.SHUFFLED}"),
+        ([made.FAITHFULNESS], made.FAITHFULNESS),
+    ],
+)
+def test_runs_that_are_measured_in_other_ways_are_not_averaged(
+    verax: Callable[..., Said], tmp_path: Path, others: list[str], told: str
+) -> None:
+    write(tmp_path / "a", model=model("Bert", "a"))
+    write(tmp_path / "b", model=model("Bert", "b"), metrics=[made.metric(made.FAITHFULNESS, one) for one in others])
+    ours = f"{made.FAITHFULNESS}, {made.SHUFFLED}"
+    said = verax("crosslingual", "a", "b")
+    assert (said.code, said.out) == (2, "")
+    expected = f"error: a is measured by {ours} and b by {told}: they can't be averaged"
+    assert " ".join(said.err.split()) == expected
+    back = f"error: b is measured by {told} and a by {ours}: they can't be averaged"
+    assert " ".join(verax("crosslingual", "b", "a").err.split()) == back
+
+
 def test_a_run_without_the_metric_says_how_to_get_it(verax: Callable[..., Said], tmp_path: Path) -> None:
     write(tmp_path / "one", metrics=[made.metric("comprehensiveness")])
     said = verax("crosslingual", "one")

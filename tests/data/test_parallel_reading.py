@@ -362,3 +362,22 @@ def test_files_of_different_formats_are_refused(folder: Path) -> None:
 def test_a_built_in_dataset_has_languages_to_choose_from_too() -> None:
     assert len(load_dataset("world/nli", langs=["en"], limit=3)) == 3
     assert refusal("world/nli", langs=["xx"], limit=3).startswith("world/nli: langs: unknown language 'xx'; valid: en")
+
+
+def test_options_that_do_nothing_for_data_known_by_name_are_refused() -> None:
+    assert refusal("world/xnli", segment="required", limit=1) == (
+        "segment: world/xnli is built in and takes none, got 'required'"
+    )
+    assert (
+        refusal("world/xnli", missing="skip", limit=1) == "missing: world/xnli is built in and takes none, got 'skip'"
+    )
+    assert refusal("esnli", missing="skip") == "missing: esnli is known by its name and takes none, got 'skip'"
+    assert len(load_dataset("world/nli", segment="auto", missing="error", limit=2)) == 2, "as by default"
+
+
+def test_options_that_do_nothing_for_a_format_of_one_language_are_refused(folder: Path) -> None:
+    (folder / "qa1_test.txt").write_text("1 Mary went home.\n2 Where is Mary?\thome\t1\n")
+    why = "qa1_test.txt is in the format of bAbI and takes none"
+    assert refusal("qa1_test.txt", missing="skip") == f"missing: {why}, got 'skip'"
+    assert refusal("qa1_test.txt", segment="clusters") == f"segment: {why}, got 'clusters'"
+    assert refusal("qa1_test.txt", langs=["en"]) == f"langs: {why}, got ('en',)"

@@ -48,6 +48,8 @@ def test_what_is_written_is_read_back(sure: set[tuple[int, int]], possible: set[
         ("3p5", 1, "f:7: link 3p5: word 5 of the translation is out of range, which has words 1 to 4"),
         ("0-0 1", 0, "f:7: expected links such as 0-0 1-2 2p3, got '1'"),
         ("0--1", 0, "f:7: expected links such as 0-0 1-2 2p3, got '0--1'"),
+        ("0-" + "9" * 5000, 0, f"f:7: expected links such as 0-0 1-2 2p3, got '0-{'9' * 37}"),
+        ("9" * 5000 + "p1", 1, f"f:7: expected links such as 0-0 1-2 2p3, got '{'9' * 39}"),
         ("٣-0", 0, "f:7: expected links such as 0-0 1-2 2p3, got '٣-0'"),
     ],
 )

@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -107,6 +108,18 @@ def test_a_link_to_another_stanza_has_its_number_at_both_ends():
     assert first.y < second.y
     assert first.x == pytest.approx(plan.rows[0][0].boxes[0].middle)
     assert second.x == pytest.approx(plan.rows[-1][1].boxes[-1].middle)
+
+
+def test_many_links_that_are_cut_take_no_longer_than_there_are():
+    words = " ".join(f"word{k}" for k in range(200))
+    links = tuple(itertools.product(range(200), range(200)))
+    began = time.process_time()
+    plan = layout(instance(words), instance(words, lang="de"), links)
+    took = time.process_time() - began
+    numbers_said = sum(mark.shown.count(",") + 1 for mark in plan.marks)
+    assert len(plan.strands) + numbers_said / 2 == len(links)
+    assert len(plan.strands) > 1000
+    assert took < 5, "it is seconds by the square of the links"
 
 
 @settings(max_examples=40, deadline=None)
@@ -223,6 +236,44 @@ def test_the_aligner_of_the_tables_draws_the_links_else_one_that_is_not_random(l
     rows = [Alignment("p0-de", "p0-en", label, ((0, place),)) for place, label in enumerate(labels)]
     content = content_of(replace(stored(), alignments=rows), 1)
     assert pairs_of(content, content.crosslingual)[0].alignment.aligner == chosen
+
+
+def first_links(metric, rows):
+    content = content_of(replace(stored(), card=made.card(metrics=[metric]), scores=of_metric(metric["label"])), 1)
+    content = replace(content, alignments=rows)
+    return pairs_of(content, content.crosslingual)[0].alignment.links
+
+
+def of_metric(label):
+    return [replace(score, metric=label) for score in made.all_scores() if score.metric == made.FAITHFULNESS]
+
+
+@pytest.mark.parametrize(
+    ("told", "links"),
+    [
+        ("", ((0, 0),)),
+        ("(align_parts=joint)", ((0, 1),)),
+        ("(aligner=embedding(layer=1))", ((0, 2),)),
+        ("(aligner=embedding(layer=1), align_parts=joint)", ((0, 3),)),
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_variants_of_an_aligner_are_told_apart(told, links, turned):
+    labels = ("embedding", "embedding, parts joint", "embedding(layer=1)", "embedding(layer=1), parts joint")
+    rows = [Alignment("p0-de", "p0-en", label, ((0, place),)) for place, label in enumerate(labels)]
+    metric = made.metric(made.FAITHFULNESS, f"{made.FAITHFULNESS}{told}", aligner={"embedding": {}})
+    assert first_links(metric, rows[::-1] if turned else rows) == links
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_links_with_an_input_of_another_reference_language_are_not_drawn(turned):
+    rows = [
+        Alignment("p0-de", "p0-en", "embedding(layer=1)", ((0, 1),)),
+        Alignment("p0-de", "p0-es", "embedding(layer=1)", ((0, 2),)),
+        Alignment("p0-de", "p0-es", "embedding", ((0, 3),)),
+    ]
+    metric = made.metric(made.FAITHFULNESS, reference_lang="en", aligner={"embedding": {}})
+    assert first_links(metric, rows[::-1] if turned else rows) == ((0, 1),)
 
 
 def test_a_pair_that_could_not_be_aligned_says_why():

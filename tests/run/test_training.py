@@ -283,6 +283,38 @@ def test_several_seeds_give_intervals_over_them_and_a_new_one_trains_alone(
     assert [(row["split"], row["seeds"]) for row in rows] == [("validation", 4)]
 
 
+def test_another_test_set_is_measured_without_training(
+    train: Verax, files: list[object], checkpoint: Callable[[str], Path], tmp_path: Path, trained_epochs: list[int]
+) -> None:
+    out = tmp_path / "made"
+    told = ["--base", checkpoint("bert"), *files[:4], "--out", out, "--epochs", 2, "--learning-rate", 2e-3]
+    assert train(*told).code == 0
+    assert len(trained_epochs) == 2
+    weights = (out / "model.safetensors").read_bytes()
+    model, tokenizer = (kind.from_pretrained(out) for kind in (AutoModelForSequenceClassification, AutoTokenizer))
+    first = json.loads((out / "training.json").read_text())
+    sets = {"some": _rows(5), "turned": [{**row, "label": "near"} for row in _rows(8)]}
+    for name, rows in sets.items():
+        said = train(*told, "--test", _file(tmp_path / f"{name}.jsonl", rows), "--json")
+        assert said.code == 0, said.err
+        assert f"{out}: measured on the test set, without training" in said.err
+        golds = [model.config.label2id[row["label"]] for row in rows]
+        right = accuracy_score(golds, _guesses(model, tokenizer, [row["text"] for row in rows], masked=False))
+        (row,) = [row for row in json.loads(said.out)["rows"] if row["split"] == "test"]
+        assert row["unmasked"][0] == pytest.approx(right)
+        facts = json.loads((out / "training.json").read_text())
+        assert facts["sizes"] == {"train": 12, "validation": 7, "test": len(rows)}
+        assert {**facts, **{field: first[field] for field in ("test_key", "sizes", "figures")}} == first
+        assert facts["figures"]["validation"] == first["figures"]["validation"]
+        assert f"| test ({len(rows)}) | {right:.4f} |" in (out / "README.md").read_text()
+    written = (out / "training.json").stat().st_mtime_ns
+    again = train(*told, "--test", tmp_path / "turned.jsonl")
+    assert (again.code, "measured on" in again.err) == (0, False)
+    assert (out / "training.json").stat().st_mtime_ns == written
+    assert (out / "model.safetensors").read_bytes() == weights
+    assert len(trained_epochs) == 2
+
+
 def test_another_recipe_into_the_same_folder_is_refused(
     train: Verax, files: list[object], checkpoint: Callable[[str], Path], tmp_path: Path, trained_epochs: list[int]
 ) -> None:

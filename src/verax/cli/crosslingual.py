@@ -69,8 +69,8 @@ def _check_models(before: list[Run], other: Run) -> None:
         ours, theirs = _faithfulness(run), _faithfulness(other)
         if set(ours) != set(theirs):
             raise UserError(
-                f"{run.folder} is measured by {', '.join(ours)} and {other.folder} by {', '.join(theirs)}: they can't be "
-                "averaged"
+                f"{run.folder} is measured by {', '.join(ours)} and {other.folder} by {', '.join(theirs)}: "
+                "they can't be averaged"
             )
 
 

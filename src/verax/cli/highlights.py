@@ -102,9 +102,12 @@ def _given(flag: str, value: str) -> Any:
     import yaml
 
     try:
-        return yaml.safe_load(value)
+        read = yaml.safe_load(value)
     except yaml.YAMLError:
-        raise UserError(f"{flag}: got {value!r}; write a name, or name: {{parameter: value}}") from None
+        read = None
+    if read is None:
+        raise UserError(f"{flag}: got {value!r}; write a name, or name: {{parameter: value}}")
+    return read
 
 
 def _command(spec: Path | None, folder: Path, flags: dict[str, Any], methods: Sequence[str]) -> str:

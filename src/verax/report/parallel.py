@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -18,8 +19,6 @@ from verax.types import Alignment, Highlight, Instance
 PAIRS = 60
 """How many pairs of texts a page holds at most."""
 _RANDOM = "random"
-_JOINT = ", parts joint"
-"""How the label of an alignment ends whose parts were aligned as one text."""
 
 
 class Pair(NamedTuple):
@@ -71,12 +70,11 @@ def pairs_of(content: Content, found: CrossLingual) -> list[Pair]:
 
 def _aligned(alignments: Sequence[Alignment], measure: Measure) -> dict[str, Alignment]:
     """The alignment of each translation by the aligner of the tables, as far as labels tell it, else by another."""
+    wanted = (measure.aligner or "").replace("align_parts=", "parts ")
+    name = re.split("[(,]", wanted, maxsplit=1)[0]
 
     def nearness(label: str) -> tuple[bool, ...]:
-        name, plain = measure.aligner or "", label.removesuffix(_JOINT)
-        named = any(f"aligner={plain}{end}" in measure.metric for end in ",)")
-        joint = (label != plain) == ("align_parts=joint" in measure.metric)
-        return named, plain == name, plain.startswith(name), not plain.startswith(_RANDOM), joint
+        return label == wanted, label.startswith(name), not label.startswith(_RANDOM)
 
     chosen = max(dict.fromkeys(one.aligner for one in alignments), key=nearness, default=None)
     return {one.instance_id: one for one in alignments if one.aligner == chosen}

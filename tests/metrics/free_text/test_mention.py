@@ -30,6 +30,8 @@ def mention(words: str, position: int, explanation: str, match: str = "word") ->
         ("slowly running", 1, "He ran away.", "lemma", "running", "ran"),
         ("dog", 1, "It is the dog's bone.", "word", "dog", "dog's"),
         ("semi-formal", 1, "The dress is formal.", "none", "", ""),
+        ("semi-formal", 1, "A semi passes.", "none", "", ""),
+        ("blue ,", 1, "Well, he walks.", "none", "", ""),
         ("formal", 1, "The dress is semi-formal.", "none", "", ""),
         ("semi-formal", 1, "Semi-formal clothes are clothes.", "word", "semi-formal", "Semi-formal"),
         ("so many times", 3, "So he walks many miles.", "none", "", ""),  # its content word is `times`

@@ -99,6 +99,7 @@ def test_contractions_are_written_in_full(written: str, full: str) -> None:
     ("text", "sentences"),
     [
         ("`` A '' , [ b ] . \n C; d", ["A , b", "C", "d"]),
+        ("It rains.\nIt pours", ["It rains", "It pours"]),
         ("At 3 p.m. it rains.", ["At 3 p.m. it rains"]),
         ("It costs 3.50 . Really", ["It costs 3.50", "Really"]),
         ("Because it rains", ["it rains", "Because it rains"]),

@@ -116,7 +116,7 @@ def normalised(explanation: str) -> Iterator[Sentence]:
     A sentence that begins with `because` or `since` comes without it, and then as it is: some templates begin so too.
     """
     text = _DROPPED.sub(" ", _APOSTROPHES.sub("'", explanation))
-    text = _COMMA.sub(" ,", " ".join(text.split()))  # a row of spaces would cost its square
+    text = _COMMA.sub(" ,", " ".join(text.split()))
     for contraction, full in _CONTRACTIONS:
         text = contraction.sub(full, text)
     for part in _END.split(text):

@@ -81,7 +81,7 @@ class Phrasing:
             return None
         start, filled = len(first), []
         for literal in between:
-            place = sentence.lower.find(literal, start + 1)
+            place = sentence.lower.find(literal, start)
             if place < 0:
                 return None
             filled.append(sentence.text[start:place])

@@ -1,0 +1,176 @@
+"""Generators of transformers: batches give what one text alone gives, likelihoods are those of a literal loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    T5Config,
+    T5ForConditionalGeneration,
+)
+
+import tiny
+from verax.models.generator import Generated, GeneratePass, LikelihoodPass, Prompt
+from verax.models.hf_generator import HFGenerator
+from verax.models.load import load_model
+from verax.types import Undefined, UserError
+
+PROMPTS = (
+    "the small red boat",
+    "nobody on the shore is watching the boat, and",
+    "bread",
+    "a tall woman in a green coat",
+)
+CONTINUATIONS = (" yes", " maybe not", " the quiet lake")
+ARCHITECTURES = ("gpt2", "llama", "t5", "bart")
+
+
+def _model(architecture: str, tokenizer: Any) -> Any:
+    words, ends = len(tokenizer), {"eos_token_id": tokenizer.eos_token_id, "bos_token_id": tokenizer.bos_token_id}
+    size: dict[str, Any] = {"vocab_size": words, "pad_token_id": tokenizer.pad_token_id, **ends}
+    torch.manual_seed(3)
+    if architecture == "gpt2":
+        return GPT2LMHeadModel(GPT2Config(n_embd=32, n_layer=2, n_head=2, n_positions=96, **size))
+    if architecture == "llama":
+        llama = LlamaConfig(
+            hidden_size=32,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=48,
+            max_position_embeddings=96,
+            **size,
+        )
+        return LlamaForCausalLM(llama)
+    if architecture == "t5":
+        start = {"decoder_start_token_id": tokenizer.pad_token_id}
+        return T5ForConditionalGeneration(
+            T5Config(d_model=32, d_kv=16, d_ff=48, num_layers=2, num_heads=2, **size, **start)
+        )
+    shape = {
+        f"{side}_{what}": n for side in ("encoder", "decoder") for what, n in (("layers", 2), ("attention_heads", 2))
+    }
+    start = {"decoder_start_token_id": tokenizer.eos_token_id, "forced_eos_token_id": None}
+    bart = BartConfig(
+        d_model=32, encoder_ffn_dim=48, decoder_ffn_dim=48, max_position_embeddings=96, **shape, **size, **start
+    )
+    return BartForConditionalGeneration(bart)
+
+
+@pytest.fixture(params=ARCHITECTURES)
+def made(request: pytest.FixtureRequest) -> tuple[Any, Any, HFGenerator]:
+    tokenizer = tiny.tokenizer_of("bytes")
+    model = _model(request.param, tokenizer).double().eval()
+    model.generation_config.suppress_tokens = tokenizer.all_special_ids  # an untrained model would end at any place
+    return model, tokenizer, HFGenerator(model, tokenizer, name=request.param, fingerprint={"weights": "1"})
+
+
+def test_a_batch_gives_what_transformers_gives_for_each_alone(made: tuple[Any, Any, HFGenerator]) -> None:
+    model, tokenizer, asked = made
+    found = asked.generate([GeneratePass(Prompt(text, plain=True), 8) for text in PROMPTS])
+    for text, answer in zip(PROMPTS, found, strict=True):
+        batch = tokenizer(text, return_tensors="pt")
+        batch.pop("token_type_ids", None)
+        with torch.no_grad():
+            alone = model.generate(**batch, max_new_tokens=8, do_sample=False, pad_token_id=tokenizer.pad_token_id)
+        new = alone[0, 1:] if model.config.is_encoder_decoder else alone[0, batch["input_ids"].shape[1] :]
+        expected = tokenizer.decode(new, skip_special_tokens=True).strip()
+        assert (answer.text if isinstance(answer, Generated) else "") == expected
+
+
+def test_likelihoods_are_those_of_a_literal_loop(made: tuple[Any, Any, HFGenerator]) -> None:
+    """One continuation at a time, token by token; 1e-10 in float64."""
+    model, tokenizer, asked = made
+    found = asked.likelihoods([LikelihoodPass(Prompt(text, plain=True), CONTINUATIONS) for text in PROMPTS])
+    for text, answer in zip(PROMPTS, found, strict=True):
+        assert isinstance(answer, np.ndarray)
+        for continuation, value in zip(CONTINUATIONS, answer, strict=True):
+            assert value == pytest.approx(_literal(model, tokenizer, text, continuation), abs=1e-10)
+
+
+def _literal(model: Any, tokenizer: Any, text: str, continuation: str) -> float:
+    prompt = tokenizer(text)["input_ids"]
+    ids = tokenizer(continuation, add_special_tokens=False)["input_ids"]
+    crossing = model.config.is_encoder_decoder
+    ids = [*ids, tokenizer.eos_token_id] if crossing else ids
+    before = [model.config.decoder_start_token_id] if crossing else list(prompt)
+    total = 0.0
+    for token in ids:
+        with torch.no_grad():
+            if crossing:
+                logits = model(input_ids=torch.tensor([prompt]), decoder_input_ids=torch.tensor([before])).logits
+            else:
+                logits = model(input_ids=torch.tensor([before])).logits
+        total += float(logits[0, -1].log_softmax(-1)[token])
+        before.append(token)
+    return total
+
+
+def test_each_answer_is_handed_over_with_its_number(made: tuple[Any, Any, HFGenerator]) -> None:
+    _, _, asked = made
+    seen: dict[int, Any] = {}
+    passes = [GeneratePass(Prompt(text, plain=True), 4 + number % 2) for number, text in enumerate(PROMPTS)]
+    found = asked.generate(passes, seen.__setitem__)
+    assert [seen[number] for number in range(len(passes))] == found
+
+
+def test_what_does_not_fit_is_refused_alone(made: tuple[Any, Any, HFGenerator]) -> None:
+    _, _, asked = made
+    passes = [GeneratePass(Prompt(text, plain=True), 4) for text in ("boat", "boat " * 200)]
+    short, long = asked.generate(passes)
+    assert not isinstance(short, Undefined) or short.reason == "empty_answer"
+    assert isinstance(long, Undefined)
+    assert long.reason == "too_long"
+    values = asked.likelihoods([LikelihoodPass(one.prompt, (" yes",)) for one in passes])
+    assert isinstance(values[0], np.ndarray)
+    assert isinstance(values[1], Undefined)
+
+
+@pytest.mark.parametrize("made", ["gpt2", "t5"], indirect=True)
+def test_a_stop_string_ends_the_text_and_is_not_part_of_it(made: tuple[Any, Any, HFGenerator]) -> None:
+    _, _, asked = made
+    whole = asked.generate([GeneratePass(Prompt(PROMPTS[0], plain=True), 12)])[0]
+    assert isinstance(whole, Generated)
+    mark = whole.text[len(whole.text) // 2 :][:2]
+    cut = asked.generate([GeneratePass(Prompt(PROMPTS[0], plain=True), 12, (mark,))])[0]
+    expected = whole.text.split(mark)[0].strip()
+    assert (cut.text if isinstance(cut, Generated) else "") == expected
+
+
+def test_the_same_seed_draws_the_same_and_leaves_the_users_alone() -> None:
+    tokenizer = tiny.tokenizer_of("bytes")
+    asked = HFGenerator(_model("gpt2", tokenizer).eval(), tokenizer, name="gpt2", fingerprint={})
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    drawn = [
+        asked.generate([GeneratePass(Prompt("the boat", plain=True), 12, temperature=1.0, seed=seed)])[0]
+        for seed in (0, 0, 1)
+    ]
+    assert drawn[0] == drawn[1]
+    assert drawn[0] != drawn[2]
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_a_chat_is_written_in_its_template() -> None:
+    tokenizer = tiny.tokenizer_of("bytes")
+    said = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}"
+    tokenizer.chat_template = said + "{% if add_generation_prompt %}[says]{% endif %}"
+    asked = HFGenerator(_model("gpt2", tokenizer).eval(), tokenizer, name="gpt2", fingerprint={})
+    assert asked.written(Prompt("why?", "be brief")) == "[system]be brief[user]why?[says]"
+    assert asked.written(Prompt("why?", plain=True)) == "why?"
+    assert asked.tokens(Prompt("why?")) == tokenizer("[user]why?[says]", add_special_tokens=False)["input_ids"]
+
+
+def test_a_classifier_generates_nothing() -> None:
+    model, tokenizer = tiny.build("bert")
+    with pytest.raises(UserError, match="generates no text"):
+        HFGenerator(model, tokenizer, name="bert", fingerprint={})
+    assert load_model(model, tokenizer=tokenizer).labels
