@@ -115,6 +115,13 @@ def test_a_reply_does_not_show_what_it_holds() -> None:
     silent(repr(Reply(200, Message(), CANARY.encode())))
 
 
+def test_a_missing_answer_keeps_nothing_alive_of_what_was_sent(canary: str) -> None:
+    with FaultServer(default=FAULTS["HTTP 400"]) as server:
+        (lost,) = Endpoint(server.url, "small").generate([GeneratePass(Prompt("Why?"))])
+    assert isinstance(lost, Undefined)
+    assert (lost.__traceback__, lost.__context__, lost.__cause__) == (None, None, None)
+
+
 def test_an_answer_that_repeats_the_key_is_kept_without_it(canary: str) -> None:
     with FaultServer(default=FAULTS["in the text"]) as server:
         answers = Endpoint(server.url, "small").generate([GeneratePass(Prompt("Why?"))])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ from transformers import (
 import tiny
 from verax.models.generator import Generated, GeneratePass, LikelihoodPass, Prompt
 from verax.models.hf_generator import HFGenerator
-from verax.models.load import load_model
+from verax.models.load import load_generator, load_model
 from verax.types import Undefined, UserError
 
 PROMPTS = (
@@ -167,6 +169,23 @@ def test_a_chat_is_written_in_its_template() -> None:
     assert asked.written(Prompt("why?", "be brief")) == "[system]be brief[user]why?[says]"
     assert asked.written(Prompt("why?", plain=True)) == "why?"
     assert asked.tokens(Prompt("why?")) == tokenizer("[user]why?[says]", add_special_tokens=False)["input_ids"]
+
+
+@pytest.mark.parametrize("architecture", ["gpt2", "t5"])
+def test_a_folder_is_loaded_as_what_it_is(architecture: str, tmp_path: Path) -> None:
+    tokenizer = tiny.tokenizer_of("bytes")
+    model = _model(architecture, tokenizer).eval()
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    passes = [LikelihoodPass(Prompt("the boat", plain=True), (" yes", " no"))]
+    found = load_generator(tmp_path).likelihoods(passes)[0]
+    expected = HFGenerator(model, tokenizer, name="", fingerprint={}).likelihoods(passes)[0]
+    np.testing.assert_allclose(found, expected, atol=1e-6)  # type: ignore[arg-type]
+
+
+def test_a_folder_with_a_classifier_is_refused(checkpoint: Callable[[str], Path]) -> None:
+    with pytest.raises(UserError, match="it is no trained text generator"):
+        load_generator(checkpoint("bert"))
 
 
 def test_a_classifier_generates_nothing() -> None:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from verax.models.black_box import BlackBox
 from verax.models.classifier import Classifier, Encoder
+from verax.models.generator import TextGenerator
 from verax.registry import entries, resolve, unknown
 from verax.store.keys import hash_files
 from verax.types import UserError
@@ -84,8 +85,27 @@ def load_encoder(
     from verax.models.checkpoint import load_checkpoint  # noqa: PLC0415 - imports torch
     from verax.models.hf_encoder import HFEncoder  # noqa: PLC0415 - imports torch
 
-    model, tokenizer = load_checkpoint(home, title, dtype, device, classifies=False)
+    model, tokenizer = load_checkpoint(home, title, dtype, device, "encoder")
     return HFEncoder(model, tokenizer, name=title, fingerprint=hashes, home=home)
+
+
+def load_generator(
+    name: str | Path, *, dtype: DType = "float32", device: str = "cpu", revision: str | None = None
+) -> TextGenerator:
+    """A model that generates text: an encoder-decoder (T5, BART) or a decoder (GPT-2, Llama).
+
+    Args:
+        name: a folder with a checkpoint, or a hub id.
+        dtype, device, revision: as for `load_model`.
+    """
+    title = str(name)
+    home = checkpoint_folder(title, revision)
+    hashes = fingerprint(home)
+    from verax.models.checkpoint import load_checkpoint  # noqa: PLC0415 - imports torch
+    from verax.models.hf_generator import HFGenerator  # noqa: PLC0415 - imports torch
+
+    model, tokenizer = load_checkpoint(home, title, dtype, device, "text generator")
+    return HFGenerator(model, tokenizer, name=title, fingerprint=hashes)
 
 
 def _black_box(

@@ -90,3 +90,9 @@ def test_an_explanation_that_copies_the_input_mentions_everything() -> None:
 def test_an_unknown_rule_is_refused() -> None:
     with pytest.raises(UserError, match="match: unknown rule 'substrings'; did you mean 'substring'"):
         WordMatch("substrings")  # type: ignore[arg-type]
+
+
+def test_what_decides_a_mention_is_told() -> None:
+    told = WordMatch().told
+    assert told["mention"].startswith("words ")
+    assert told["pipeline"].startswith("en_core_web_sm")

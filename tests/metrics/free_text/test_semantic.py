@@ -129,3 +129,7 @@ def test_parameters_that_make_no_sense_are_refused(encoder: Encoder) -> None:
         SemanticMatch("-", threshold=2)
     with pytest.raises(UserError, match="layer must be at most 2, the layers of the encoder, got 3"):
         SemanticMatch("-", 3).similarities_with(encoder, PAIRS)
+
+
+def test_what_decides_a_similarity_is_told() -> None:
+    assert SemanticMatch("-").told["mention"].startswith("cosine ")

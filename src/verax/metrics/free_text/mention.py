@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
@@ -67,6 +67,11 @@ class WordMatch:
     def __post_init__(self) -> None:
         if self.match not in get_args(Match):
             raise UserError(f"match: {unknown('rule', self.match, get_args(Match))}")
+
+    @property
+    def told(self) -> Mapping[str, str]:
+        """What decides a mention beside the parameters."""
+        return {"mention": f"words {VERSION}", "pipeline": linguistics(self.pipeline).name}
 
     def mention(self, insertion: Insertion, edited: Instance, explanation: str) -> Mention:
         """Whether an explanation of the edited input mentions what was put in.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -69,6 +69,11 @@ class SemanticMatch:
             raise UserError(f"semantic match: layer must be 0 (the embeddings) or more, got {self.layer}")
         if not -1 <= self.threshold <= 1:
             raise UserError(f"semantic match: threshold must be a cosine, from -1 to 1, got {self.threshold:g}")
+
+    @property
+    def told(self) -> Mapping[str, str]:
+        """What decides a similarity beside the parameters and the weights of the encoder."""
+        return {"mention": f"cosine {VERSION}"}
 
     def similarities(self, pairs: Sequence[Explained]) -> list[Similarity | Undefined]:
         """For each pair, in order, how similar it is, or why that can't be said; by the encoder that is named."""
