@@ -15,8 +15,8 @@ from verax.types import FloatArray, Instance, IntArray, Prediction, Score
 
 METRIC = "crosslingual_faithfulness"
 REFERENCE = "en"
-_DEFAULT = "embedding"
 """The reference language where a run card does not tell it."""
+_DEFAULT = "embedding"
 MeasureName = Literal["faithfulness", "comprehensiveness", "sufficiency", "plausibility"]
 _OUTPUTS = ("prediction", "loss")
 
