@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from verax.data.text import split_words
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
+from verax.stats import crosslingual_grids
 from verax.types import Human, Instance
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+# no test is timed: a busy machine must not make one fail
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 LABELS = ("yes", "maybe", "no")
 
 PAIRS = (
@@ -23,6 +28,14 @@ PAIRS = (
     ("boat", "lake"),
     ("The wind is not strong; two gulls follow the boat", "a tall woman is watching the quiet lake and the market"),
 )
+
+
+@pytest.fixture(scope="module")
+def four_are_enough() -> Iterator[None]:
+    """Four inputs can be counted by hand: let the tables across languages tell methods apart by as few."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(crosslingual_grids, "FEWEST", 4)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,8 @@ from verax.stats.crosslingual_rows import measures
 from verax.store.codec import Row
 from verax.store.store import Store
 
+pytestmark = pytest.mark.usefixtures("four_are_enough")
+
 
 class Said(NamedTuple):
     """What a command printed, and how it ended."""

@@ -26,6 +26,8 @@ from verax.stats.crosslingual_rows import LanguageRun
 from verax.store.read import Stored
 from verax.types import Alignment, Highlight, Interval, Target
 
+pytestmark = pytest.mark.usefixtures("four_are_enough")
+
 MEAN_TP, L2_TP, MEAN_LOSS, L2_LOSS, LIME, RANDOM = made.LABELS
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import many_languages as made
-from verax.stats import bca
+from verax.stats import bca, crosslingual_grids
 from verax.stats.crosslingual import CrossLingual, crosslingual
 from verax.stats.crosslingual_grids import Cell
 from verax.stats.crosslingual_means import Contrast, layers, resample_groups, resample_runs
@@ -20,6 +20,7 @@ from verax.stats.crosslingual_relations import pearson, rank_agreements, spread
 from verax.stats.crosslingual_rows import LanguageRun, explainers, groups_of, measures, outputs_of, reference_of
 from verax.types import Score
 
+pytestmark = pytest.mark.usefixtures("four_are_enough")
 MEAN_TP, L2_TP, MEAN_LOSS, L2_LOSS, LIME, RANDOM = made.LABELS
 
 
@@ -40,8 +41,18 @@ def found(*runs: LanguageRun) -> CrossLingual:
 
 
 @pytest.fixture(scope="module")
-def tables() -> CrossLingual:
+def tables(four_are_enough: None) -> CrossLingual:
     return found()
+
+
+def test_of_few_inputs_nothing_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crosslingual_grids, "FEWEST", 5)
+    cells = found().overall[0].cells
+    known = [cell for label, cell in cells.items() if label != RANDOM and cell.value is not None]
+    assert all(cell.like_random and cell.best for cell in known)
+    monkeypatch.setattr(crosslingual_grids, "FEWEST", 4)
+    cells = found().overall[0].cells
+    assert not all(cell.like_random for label, cell in cells.items() if label != RANDOM and cell.value is not None)
 
 
 def value(cell: Cell) -> float:

@@ -132,16 +132,16 @@ def import_file(
 
 
 def open_inputs(data: str) -> Dataset:
-    """The inputs that `--data` names: those of a spec (YAML), or a dataset by its name or path."""
+    """The inputs that `--data` names: a dataset by its name or path, or the `data` of a spec (YAML)."""
     from verax.data.load import load_dataset
 
     if not data.endswith((".yaml", ".yml")):
         return load_dataset(data)
     from verax.run.carry_out import open_data
-    from verax.run.spec import parse_spec, read_spec
+    from verax.run.spec import parse_data, read_spec
 
-    spec = parse_spec(read_spec(Path(data)))
-    return open_data(spec.data, spec.seed)
+    content = read_spec(Path(data))
+    return open_data(parse_data(content), content.get("seed", 0))
 
 
 def _lines_of(path: Path) -> list[str]:

@@ -29,7 +29,10 @@ def run(
         str | None, typer.Option(help="Methods and metrics under one name: `verax list presets` shows them.")
     ] = None,
     folder: Annotated[Path | None, typer.Option("--out", help="Where to keep it; runs/NAME by default.")] = None,
-    limit: Annotated[int | None, typer.Option(help="Only the first N instances.", min=1)] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(help="Only the first N inputs (in each language).", min=1),
+    ] = None,
     model: Annotated[str | None, typer.Option(help="Another model than the spec's.")] = None,
     data: Annotated[str | None, typer.Option(help="Other data than the spec's.")] = None,
     validation: Annotated[

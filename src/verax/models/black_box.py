@@ -73,6 +73,10 @@ class BlackBox:
         """A callable shows no tokens."""
         raise UserError(f"granularity: the model {self.name!r} is a callable and has no sub-words; use 'word'")
 
+    def unknown(self, encoding: Encoding) -> float:
+        """None, as far as anybody knows."""
+        return 0.0
+
     def lengths(self, encoding: Encoding, states: States) -> IntArray:
         """Words left in each row, and one: a callable may be asked about an empty text. [rows, units] -> [rows]."""
         return np.asarray((~is_deleted(states)).sum(1) + 1)

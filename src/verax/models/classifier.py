@@ -138,6 +138,9 @@ class Encoder(Protocol):
     def encode(self, instance: Instance) -> Encoding:
         """The instance in this model's terms; raises Undefined where it can't be had."""
 
+    def unknown(self, encoding: Encoding) -> float:
+        """The share of an input's words that the model can't read: its tokenizer does not know them."""
+
     def lengths(self, encoding: Encoding, states: States) -> IntArray:
         """Sequence length of each row: [rows, units] -> [rows]; 0 where nothing is left to run."""
 

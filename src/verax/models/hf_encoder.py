@@ -82,6 +82,12 @@ class HFEncoder:
             **{str(fact): str(value) for fact, value in getattr(model.config, "verax", {}).items()},
         }
 
+    def unknown(self, encoding: Encoding) -> float:
+        """The share of an input's words of which the tokenizer knows no piece; several may be one unknown token."""
+        known = encoding.token_unit[encoding.token_ids != self._tokenizer.unk_token_id]
+        words = len(encoding.units) if encoding.seen is None else len(encoding.seen)
+        return 1 - len(np.unique(known[known >= 0])) / words
+
     @property
     def layers(self) -> int:
         """How many layers there are, of an encoder-decoder those of its encoder."""

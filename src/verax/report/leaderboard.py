@@ -28,9 +28,12 @@ def section(content: Content) -> Html:
 def _explained(content: Content) -> Html:
     """What is compared with what."""
     everything, chance = plural(len(content.instances), "instance"), content.chance
+    shared = {instance.parallel_id for instance in content.instances if instance.parallel_id is not None}
+    apart = len(shared) < len(content.instances) and bool(shared)
+    together = "; translations of one input count once, by their mean, and n counts inputs" if apart else ""
     lines = (
-        f"Each value is the mean over those of the {everything} that have one; n says how many, "
-        "and those without are counted as skipped.",
+        f"Each value is the mean over those of the {everything} that have one{together}; n says how many, "
+        "and every instance without one is counted as skipped.",
         "The interval covers the mean with 95 % confidence (BCa bootstrap over instances). "
         f"The dot is the mean, the bar its interval; the grey line is {chance}, the grey ribbon its interval.",
         f"p tests each method against {chance} on the same instances (paired), corrected over the methods of the "

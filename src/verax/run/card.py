@@ -16,10 +16,13 @@ from verax.run.execute import FAILED
 from verax.run.plan import Plan
 from verax.store.keys import key_of
 from verax.store.read import Stored
-from verax.types import Cost, Dataset, Highlight, Prediction, Score, Skip
+from verax.types import Cost, Dataset, Highlight, Prediction, Score, Skip, Undefined
 
 FORMAT = 1
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn", "pyarrow")
+UNREADABLE = 0.3
+"""Languages of which the model's tokenizer knows less are warned of, judged by so many inputs:"""
+SAMPLED = 20
 INCOMPLETE = 0.05
 """Explanations that miss completeness by more than this share are warned of."""
 
@@ -68,7 +71,7 @@ def opening_card(
         "seed": seed,
         "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
         "machine": f"{platform.system()} {platform.machine()}",
-        "warnings": unknown_labels(model, data),
+        "warnings": [*unknown_labels(model, data), *unreadable(model, data)],
     }
 
 
@@ -141,6 +144,25 @@ def unknown_labels(model: Classifier, data: Dataset) -> list[str]:
     return [
         f"{len(strange)} of {len(data)} instances have a label that the model has no class for ({names}; its classes: "
         f"{', '.join(model.labels)}): targets gold and loss are skipped there; model.labels can rename the classes"
+    ]
+
+
+def unreadable(model: Classifier, data: Dataset) -> list[str]:
+    """A warning for each language that the model's tokenizer mostly can't read, judged by its first inputs."""
+    shares: dict[str, list[float]] = {}
+    for instance in data.instances:
+        seen = shares.setdefault(instance.lang, [])
+        if len(seen) < SAMPLED:
+            try:
+                seen.append(model.unknown(model.encode(instance)))
+            except Undefined:  # it is skipped with its reason when the model is asked about it
+                continue
+    means = {lang: sum(seen) / len(seen) for lang, seen in shares.items() if seen}
+    return [
+        f"{lang}: the model's tokenizer does not know {share:.0%} of the words of the first inputs; what is explained "
+        "there is mostly an unknown token"
+        for lang, share in means.items()
+        if share > UNREADABLE
     ]
 
 

@@ -155,6 +155,19 @@ def parse_spec(content: Mapping[str, Any]) -> Spec:
         raise UserError(explain_mistake(error, Spec, sections)) from None
 
 
+def parse_data(content: Mapping[str, Any]) -> DataSpec:
+    """The data of a spec, whatever else it holds or lacks."""
+
+    class DataAlone(BaseModel):
+        model_config = ConfigDict(extra="ignore", frozen=True)
+        data: Annotated[DataSpec, BeforeValidator(by_name)]
+
+    try:
+        return DataAlone.model_validate(dict(content)).data
+    except ValidationError as error:
+        raise UserError(explain_mistake(error, DataAlone, {"data": DataSpec})) from None
+
+
 def explain_mistake(error: ValidationError, whole: type[BaseModel], sections: Mapping[str, type[BaseModel]]) -> str:
     """What is wrong in a spec, in one line: the field, what it holds, and the nearest valid name."""
     found = error.errors()

@@ -14,6 +14,9 @@ from verax.stats.crosslingual_rows import Explainer, LanguageRun, Measure, corre
 from verax.stats.unified import holds_zero
 from verax.types import FloatArray, Interval
 
+FEWEST = 6
+"""Inputs below which nothing is told apart: a paired test of five can't reach 0.05."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -26,6 +29,7 @@ class Cell:
             difference holds 0. Never of the random explanation.
         difference: how far it lies above the random explanation; None of that itself, and where there is none.
         by_architecture: mean and standard deviation over the runs of each architecture; empty of one run.
+        told: whether there are inputs enough to tell any two methods apart.
     """
 
     value: Interval | None
@@ -35,11 +39,12 @@ class Cell:
     best: bool = False
     difference: Interval | None = None
     by_architecture: tuple[Spread | None, ...] = ()
+    told: bool = True
 
     @property
     def like_random(self) -> bool:
-        """Whether the interval of the difference holds 0."""
-        return self.difference is not None and holds_zero(self.difference)
+        """Whether the interval of the difference holds 0, or is of too few inputs to mean anything."""
+        return self.difference is not None and (not self.told or holds_zero(self.difference))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,7 @@ class GridMaker:
         gaps = dict(zip(contrasts, found.contrasts, strict=True))
         n = np.stack([_with_total(np.isfinite(one.values).sum(0)) for one in read]).min(0)
         skipped = np.stack([_with_total(one.skipped) for one in read]).max(0)
+        enough = len(self.runs) > 1 or len(read[0].values) >= FEWEST
         grids = []
         for layer, language in enumerate(told):
             best = self._best(observed[:, layer], higher=measure.higher_is_better)
@@ -119,9 +125,10 @@ class GridMaker:
                     n=int(n[place, layer]),
                     skipped=int(skipped[place, layer]),
                     reason=_reason(found.means[place][layer], n[place], languages, layer),
-                    best=self._is_best(place, layer, best, gaps),
+                    best=self._is_best(place, layer, best, gaps, enough=enough),
                     difference=self._difference(place, layer, gaps),
                     by_architecture=self._by_architecture(stacked[:, place, layer]),
+                    told=enough,
                 )
             grids.append(Grid(measure, language, cells, found.averages[layer]))
         return grids
@@ -193,9 +200,9 @@ class GridMaker:
                     yield Contrast(layer, place, random)
 
     def _is_best(
-        self, place: int, layer: int, best: Mapping[int, int], gaps: Mapping[Contrast, Interval | None]
+        self, place: int, layer: int, best: Mapping[int, int], gaps: Mapping[Contrast, Interval | None], *, enough: bool
     ) -> bool:
-        if place not in best or best[place] == place:
+        if place not in best or best[place] == place or not enough:
             return place in best
         gap = gaps[Contrast(layer, place, best[place])]
         return gap is not None and holds_zero(gap)
