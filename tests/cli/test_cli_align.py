@@ -164,6 +164,16 @@ def test_a_parallel_data_set(align: Callable[..., Said], parallel: Path) -> None
     assert (measured["aer"], measured["pairs"], measured["skipped"]) == (0, 4, 0)
 
 
+def test_the_data_of_a_spec_may_stand_alone(align: Callable[..., Said], parallel: Path) -> None:
+    whole = json.loads(parallel.read_text())
+    Path("data.yaml").write_text(json.dumps({"data": whole["data"]}))
+    said = align("--data", "data.yaml", "--lang", "de", "--aligner", "random")
+    assert said.code == 0, said.err
+    assert said.out == align("--data", parallel, "--lang", "de", "--aligner", "random").out
+    Path("data.yaml").write_text(json.dumps({"data": {**whole["data"], "colums": {}}}))
+    assert "unknown field 'data.colums'" in align("--data", "data.yaml", "--lang", "de").err
+
+
 def test_pairs_that_can_not_be_aligned_are_counted(align: Callable[..., Said], parallel: Path) -> None:
     Path("gold").write_text("0-0\n" * 4)
     said = align("--data", parallel, "--lang", "de", "--aligner", "given", "--gold", "gold", "--json")

@@ -16,7 +16,7 @@ from verax.run.execute import FAILED
 from verax.run.plan import Plan
 from verax.store.keys import key_of
 from verax.store.read import Stored
-from verax.types import Cost, Dataset, Highlight, Prediction, Score, Skip, Undefined
+from verax.types import Cost, Dataset, Highlight, Prediction, Score, Skip, UserError
 
 FORMAT = 1
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn", "pyarrow")
@@ -155,7 +155,9 @@ def unreadable(model: Classifier, data: Dataset) -> list[str]:
         if len(seen) < SAMPLED:
             try:
                 seen.append(model.unknown(model.encode(instance)))
-            except Undefined:  # it is skipped with its reason when the model is asked about it
+            except UserError:
+                raise
+            except Exception:  # noqa: BLE001, S112 - it is recorded with its reason when the model is asked about it
                 continue
     means = {lang: sum(seen) / len(seen) for lang, seen in shares.items() if seen}
     return [
