@@ -168,7 +168,10 @@ class HFEncoder:
         return np.asarray(torch.stack(maxima, 1).cpu().numpy())
 
     def token_states(self, passes: Sequence[StatesPass]) -> list[FloatArray]:
-        """Hidden states of all tokens behind one layer, [tokens, dimensions] each; nothing above it is computed."""
+        """Hidden states of all tokens behind one layer, [tokens, dimensions] each, in the model's own dtype.
+
+        Nothing above the layer is computed.
+        """
         layer = passes[0].layer
         if not 0 <= layer <= self.layers:
             raise UserError(f"layer: got {layer}; the model {self.name!r} has {self.layers}, 0 are the embeddings")
@@ -183,7 +186,8 @@ class HFEncoder:
             else:
                 states = self._hidden_states(batch, embeds)[layer]
         lengths = batch.present.sum(1).tolist()
-        return [as_array(states[i, :length]) for i, length in enumerate(lengths)]
+        array = states.cpu().numpy()
+        return [array[i, :length] for i, length in enumerate(lengths)]
 
     def _hidden_states(self, batch: PaddedBatch, embeds: Tensor | None) -> Sequence[Tensor]:
         """Of every layer, the embeddings first: [rows, longest, dimensions] each."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -229,7 +231,7 @@ def carry_out(
         announce: told what is left before anything is computed.
     """
     plan, model = prepared.plan, prepared.model
-    with Store.open(folder, say=console.print) as store:
+    with _settled(), Store.open(folder, say=console.print) as store:
         for line in store.repaired:
             console.print(line, markup=False)
         left = plan.left(store.keys)
@@ -268,6 +270,16 @@ def carry_out(
         check_counts(final["counts"], left.rows)
         store.write_card(final)
     return Run(folder)
+
+
+@contextmanager
+def _settled() -> Iterator[None]:
+    """What is there by now (modules, the model, the plan) stays to the end: no search for garbage looks through it."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _later(plan: Plan) -> Iterator[str]:

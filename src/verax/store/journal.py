@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import struct
 import time
 import zlib
@@ -23,6 +24,7 @@ from verax.store.schema import Table
 from verax.types import UserError
 
 _HEAD = struct.Struct("<II")
+_KEY = re.compile(rb'\{"table":"\w+","row":\{"key":"([^"\\]*)"')
 _LONGEST = 2**31
 
 
@@ -63,6 +65,12 @@ def unpack(payload: bytes) -> tuple[Table, Plain]:
     """The row of a payload."""
     body = json.loads(payload)
     return body["table"], body["row"]
+
+
+def key_in(payload: bytes) -> str | None:
+    """The key of a payload's row without reading the rest of it; None if it takes reading all of it."""
+    found = _KEY.match(payload)
+    return None if found is None else found[1].decode()
 
 
 def begin_journal(folder: Path, manifest: Manifest) -> Path:

@@ -15,7 +15,7 @@ from types import TracebackType
 from verax.store.codec import Row, decode, encode
 from verax.store.escape import unescape
 from verax.store.files import replace_file
-from verax.store.journal import Journal, begin_journal, pack, unpack
+from verax.store.journal import Journal, begin_journal, key_in, pack, unpack
 from verax.store.layout import CARD, LOCK, PLAN, prepare_folder
 from verax.store.lock import Lock
 from verax.store.manifest import NAME as MANIFEST
@@ -137,6 +137,9 @@ class Store:
                 if wanted is None or unescape(row["key"]) in wanted:
                     yield decode(shard.table, row)
         for payload in payloads:
+            key = None if wanted is None else key_in(payload)
+            if wanted is not None and key is not None and unescape(key) not in wanted:
+                continue
             table, row = unpack(payload)
             if wanted is None or unescape(row["key"]) in wanted:
                 yield decode(table, row)

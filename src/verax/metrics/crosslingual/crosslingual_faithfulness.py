@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata
 
 from verax.align.embedding import Embedding
 from verax.align.protocol import Aligner
@@ -114,9 +113,20 @@ def spearman(a: FloatArray, b: FloatArray) -> float:
     """
     if len(a) < 2:
         raise Undefined("too_few_words", f"{len(a)} words: a correlation needs two")
-    ranks = [rankdata(side) - (len(side) + 1) / 2 for side in (a, b)]
+    ranks = [_ranks(side) - (len(side) + 1) / 2 for side in (a, b)]
     sizes = [float(np.sqrt(side @ side)) for side in ranks]
     if not all(sizes):
         which = "reference" if not sizes[0] else "translation"
         raise Undefined("constant_scores", f"all scores of the {which} are equal: no correlation can be had")
     return float(np.clip(ranks[0] @ ranks[1] / (sizes[0] * sizes[1]), -1.0, 1.0))
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """Ranks from 1, ties by their mean; scipy's takes several times as long, and a table of a paper has half a million.
+
+    Args:
+        values: shape [n].
+    """
+    _, place, times = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(times)
+    return np.asarray((last - (times - 1) / 2)[place])
