@@ -232,21 +232,21 @@ def test_what_is_skipped_in_one_language_is_counted(model: Classifier, tmp_path:
 def test_who_learns_from_all_pairs_learns_anew_when_there_are_others(
     model: Classifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A tool of the same name that links the first words and notes how many pairs it was handed."""
+    """A tool of the same name whose links hang on how many pairs it was handed, which it notes."""
     told = tmp_path / "told"
     tool = tmp_path / "bin" / "eflomal-align"
     tool.parent.mkdir()
     tool.write_text(
         f"#!{sys.executable}\nimport sys\ngiven = dict(zip(sys.argv[1::2], sys.argv[2::2]))\n"
         f"n = len(open(given['-s']).readlines())\nopen({str(told)!r}, 'a').write(f'{{n}}\\n')\n"
-        "for name in ('-f', '-r'):\n    open(given[name], 'w').write('0-0 1-1\\n' * n)\n"
+        "for name in ('-f', '-r'):\n    open(given[name], 'w').write(f'0-0 1-{n // 4}\\n' * n)\n"
     )
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
     metric = {"crosslingual_faithfulness": {"aligner": "eflomal"}}
-    for n in (2, 2, 4):
-        _run(model, parallel_data(n), tmp_path / "run", metric)
+    runs = [_run(model, parallel_data(n), tmp_path / "run", metric) for n in (2, 2, 4)]
     assert told.read_text().split() == ["4", "8"]  # two parts each; nothing the second time, all four the third
+    assert [{one.links[1] for one in run.stored.alignments} for run in runs] == [{(1, 1)}, {(1, 1)}, {(1, 2)}]
 
 
 def test_parts_that_do_not_match_are_refused(model: Classifier, tmp_path: Path) -> None:

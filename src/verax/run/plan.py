@@ -227,12 +227,10 @@ def make_plan(
 
 
 class Pair(NamedTuple):
-    """An input in the reference language, with what is planned of it, and how its words are aligned with another's."""
+    """An input and its reference: how their words are aligned, and the reference's explanations, keys by label."""
 
-    reference: PlannedInstance
     alignment: PlannedAlignment
     explanations: Mapping[str, str]
-    """Keys of the reference's explanations, by label."""
 
 
 def _translations(
@@ -240,7 +238,7 @@ def _translations(
 ) -> dict[str, dict[str, Pair | None]]:
     """By metric, then by the id of each input that it measures: whom that is compared with; None if nobody is there."""
     found: dict[str, dict[str, Pair | None]] = {}
-    planned = {one.instance.id: one for one in instances}
+    contents = {one.instance.id: one.key for one in instances}
     explained = {one.instance.id: {made.label: made.key for made in one.explanations} for one in instances}
     for label, aligner in aligners.items():
         known = references((one.instance for one in instances), aligner.lang)
@@ -253,9 +251,8 @@ def _translations(
             if reference is None:
                 found[label][one.instance.id] = None
                 continue
-            base = planned[reference.id]
-            alignment = aligner.planned(one.instance, reference, (base.key, one.key), corpus)
-            found[label][one.instance.id] = Pair(base, alignment, explained[reference.id])
+            alignment = aligner.planned(one.instance, reference, (contents[reference.id], one.key), corpus)
+            found[label][one.instance.id] = Pair(alignment, explained[reference.id])
     return found
 
 

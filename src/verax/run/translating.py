@@ -15,7 +15,7 @@ from verax.run.plan import Plan, PlannedScore
 from verax.run.progress import counting
 from verax.run.translations import OpenAligner, PlannedAlignment
 from verax.store.store import Store
-from verax.types import Alignment, Cost, Highlight, Instance, Measured, Score, Skip, Undefined
+from verax.types import Alignment, Cost, Highlight, Instance, Measured, Skip, Undefined
 
 
 @dataclass
@@ -76,14 +76,11 @@ class Translating:
         kinds = (Highlight, Skip, Alignment)
         found = {key: row for key, row in self.store.rows(held) if isinstance(row, kinds)}
         instances = {planned.instance.id: planned.instance for planned in self.plan.instances}
-        scored: list[tuple[str, Score]] = []
         for key, row in self.store.rows(self._todo):
             if isinstance(row, (Highlight, Skip)):
                 for instance, score in self._todo[key]:
                     outcome = _outcome(instance, row, score, found, instances)
-                    scored.append((score.key, as_score(instance.id, row.method, score.metric.label, outcome)))
-        for key, one in scored:  # only now: rows can't be added to a store that is being read
-            self.store.append(key, one)
+                    self.store.append(score.key, as_score(instance.id, row.method, score.metric.label, outcome))
 
 
 def _outcome(

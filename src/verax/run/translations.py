@@ -200,14 +200,20 @@ def _check_translations(metric: Named[Any], data: Dataset) -> None:
 
 
 def references(instances: Iterable[Instance], lang: str) -> dict[str, Instance]:
-    """For each input in another language that has a translation into the reference language, that translation."""
+    """For each input in another language that has a translation into the reference language, that translation.
+
+    An id that two inputs of the reference language share is the user's mistake: nobody can tell which is meant.
+    """
     by_parallel: dict[str, Instance] = {}
     others: list[Instance] = []
     for instance in instances:
         if instance.parallel_id is None:
             continue
         if instance.lang == lang:
-            by_parallel.setdefault(instance.parallel_id, instance)
+            if instance.parallel_id in by_parallel:
+                name = instance.parallel_id
+                raise UserError(f"data: the parallel id {name!r} is there more than once in {lang!r}: which is meant?")
+            by_parallel[instance.parallel_id] = instance
         else:
             others.append(instance)
     return {other.id: by_parallel[other.parallel_id] for other in others if other.parallel_id in by_parallel}

@@ -124,7 +124,10 @@ class Store:
                 self._seal()
 
     def rows(self, wanted: Container[str] | None = None) -> Iterator[tuple[str, Row]]:
-        """All rows present, with their keys; or those alone whose keys are wanted."""
+        """All rows present when it is called first, with their keys; or those alone whose keys are wanted.
+
+        Rows may be appended while it goes on.
+        """
         with self._guard:
             self._must_be_open()
             manifest, payloads = self._manifest, list(self._journal.payloads)

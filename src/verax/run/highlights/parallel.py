@@ -73,7 +73,3 @@ def _check(data: Dataset, reference: str) -> None:
     for lang in languages:
         if not _FILE_NAME.fullmatch(lang):
             raise UserError(f"data: the language {lang!r} can't name a file: letters, digits, - and _ are expected")
-    twice = Counter(one.parallel_id for one in data.instances if one.lang == reference and one.parallel_id is not None)
-    for name, count in twice.items():
-        if count > 1:
-            raise UserError(f"data: the parallel id {name!r} is there {count} times in {reference!r}: which is meant?")
