@@ -133,7 +133,7 @@ def _recursive(name: str) -> Callable[[Engine, Sequence[Instance]], None]:
         return (yield from RecursiveMasking()(x, highlight, explain=again))
 
     def run(engine: Engine, instances: Sequence[Instance]) -> None:
-        labelled = [replace(instance, label=engine.model.labels[0]) for instance in instances]
+        labelled = [replace(instance, label=engine.encoder.labels[0]) for instance in instances]
         engine.run(Task(measured(x), _raise_or_end) for x in _encoded(engine, labelled))
 
     return run
@@ -150,7 +150,7 @@ def _hidden(engine: Engine, instances: Sequence[Instance]) -> None:
 
 
 def _encoded(engine: Engine, instances: Sequence[Instance]) -> Any:
-    return (Encoded.of(engine.model.encode(instance)) for instance in instances)
+    return (Encoded.of(engine.encoder.encode(instance)) for instance in instances)
 
 
 def _random_highlight(x: Encoded, rng: np.random.Generator) -> Highlight:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from verax.types import UserError
 
-Room = Literal["methods", "metrics", "aligners", "datasets", "models", "presets"]
+Room = Literal["methods", "metrics", "aligners", "editors", "reconstructions", "datasets", "models", "presets"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +212,54 @@ BUILT_IN: dict[Room, dict[str, Entry]] = {
             "none",
             "baseline",
         ),
+        Entry(
+            "mt_re",
+            "verax.methods.text.answer_first:MTRe",
+            "text",
+            "One model answers and explains; the explanation knows nothing of the answer.",
+            "1 text, labels continuations",
+            "Hase et al. 2020; Atanasova et al. 2023, Equation 3",
+        ),
+        Entry(
+            "mt_ra",
+            "verax.methods.text.answer_first:MTRa",
+            "text",
+            "One model answers, then explains the class that it predicts.",
+            "1 text, labels continuations",
+            "Hase et al. 2020; Atanasova et al. 2023, Equation 3",
+        ),
+        Entry(
+            "st_re",
+            "verax.methods.text.explanation_first:STRe",
+            "text",
+            "One model explains, another answers with the explanation before it.",
+            "1 text, labels continuations",
+            "Hase et al. 2020; Atanasova et al. 2023, Equation 3",
+        ),
+        Entry(
+            "st_ra",
+            "verax.methods.text.explanation_first:STRa",
+            "text",
+            "One model explains every class, another picks the one that its explanation makes most probable.",
+            "labels texts, labels^2 continuations",
+            "Hase et al. 2020; Atanasova et al. 2023, Equation 3",
+        ),
+        Entry(
+            "explain_then_answer",
+            "verax.methods.text.explanation_first:ExplainThenAnswer",
+            "text",
+            "An instruction model gives reasons, then the class that they lead to.",
+            "1 text, labels continuations or 1 text",
+            "as ST-Re, by prompts",
+        ),
+        Entry(
+            "answer_then_explain",
+            "verax.methods.text.answer_first:AnswerThenExplain",
+            "text",
+            "An instruction model gives the class, then says why.",
+            "1 text, labels continuations or 1 text",
+            "as MT-Ra, by prompts",
+        ),
     ),
     "metrics": _table(
         Entry(
@@ -302,6 +350,30 @@ BUILT_IN: dict[Room, dict[str, Entry]] = {
             "none",
             "Zaman and Belinkov 2022, A multilingual perspective towards the evaluation of attribution methods in "
             "natural language inference, Equations 3 and 4",
+        ),
+        Entry(
+            "counterfactual_test",
+            "verax.metrics.free_text.counterfactual_test:CounterfactualTest",
+            "text",
+            "Whether explanations mention inserted words that change the prediction; a test of consistency.",
+            "positions x candidates x parts (x other classes) answers, a text for each change",
+            "Atanasova et al. 2023, Section 2.1",
+        ),
+        Entry(
+            "reconstruction_test",
+            "verax.metrics.free_text.reconstruction_test:ReconstructionTest",
+            "text",
+            "Whether the reasons alone lead to the same prediction; a test of consistency.",
+            "1 answer",
+            "Atanasova et al. 2023, Section 2.2",
+        ),
+        Entry(
+            "bleu",
+            "verax.metrics.free_text.bleu:Bleu",
+            "text",
+            "How much of the wording of people's explanations is met.",
+            "none",
+            "Papineni et al. 2002; Post 2018",
         ),
     ),
     "aligners": _table(
@@ -520,6 +592,45 @@ BUILT_IN: dict[Room, dict[str, Entry]] = {
             reference="Ray Choudhury, Atanasova and Augenstein 2023, Explaining interactions between text spans",
         ),
     ),
+    "editors": _table(
+        Entry(
+            "random",
+            "verax.metrics.free_text.random_editor:RandomEditor",
+            "built-in",
+            "An adjective of WordNet before a noun or an adverb before a verb, drawn at random.",
+            reference="Atanasova et al. 2023, Section 3",
+        ),
+        Entry(
+            "infill",
+            "verax.metrics.free_text.infill_editor:InfillEditor",
+            "built-in",
+            "One to three words that a trained editor puts in to lead to another class.",
+            reference="Atanasova et al. 2023, Section 2.1; Ross, Marasovic and Peters 2021",
+        ),
+    ),
+    "reconstructions": _table(
+        Entry(
+            "nli_templates",
+            "verax.metrics.free_text.reconstruction:NliByTemplates",
+            "built-in",
+            "Premise and hypothesis as a template finds them in the explanation.",
+            reference="Atanasova et al. 2023, Section 2.2; Camburu et al. 2020",
+        ),
+        Entry(
+            "comve_replacement",
+            "verax.metrics.free_text.reconstruction:ComveByReplacement",
+            "built-in",
+            "The sentence that is held to be right is replaced by the explanation.",
+            reference="Atanasova et al. 2023, Section 2.2",
+        ),
+        Entry(
+            "model_written",
+            "verax.metrics.free_text.model_written:ModelWritten",
+            "built-in",
+            "A model that follows instructions writes the input anew from the explanation.",
+            reference="Atanasova et al. 2023, Limitations",
+        ),
+    ),
     "models": _table(
         Entry("world/nli", "verax.models.shipped:world_nli", "built-in", "Small BERT for world/nli."),
         Entry("world/xnli", "verax.models.shipped:world_xnli", "built-in", "Small BERT for world/xnli, six languages."),
@@ -560,6 +671,13 @@ BUILT_IN: dict[Room, dict[str, Entry]] = {
             "built-in",
             "The attributions of attribution-table judged across languages, by erasure and by people.",
             reference="Zaman and Belinkov 2022, Tables 1 to 4 and 7 to 17",
+        ),
+        Entry(
+            "nle",
+            "verax.run.presets:NLE",
+            "built-in",
+            "Free-text explanations: counterfactual edits, input reconstruction, BLEU against people's.",
+            reference="Atanasova et al. 2023, Tables 2, 3 and 7",
         ),
         Entry(
             "unified",

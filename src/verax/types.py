@@ -259,15 +259,99 @@ class Highlight:
             raise ValueError("scores must be finite numbers")
 
 
+Finish = Literal["stop", "length", "unknown"]
+"""Why a text ends: by itself or at a stop string, at the longest that was allowed, or nobody says."""
+How = Literal["likelihood", "parsed"]
+"""How a generator's class was found: as the most likely of all, or by reading what it wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A text that a model wrote, why it ends, and of how many tokens it was made (None if nobody says)."""
+
+    text: str
+    finish: Finish
+    tokens: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Nle:
-    """An explanation in free text."""
+    """An explanation in free text, and the class that its model predicts with it.
+
+    Args:
+        text: what the model says.
+        label: the class that it predicts.
+        labels: all classes, in the model's order.
+        probabilities: of each class among them; empty where the model gives none.
+        how: by what the class was found.
+        notes: facts about this one explanation (that it was cut off at the longest length).
+    """
 
     instance_id: str
     method: str
     target: Target
     text: str
+    label: str
+    labels: tuple[str, ...]
+    probabilities: tuple[float, ...] = ()
+    how: How = "likelihood"
     cost: Cost = Cost()
+    notes: Mapping[str, Note] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A new input that a test of free-text explanations made of an old one, and what the model said of it.
+
+    Args:
+        kind: made by the editor that is tested with, of words drawn at random, or from the reasons of the explanation.
+        parts: the new input.
+        predicted: its class.
+        flipped: whether that is another one than before.
+        how: by what the class was found.
+        inserted: the words that were put in, by their place in the new input.
+        wanted: the class that the editor was to lead to; empty if it aimed at none.
+        explanation: of the new input, where it was asked for.
+        mentioned: whether it mentions the words that were put in.
+        rule: what decided that: the same word, the same lemma, letters inside a word, or none that was found.
+        by: the word of the explanation that decided.
+        similarity: of those words with the most similar ones of the explanation.
+        notes: what else is worth knowing: the template that was found, ...
+    """
+
+    kind: Literal["edit", "noise", "reconstruction"]
+    parts: tuple[str, ...]
+    predicted: str
+    flipped: bool
+    how: How
+    inserted: Span | None = None
+    words: str = ""
+    wanted: str = ""
+    explanation: str | None = None
+    mentioned: bool | None = None
+    rule: str = ""
+    by: str = ""
+    similarity: float | None = None
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a test of one free-text explanation did and found.
+
+    Args:
+        tried: how many edits the model was asked about.
+        unanswered: how many of them it gave no answer to.
+        trials: every edit that changed the prediction, every random one, or the reconstructed input.
+        decisive: the number of the trial that decided the verdict, None if none did.
+        threshold: the least similarity that counts as a mention by meaning; None if it was not measured.
+    """
+
+    tried: int
+    trials: tuple[Trial, ...]
+    unanswered: int = 0
+    decisive: int | None = None
+    threshold: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +373,8 @@ class Score:
     """The value of one metric for one explanation; None with its reason where there is none, never NaN.
 
     `curve` holds the values that `value` was made from (one for each bin of an erasure curve), `series` what else must
-    be kept for each point of it, by name (the class that was predicted there).
+    be kept for each point of it, by name (the class that was predicted there). `card` holds what a test of a free-text
+    explanation did.
     """
 
     instance_id: str
@@ -301,6 +386,7 @@ class Score:
     curve: tuple[float, ...] | None = None
     cost: Cost = Cost()
     series: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    card: Card | None = None
 
     def __post_init__(self) -> None:
         if (self.value is None) == (self.reason is None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,22 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from transformers import (
-    BartConfig,
-    BartForConditionalGeneration,
-    GPT2Config,
-    GPT2LMHeadModel,
-    LlamaConfig,
-    LlamaForCausalLM,
-    T5Config,
-    T5ForConditionalGeneration,
-)
 
 import tiny
-from verax.models.generator import Generated, GeneratePass, LikelihoodPass, Prompt
+from tiny_text import ARCHITECTURES, generator_model
+from verax.models.generator import CandidatesPass, GeneratePass, LikelihoodPass, Prompt
 from verax.models.hf_generator import HFGenerator
 from verax.models.load import load_generator, load_model
-from verax.types import Undefined, UserError
+from verax.types import Generated, Undefined, UserError
 
 PROMPTS = (
     "the small red boat",
@@ -32,45 +24,13 @@ PROMPTS = (
     "bread",
     "a tall woman in a green coat",
 )
-CONTINUATIONS = (" yes", " maybe not", " the quiet lake")
-ARCHITECTURES = ("gpt2", "llama", "t5", "bart")
-
-
-def _model(architecture: str, tokenizer: Any) -> Any:
-    words, ends = len(tokenizer), {"eos_token_id": tokenizer.eos_token_id, "bos_token_id": tokenizer.bos_token_id}
-    size: dict[str, Any] = {"vocab_size": words, "pad_token_id": tokenizer.pad_token_id, **ends}
-    torch.manual_seed(3)
-    if architecture == "gpt2":
-        return GPT2LMHeadModel(GPT2Config(n_embd=32, n_layer=2, n_head=2, n_positions=96, **size))
-    if architecture == "llama":
-        llama = LlamaConfig(
-            hidden_size=32,
-            num_hidden_layers=2,
-            num_attention_heads=2,
-            intermediate_size=48,
-            max_position_embeddings=96,
-            **size,
-        )
-        return LlamaForCausalLM(llama)
-    if architecture == "t5":
-        start = {"decoder_start_token_id": tokenizer.pad_token_id}
-        return T5ForConditionalGeneration(
-            T5Config(d_model=32, d_kv=16, d_ff=48, num_layers=2, num_heads=2, **size, **start)
-        )
-    shape = {
-        f"{side}_{what}": n for side in ("encoder", "decoder") for what, n in (("layers", 2), ("attention_heads", 2))
-    }
-    start = {"decoder_start_token_id": tokenizer.eos_token_id, "forced_eos_token_id": None}
-    bart = BartConfig(
-        d_model=32, encoder_ffn_dim=48, decoder_ffn_dim=48, max_position_embeddings=96, **shape, **size, **start
-    )
-    return BartForConditionalGeneration(bart)
+CONTINUATIONS = ("yes", "maybe not", "the quiet lake")
 
 
 @pytest.fixture(params=ARCHITECTURES)
 def made(request: pytest.FixtureRequest) -> tuple[Any, Any, HFGenerator]:
     tokenizer = tiny.tokenizer_of("bytes")
-    model = _model(request.param, tokenizer).double().eval()
+    model = generator_model(request.param, tokenizer).double().eval()
     model.generation_config.suppress_tokens = tokenizer.all_special_ids  # an untrained model would end at any place
     return model, tokenizer, HFGenerator(model, tokenizer, name=request.param, fingerprint={"weights": "1"})
 
@@ -100,9 +60,9 @@ def test_likelihoods_are_those_of_a_literal_loop(made: tuple[Any, Any, HFGenerat
 
 def _literal(model: Any, tokenizer: Any, text: str, continuation: str) -> float:
     prompt = tokenizer(text)["input_ids"]
-    ids = tokenizer(continuation, add_special_tokens=False)["input_ids"]
     crossing = model.config.is_encoder_decoder
-    ids = [*ids, tokenizer.eos_token_id] if crossing else ids
+    joined = continuation if crossing else f" {continuation}"
+    ids = [*tokenizer(joined, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
     before = [model.config.decoder_start_token_id] if crossing else list(prompt)
     total = 0.0
     for token in ids:
@@ -131,7 +91,7 @@ def test_what_does_not_fit_is_refused_alone(made: tuple[Any, Any, HFGenerator]) 
     assert not isinstance(short, Undefined) or short.reason == "empty_answer"
     assert isinstance(long, Undefined)
     assert long.reason == "too_long"
-    values = asked.likelihoods([LikelihoodPass(one.prompt, (" yes",)) for one in passes])
+    values = asked.likelihoods([LikelihoodPass(one.prompt, ("yes",)) for one in passes])
     assert isinstance(values[0], np.ndarray)
     assert isinstance(values[1], Undefined)
 
@@ -149,7 +109,7 @@ def test_a_stop_string_ends_the_text_and_is_not_part_of_it(made: tuple[Any, Any,
 
 def test_the_same_seed_draws_the_same_and_leaves_the_users_alone() -> None:
     tokenizer = tiny.tokenizer_of("bytes")
-    asked = HFGenerator(_model("gpt2", tokenizer).eval(), tokenizer, name="gpt2", fingerprint={})
+    asked = HFGenerator(generator_model("gpt2", tokenizer).eval(), tokenizer, name="gpt2", fingerprint={})
     torch.manual_seed(5)
     before = torch.get_rng_state()
     drawn = [
@@ -165,7 +125,7 @@ def test_a_chat_is_written_in_its_template() -> None:
     tokenizer = tiny.tokenizer_of("bytes")
     said = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}"
     tokenizer.chat_template = said + "{% if add_generation_prompt %}[says]{% endif %}"
-    asked = HFGenerator(_model("gpt2", tokenizer).eval(), tokenizer, name="gpt2", fingerprint={})
+    asked = HFGenerator(generator_model("gpt2", tokenizer).eval(), tokenizer, name="gpt2", fingerprint={})
     assert asked.written(Prompt("why?", "be brief")) == "[system]be brief[user]why?[says]"
     assert asked.written(Prompt("why?", plain=True)) == "why?"
     assert asked.tokens(Prompt("why?")) == tokenizer("[user]why?[says]", add_special_tokens=False)["input_ids"]
@@ -174,7 +134,7 @@ def test_a_chat_is_written_in_its_template() -> None:
 @pytest.mark.parametrize("architecture", ["gpt2", "t5"])
 def test_a_folder_is_loaded_as_what_it_is(architecture: str, tmp_path: Path) -> None:
     tokenizer = tiny.tokenizer_of("bytes")
-    model = _model(architecture, tokenizer).eval()
+    model = generator_model(architecture, tokenizer).eval()
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     passes = [LikelihoodPass(Prompt("the boat", plain=True), (" yes", " no"))]
@@ -193,3 +153,88 @@ def test_a_classifier_generates_nothing() -> None:
     with pytest.raises(UserError, match="generates no text"):
         HFGenerator(model, tokenizer, name="bert", fingerprint={})
     assert load_model(model, tokenizer=tokenizer).labels
+
+
+def test_what_comes_after_a_prompt_is_joined_as_training_joins_it() -> None:
+    tokenizer = tiny.tokenizer_of("bytes")
+    tokenizer.chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}"
+    end, plain, chat = tokenizer.eos_token_id, Prompt("the boat", plain=True), Prompt("the boat")
+
+    def ids(text: str) -> list[int]:
+        found: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
+        return found
+
+    decoder = HFGenerator(generator_model("llama", tokenizer), tokenizer, name="llama", fingerprint={})
+    assert decoder.continuation(plain, "sails") == [*ids(" sails"), end]
+    assert decoder.continuation(chat, "sails") == ids("sails")
+    assert decoder.continuation(plain, " ") == []
+    crossing = HFGenerator(generator_model("t5", tokenizer), tokenizer, name="t5", fingerprint={})
+    assert crossing.continuation(plain, "sails") == [*ids("sails"), end]
+    bart = generator_model("bart", tokenizer)
+    bart.generation_config.forced_bos_token_id = tokenizer.bos_token_id
+    begun = HFGenerator(bart, tokenizer, name="bart", fingerprint={})
+    assert begun.continuation(plain, "sails") == [tokenizer.bos_token_id, *ids("sails"), end]
+
+
+def test_a_text_ends_where_the_model_is_told_to_end() -> None:
+    tokenizer = tiny.tokenizer_of("bytes")
+    model = generator_model("gpt2", tokenizer)
+    model.generation_config.eos_token_id = [tokenizer.pad_token_id]
+    asked = HFGenerator(model, tokenizer, name="gpt2", fingerprint={})
+    assert asked.continuation(Prompt("the boat", plain=True), "sails")[-1] == tokenizer.pad_token_id
+
+
+def test_every_prompt_is_read_once_for_all_its_continuations(
+    made: tuple[Any, Any, HFGenerator], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, _, asked = made
+    read: list[int] = []
+    reader = model.get_encoder() if model.config.is_encoder_decoder else model
+    forward = reader.forward
+
+    def counted(*arguments: Any, **named: Any) -> Any:
+        read.append(named["input_ids"].numel())
+        return forward(*arguments, **named)
+
+    monkeypatch.setattr(reader, "forward", counted)
+    counted.__signature__ = inspect.signature(forward)  # type: ignore[attr-defined]
+    passes = [LikelihoodPass(Prompt(text, plain=True), CONTINUATIONS[: 1 + n % 3]) for n, text in enumerate(PROMPTS)]
+    found = asked.likelihoods(passes)
+    assert [len(one) for one in found if isinstance(one, np.ndarray)] == [1, 2, 3, 1]
+    longest = max(len(asked.tokens(one.prompt)) for one in passes)
+    assert read[0] == len(PROMPTS) * longest
+    assert len(read) == (1 if model.config.is_encoder_decoder else 2)
+
+
+def test_candidates_are_those_of_beam_search(made: tuple[Any, Any, HFGenerator]) -> None:
+    model, tokenizer, asked = made
+    passes = [CandidatesPass(Prompt(text, plain=True), 3, 4) for text in PROMPTS]
+    found = asked.candidates(passes)
+    assert asked.candidates(passes) == found
+    for text, texts in zip(PROMPTS, found, strict=True):
+        batch = tokenizer(text, return_tensors="pt")
+        batch.pop("token_type_ids", None)
+        with torch.no_grad():
+            alone = model.generate(**batch, max_new_tokens=4, num_beams=3, num_return_sequences=3, do_sample=False)
+        new = alone[:, 1:] if model.config.is_encoder_decoder else alone[:, batch["input_ids"].shape[1] :]
+        expected = [one.strip() for one in tokenizer.batch_decode(new, skip_special_tokens=True)]
+        assert isinstance(texts, list)
+        assert [one.text for one in texts] == list(dict.fromkeys(one for one in expected if one))
+
+
+def test_candidates_of_what_does_not_fit_are_refused_alone(made: tuple[Any, Any, HFGenerator]) -> None:
+    short, long = made[2].candidates(
+        [CandidatesPass(Prompt(text, plain=True), 2, 3) for text in ("boat", "boat " * 200)]
+    )
+    assert isinstance(short, list)
+    assert isinstance(long, Undefined)
+
+
+def test_the_length_of_a_pass_counts_what_comes_after(made: tuple[Any, Any, HFGenerator]) -> None:
+    _, tokenizer, asked = made
+    prompt = Prompt(PROMPTS[0], plain=True)
+    read = len(tokenizer(PROMPTS[0])["input_ids"])
+    assert asked.length(GeneratePass(prompt, 9)) == read + 9
+    assert asked.length(CandidatesPass(prompt, 4, 5)) == 4 * (read + 5)
+    after = sum(len(asked.continuation(prompt, text)) for text in CONTINUATIONS)
+    assert asked.length(LikelihoodPass(prompt, CONTINUATIONS)) == read + after

@@ -30,7 +30,7 @@ from verax.run.spec import parse_spec
 from verax.stats.simulation import Simulated, simulated
 from verax.train.agent import Agent, Lessons, Shown
 from verax.train.agent_start import find_start
-from verax.train.fine_tuning import FineTuning
+from verax.train.loop import FineTuning
 from verax.types import Attribution, Kind, Passes, Score, Undefined, UserError
 
 PAIR = hidden_place.DecisivePair()

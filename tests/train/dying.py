@@ -1,4 +1,4 @@
-"""Trainings that die at each step of theirs, in a process of their own; a program for test_resume.
+"""Trainings that die at each step of theirs, in a process of their own; a program for tests that kill.
 
 It is handed, as JSON, a command without its `--out` and a folder. It prints, as JSON, what became of each training:
 where it was killed, and how many epochs were trained before and after that. The last one met no death.
@@ -16,13 +16,15 @@ from typing import Any
 
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-import verax.run.training  # noqa: F401 - so that not every child has to import it
+import verax.run.training
+import verax.run.training_text  # noqa: F401 - so that not every child has to import it
 from verax.cli import main
 from verax.models.base import load_base
-from verax.train import fine_tuning
+from verax.models.load import load_generator
+from verax.train.loop import Loop
 
 STEPS = ((os, "replace"), (os, "unlink"), (os, "rmdir"), (PreTrainedModel, "save_pretrained"))
-MORE_STEPS = ((PreTrainedTokenizerFast, "save_pretrained"), (fine_tuning._Training, "_step"))
+MORE_STEPS = ((PreTrainedTokenizerFast, "save_pretrained"), (Loop, "_step"))
 
 
 def go(command: list[str], out: Path, die_at: int | None) -> int:
@@ -64,7 +66,7 @@ def _dying(call: Callable[..., Any], name: str, number: Callable[[], int], die_a
 
 
 def _count_epochs(path: Path) -> None:
-    epoch = fine_tuning._Training._epoch
+    epoch = Loop._epoch
 
     def counted(*arguments: Any) -> float:
         loss = epoch(*arguments)
@@ -72,7 +74,7 @@ def _count_epochs(path: Path) -> None:
             file.write(b".")
         return loss
 
-    fine_tuning._Training._epoch = counted  # type: ignore[method-assign]
+    Loop._epoch = counted  # type: ignore[method-assign]
 
 
 def _epochs(out: Path) -> int:
@@ -99,5 +101,6 @@ def die_everywhere(command: list[str], root: Path) -> None:
 if __name__ == "__main__":
     given = json.loads(sys.argv[1])
     command = given["command"]
-    load_base(Path(command[command.index("--base") + 1]), "", ("a", "b"), seed=0)  # what it imports is imported once
+    base = Path(command[command.index("--base") + 1])
+    load_generator(base) if "nle" in command else load_base(base, "", ("a", "b"), seed=0)  # imports all, once
     die_everywhere(command, Path(given["root"]))

@@ -11,7 +11,8 @@ from transformers import BertForSequenceClassification
 
 from verax.data.text import split_words
 from verax.train import fine_tuning
-from verax.train.fine_tuning import FineTuning, fit, parameter_groups, rate
+from verax.train.fine_tuning import fit
+from verax.train.loop import FineTuning, parameter_groups, rate
 from verax.train.measure import accuracy
 from verax.train.rows import batches, gold_classes
 from verax.train.world import Shape, build_model, build_tokenizer

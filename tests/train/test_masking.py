@@ -15,7 +15,8 @@ from sklearn.metrics import f1_score
 import tiny
 from verax.data.text import split_words
 from verax.train import fine_tuning, measure
-from verax.train.fine_tuning import FineTuning, fit
+from verax.train.fine_tuning import fit
+from verax.train.loop import FineTuning
 from verax.train.masking import Masking, fully_masked, mask_at_random, mask_token, masked_batch, masked_copy
 from verax.train.rows import Rows, encode
 from verax.types import Dataset, Instance, UserError

@@ -19,7 +19,8 @@ from verax.data.text import split_words
 from verax.run.train_spec import parse_train_spec
 from verax.run.training import train_all
 from verax.train import fine_tuning
-from verax.train.fine_tuning import FineTuning, Trained, fit
+from verax.train.fine_tuning import fit
+from verax.train.loop import FineTuning, Trained
 from verax.train.resume import Resume
 from verax.types import Dataset, Instance, UserError
 

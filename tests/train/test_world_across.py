@@ -16,7 +16,7 @@ from verax.data.world.languages.telling import LANGUAGES
 from verax.models.shipped import world_nli, world_xnli
 from verax.train import across, world
 from verax.train.across import Across, start_aligned
-from verax.train.fine_tuning import FineTuning
+from verax.train.loop import FineTuning
 from verax.train.word_pieces import widen_tokenizer
 from verax.types import Dataset
 

@@ -12,7 +12,7 @@ from verax.data.world import nli
 from verax.data.world import splits as world_splits
 from verax.models.shipped import world_nli
 from verax.train import world
-from verax.train.fine_tuning import FineTuning
+from verax.train.loop import FineTuning
 from verax.train.start import _turn, _waves, start_turned_round
 from verax.train.word_pieces import build_tokenizer
 from verax.train.world import Continued, Shape, build_model

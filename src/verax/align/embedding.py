@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
+from typing import ClassVar, NamedTuple
 
 from verax.align.extract import Extract, argmax_links, cosine, itermax_links, softmax_links, word_links
 from verax.align.protocol import TextPair
@@ -18,8 +19,9 @@ from verax.types import BoolArray, FloatArray, Instance, IntArray, Text, Undefin
 _TextKey = tuple[str, tuple[tuple[int, int], ...]]
 _PairKey = tuple[_TextKey, _TextKey]
 
-WORDS_AT_ONCE = 8192
-"""How many words are aligned at a time: it bounds the memory for hidden states, and fills dozens of batches."""
+WORDS_AT_ONCE = 16384
+"""How many words are aligned at a time: it bounds the memory for hidden states, and of each length there are enough
+texts to fill a batch."""
 
 
 @dataclass(frozen=True)
@@ -75,57 +77,30 @@ class Embedding:
         """
         self.check(model)
         layer = default_layer(model.layers) if self.layer is None else self.layer
-        engine, read = Engine(model, token_budget=token_budget(model)), _Read(model)
+        reading = _Reading(model, layer)
         chunks = _chunks(pairs)
         links: dict[_PairKey, IntArray | Undefined] = {}
         for pair in pairs:
             key = _pair_key(pair)
             while key not in links:
-                links.update(self._align_chunk(engine, read, next(chunks), layer))
+                chunk = next(chunks)
+                reading.only(chunk)
+                links.update((_pair_key(one), self._links(reading, one)) for one in chunk)
             yield links[key]
 
-    def links(self, reference: Encoded, translation: Encoded, layer: int) -> Asking[IntArray]:
-        """Links of one pair, shape [links, 2]: two questions, one for each text."""
-        states: list[FloatArray] = []
-        words: list[IntArray] = []
-        for x in (reference, translation):
-            answer: FloatArray = yield TokenStates(x, layer)
-            own = x.encoding.token_unit >= 0
-            states.append(answer[own])
-            words.append(x.encoding.token_unit[own])
-        shape = len(reference.encoding.units), len(translation.encoding.units)
-        return word_links(self._extract(*states), words[0], words[1], shape)
+    def _links(self, reading: _Reading, pair: TextPair) -> IntArray | Undefined:
+        """Links of one pair, shape [links, 2]."""
+        both = reading.both(pair)
+        if isinstance(both, Undefined):
+            return both
+        reference, translation = both
+        linked = self._extract(reference.states, translation.states)
+        return word_links(linked, reference.words, translation.words, pair.shape)
 
     def _extract(self, one: FloatArray, other: FloatArray) -> BoolArray:
         if self.extract == "softmax":
             return softmax_links(one @ other.T, self.threshold)
         return (argmax_links if self.extract == "argmax" else itermax_links)(cosine(one, other))
-
-    def _align_chunk(
-        self, engine: Engine, read: _Read, chunk: Sequence[TextPair], layer: int
-    ) -> dict[_PairKey, IntArray | Undefined]:
-        read.only(chunk)
-        found: dict[_PairKey, IntArray | Undefined] = {}
-
-        def tasks() -> Iterable[Task[IntArray]]:
-            for pair in chunk:
-                key, both = _pair_key(pair), read.both(pair)
-                if isinstance(both, Undefined):
-                    found[key] = both
-                else:
-                    yield Task(self.links(*both, layer), lambda outcome, key=key: kept(key, outcome))  # type: ignore[misc]
-
-        def kept(key: _PairKey, outcome: Outcome[IntArray]) -> Iterable[Task[IntArray]]:
-            if isinstance(outcome.error, Undefined):
-                found[key] = outcome.error
-            elif outcome.value is None:
-                raise outcome.error or RuntimeError("an alignment ended without a value")
-            else:
-                found[key] = outcome.value
-            return ()
-
-        engine.run(tasks())
-        return found
 
 
 def default_layer(layers: int) -> int:
@@ -133,19 +108,28 @@ def default_layer(layers: int) -> int:
     return round(2 / 3 * layers)
 
 
-class _Read:
-    """The texts of a chunk as the encoder sees them; the engine remembers their hidden states for as long."""
+class _Read(NamedTuple):
+    """A text as the encoder sees it: hidden states of its sub-words, [sub-words, dimensions], and the word of each."""
 
-    def __init__(self, model: Encoder) -> None:
-        self._model = model
-        self._texts: dict[_TextKey, Encoded | Undefined] = {}
+    states: FloatArray
+    words: IntArray
+
+
+class _Reading:
+    """The texts of a chunk, all read at once, so that the batches are as full as can be."""
+
+    def __init__(self, model: Encoder, layer: int) -> None:
+        self._model, self._layer = model, layer
+        self._engine = Engine(model, token_budget=token_budget(model), window=WORDS_AT_ONCE)
+        self._texts: dict[_TextKey, _Read | Undefined] = {}
 
     def only(self, chunk: Sequence[TextPair]) -> None:
         """Forget every text but those of a chunk, and read those that are new."""
         texts = {_text_key(text): text for pair in chunk for text in (pair.reference, pair.translation)}
-        self._texts = {key: self._texts.get(key) or self._encode(text) for key, text in texts.items()}
+        self._texts = {key: read for key, read in self._texts.items() if key in texts}
+        self._engine.run(self._tasks({key: text for key, text in texts.items() if key not in self._texts}))
 
-    def both(self, pair: TextPair) -> tuple[Encoded, Encoded] | Undefined:
+    def both(self, pair: TextPair) -> tuple[_Read, _Read] | Undefined:
         """A pair, or why one side of it can't be read."""
         reference, translation = self._texts[_text_key(pair.reference)], self._texts[_text_key(pair.translation)]
         if isinstance(reference, Undefined):
@@ -154,11 +138,28 @@ class _Read:
             return Undefined(translation.reason, f"the translation: {translation.detail}")
         return reference, translation
 
-    def _encode(self, text: Text) -> Encoded | Undefined:
-        try:
-            return Encoded.of(self._model.encode(Instance(text.raw, (text,), lang=text.lang)))
-        except Undefined as undefined:
-            return undefined
+    def _tasks(self, texts: Mapping[_TextKey, Text]) -> Iterator[Task[_Read]]:
+        for key, text in texts.items():
+            try:
+                x = Encoded.of(self._model.encode(Instance(text.raw, (text,), lang=text.lang)))
+            except Undefined as undefined:
+                self._texts[key] = undefined
+            else:
+                yield Task(self._read(x), partial(self._keep, key))
+
+    def _read(self, x: Encoded) -> Asking[_Read]:
+        states: FloatArray = yield TokenStates(x, self._layer)
+        own = x.encoding.token_unit >= 0
+        return _Read(states[own], x.encoding.token_unit[own])
+
+    def _keep(self, key: _TextKey, outcome: Outcome[_Read]) -> Iterable[Task[_Read]]:
+        if outcome.value is not None:
+            self._texts[key] = outcome.value
+        elif isinstance(outcome.error, Undefined):
+            self._texts[key] = outcome.error
+        else:
+            raise outcome.error or RuntimeError("a text was read without an answer")
+        return ()
 
 
 def _chunks(pairs: Sequence[TextPair]) -> Iterator[list[TextPair]]:

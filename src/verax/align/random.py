@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,6 +10,7 @@ import numpy as np
 
 from verax.align.extract import itermax_links
 from verax.align.protocol import TextPair
+from verax.stats.drawing import rng_of
 from verax.types import IntArray, Undefined, UserError
 
 
@@ -36,9 +36,5 @@ class Random:
         return (pair.empty or self._links(pair) for pair in pairs)
 
     def _links(self, pair: TextPair) -> IntArray:
-        content = hashlib.sha256()
-        for text in (pair.reference, pair.translation):
-            raw = text.raw.encode("utf-8", "surrogatepass")
-            content.update(len(raw).to_bytes(8, "big") + raw)
-        rng = np.random.default_rng([self.seed, int.from_bytes(content.digest(), "big")])
+        rng = rng_of(self.seed, (pair.reference.raw, pair.translation.raw))
         return np.argwhere(itermax_links(rng.random(pair.shape)))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from verax.run.carry_out import Prepared
     from verax.run.plan import Left
     from verax.run.run import Run
+    from verax.run.spec import Spec
 
 
 @app.command()
@@ -39,6 +40,15 @@ def run(
         str | None, typer.Option(help="What in_distribution learns from; the data's split `validation` by default.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Another seed than the spec's.", min=0)] = None,
+    editor: Annotated[
+        str | None, typer.Option(help="Of free-text explanations: a folder made by `verax train editor`.")
+    ] = None,
+    endpoint: Annotated[
+        str | None,
+        typer.Option(
+            help="Of free-text explanations: base URL that the model is asked at, by its name.", metavar="URL"
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
 ) -> None:
     """Explain and measure, as a spec says; go on by itself where an earlier run of it stopped.
@@ -46,8 +56,11 @@ def run(
     Examples: `verax run spec.yaml --out runs/mine --limit 50`
 
     `verax run --preset attribution-table --model my-model --data reviews.csv`
+
+    `verax run --preset nle --model my-nle-model --editor my-editor --data test.jsonl`
     """
     from verax.run.carry_out import prepare
+    from verax.run.nle.opening import about_texts, with_editor
     from verax.run.spec import override, parse_spec, preset_spec, read_spec
 
     if spec is None and preset is None:
@@ -55,14 +68,21 @@ def run(
     content = {} if spec is None else read_spec(spec)
     if preset is not None:
         content = preset_spec(preset, content)
-    content = override(content, limit=limit, model=model, data=data, validation=validation, seed=seed)
+    content = override(
+        content, limit=limit, model=model, data=data, validation=validation, seed=seed, endpoint=endpoint
+    )
+    content = with_editor(content, editor)
     folder = folder or Path("runs") / (preset if spec is None else spec.stem)  # type: ignore[operator]
     command = ["verax", "run", *([] if spec is None else [str(spec)]), "--out", str(folder)]
     flags = {"--preset": preset, "--limit": limit, "--model": model, "--data": data, "--validation": validation}
-    for flag, value in {**flags, "--seed": seed}.items():
+    for flag, value in {**flags, "--seed": seed, "--editor": editor, "--endpoint": endpoint}.items():
         command += [] if value is None else [flag, str(value)]
+    parsed = parse_spec(content)
+    if about_texts(parsed):
+        run_texts(parsed, folder, shlex.join(command), dry_run=dry_run)
+        return
     with notes.status("loading model and data"):
-        prepared = prepare(parse_spec(content))
+        prepared = prepare(parsed)
     if dry_run:
         from verax.store.read import read_keys
 
@@ -115,7 +135,7 @@ def compare(
     from verax.stats.recorded import parallel
 
     a, b = open_run(folder_a), open_run(folder_b)
-    _check_same_inputs(a, b)
+    check_same_inputs(a, b)
     together = parallel([*a.stored.instances, *b.stored.instances])
     rows = compare_scores(a.scores, b.scores, {**b.directions, **a.directions}, parallel=together)
     show(
@@ -263,6 +283,11 @@ def show_run(prepared: Prepared, folder: Path, command: str) -> None:
         out.print(unified_terminal.unified(finished.unified))
     if finished.crosslingual is not None:
         out.print(crosslingual_terminal.crosslingual(finished.crosslingual))
+    show_counts(finished)
+
+
+def show_counts(finished: Run) -> None:
+    """Print how many rows a run has, which are without a value and why, and its warnings; fail if rows failed."""
     counts = finished.card["counts"]
     out.print(
         Text(f"{counts['rows']} rows = {counts['done']} done + {counts['failed']} failed + {counts['skipped']} skipped")
@@ -281,6 +306,28 @@ def show_run(prepared: Prepared, folder: Path, command: str) -> None:
         raise typer.Exit(1)
 
 
+def run_texts(spec: Spec, folder: Path, command: str, *, dry_run: bool) -> None:
+    """Let a model explain itself in free text, test what it says, and print what was found."""
+    from verax.report import nle_terminal
+    from verax.run.nle.carry_out import carry_out_texts, left_in
+    from verax.run.nle.opening import open_texts
+
+    def announce(left: Left) -> None:
+        size = f"{len(prepared.data)} instances x {len(prepared.setups)} set-ups x {len(prepared.metrics)} metrics"
+        notes.print(Text(f"{size}: {left.rows} rows (explanations, scores) in {folder}; done already: {left.done}"))
+
+    with notes.status("loading model and data"):
+        prepared = open_texts(spec)
+    if dry_run:
+        announce(left_in(prepared, folder))
+        return
+    finished = carry_out_texts(prepared, folder, command=command, console=notes, announce=announce)
+    if finished.nle is not None:
+        out.print(nle_terminal.nle(finished.nle))
+    show_counts(finished)
+    out.print(Text(f"Next: verax report {shlex.quote(str(folder))}"))
+
+
 def open_run(folder: Path) -> Run:
     """A run, with a word on the terminal about what is missing in it."""
     from verax.run.run import Run
@@ -294,7 +341,7 @@ def open_run(folder: Path) -> Run:
 def _check_seeds(before: list[Run], other: Run) -> None:
     """Runs that are averaged must be of the same inputs and of models that differ in their seed alone."""
     first = before[0]
-    _check_same_inputs(first, other)
+    check_same_inputs(first, other)
     if {i.id for i in first.stored.instances} != {i.id for i in other.stored.instances}:
         raise UserError(f"{first.folder} and {other.folder} do not have the same instances: they can't be averaged")
     for fact in ("architecture", "parameters", "masking"):
@@ -306,7 +353,7 @@ def _check_seeds(before: list[Run], other: Run) -> None:
             raise UserError(f"{run.folder} and {other.folder} are of the same model: there is no other seed in them")
 
 
-def _check_same_inputs(a: Run, b: Run) -> None:
+def check_same_inputs(a: Run, b: Run) -> None:
     """Runs are compared instance by instance: an id must mean the same input in both."""
     texts = {i.id: [part.raw for part in i.parts] for i in a.stored.instances}
     shared = [i for i in b.stored.instances if i.id in texts]

@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 train = typer.Typer(help="Train models whose explanations can be measured.", rich_markup_mode="markdown")
 app.add_typer(train, name="train")
 
+SpecFile = Annotated[
+    Path | None, typer.Argument(help="A YAML file with any of the fields below, and more.", metavar="[SPEC.yaml]")
+]
+OutFolder = Annotated[Path, typer.Option("--out", help="Where the model goes.")]
+TrainOn = Annotated[str | None, typer.Option(help="Train on this: a dataset, a file.")]
+Limit = Annotated[int | None, typer.Option(help="Only the first N training instances.", min=1)]
+
 FIELDS: dict[str, Any] = {
     "base": Annotated[str | None, typer.Option(help="Start from this: a folder, a hub id, a shipped model.")],
     "validation": Annotated[
@@ -52,13 +59,11 @@ FIELDS: dict[str, Any] = {
 def _carry_out(
     command: Literal["masked", "plain"],
     /,
-    spec: Annotated[
-        Path | None, typer.Argument(help="A YAML file with any of the fields below, and more.", metavar="[SPEC.yaml]")
-    ] = None,
+    spec: SpecFile = None,
     *,
-    folder: Annotated[Path, typer.Option("--out", help="Where the model goes.")],
-    data: Annotated[str | None, typer.Option(help="Train on this: a dataset, a file.")] = None,
-    limit: Annotated[int | None, typer.Option(help="Only the first N training instances.", min=1)] = None,
+    folder: OutFolder,
+    data: TrainOn = None,
+    limit: Limit = None,
     as_json: Json = False,
     **fields: Any,
 ) -> None:
@@ -69,7 +74,7 @@ def _carry_out(
 
     content = spec_content(spec, fields, {"name": data, "limit": limit}, f"verax train {command}")
     parsed = {"masked": parse_train_spec, "plain": parse_plain_spec}[command](content)
-    found = train_all(parsed, folder, console=notes, announce=_announce)
+    found = train_all(parsed, folder, console=notes, announce=announce)
     written = write_compared(folder, parsed, found)
     models = [str(folder_of(folder, parsed, variant)) for variant in variants(parsed)]
     if as_json:
@@ -85,18 +90,19 @@ def _carry_out(
     out.print(Text(f"Next: {measure}"), soft_wrap=True)
 
 
-def _with_options(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of `_carry_out`, and one for each field of a spec but those left out."""
+def with_options(
+    carry_out: Callable[..., None], fields: Mapping[str, Any]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of the function that carries it out, and one for each of these fields of a spec."""
 
     def extended(command: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(_carry_out, eval_str=True).parameters.values()
+        own = inspect.signature(carry_out, eval_str=True).parameters.values()
         shared = [one for one in own if one.kind not in {one.POSITIONAL_ONLY, one.VAR_KEYWORD}]
-        fields = [
+        more = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-            for name, annotation in FIELDS.items()
-            if name not in left_out
+            for name, annotation in fields.items()
         ]
-        command.__signature__ = inspect.Signature([*shared, *fields])  # type: ignore[attr-defined]
+        command.__signature__ = inspect.Signature([*shared, *more])  # type: ignore[attr-defined]
         return command
 
     return extended
@@ -108,7 +114,7 @@ def _train() -> None:
 
 
 @train.command()
-@_with_options()
+@with_options(_carry_out, FIELDS)
 def masked(**options: Any) -> None:
     """Fine-tune a classifier with masking, so that masking words stays in its distribution.
 
@@ -123,7 +129,7 @@ def masked(**options: Any) -> None:
 
 
 @train.command()
-@_with_options("masking", "select")
+@with_options(_carry_out, {name: FIELDS[name] for name in FIELDS if name not in {"masking", "select"}})
 def plain(**options: Any) -> None:
     """Fine-tune a classifier as usual: nothing is masked, the best epoch is chosen on the validation set as it is.
 
@@ -160,7 +166,8 @@ def spec_content(spec: Path | None, told: Mapping[str, Any], data: Mapping[str, 
     return content
 
 
-def _announce(data: Opened, trainings: int, finished: int) -> None:
+def announce(data: Opened, trainings: int, finished: int) -> None:
+    """Say how much there is to train on, and how many trainings are to come."""
     sizes = f"{len(data.train)} training and {len(data.validation)} validation instances"
     tested = "" if data.test is None else f", {len(data.test)} for the test"
     done = f"; finished already: {finished}" if finished else ""

@@ -25,6 +25,7 @@ KNOWN_PARTS: tuple[tuple[str, ...], ...] = (
     ("tokens",),
 )
 KNOWN_LABELS = ("label", "gold_label")
+KNOWN_EXPLANATIONS = ("explanations", "explanation")
 KNOWN_PARALLEL_ID = "parallel_id"
 KNOWN_LANGS = ("lang", "language")
 KNOWN_ID = "id"
@@ -97,7 +98,9 @@ class Columns(BaseModel):
         "and words counted from 0, end exclusive.",
     )
     explanations: Names = Field(
-        default=(), description="Columns with sentences that say why: a text or a list of texts each."
+        default=(),
+        description="Columns with sentences that say why: a text or a list of texts each. Left out: `explanations` or "
+        "`explanation`, where there is one.",
     )
     maskable_part: Names = Field(
         default=(),
@@ -161,8 +164,8 @@ def parse_columns(value: Columns | Mapping[str, Any] | None) -> Columns:
 def with_defaults(columns: Columns, there: Collection[str], where: str) -> Columns:
     """The same columns with those guessed that were left out, from the columns that are there.
 
-    These are `parts` and `label`; and `lang` and `id`, but only where a column `parallel_id` says that the rows are
-    translations of each other.
+    These are `parts`, `label` and `explanations`; and `lang` and `id`, but only where a column `parallel_id` says that
+    the rows are translations of each other.
     """
     by_lower = {name.lower(): name for name in reversed(list(there))}
     found: dict[str, Any] = {}
@@ -176,6 +179,8 @@ def with_defaults(columns: Columns, there: Collection[str], where: str) -> Colum
         found["parts"] = tuple(by_lower[name] for name in known)
     if columns.label is None:
         found["label"] = next((by_lower[name] for name in KNOWN_LABELS if name in by_lower), None)
+    if not columns.explanations:
+        found["explanations"] = tuple(by_lower[name] for name in KNOWN_EXPLANATIONS if name in by_lower)[:1]
     if columns.parallel_id is None and KNOWN_PARALLEL_ID in by_lower:
         found["parallel_id"] = by_lower[KNOWN_PARALLEL_ID]
         found["lang"] = columns.lang or next((by_lower[name] for name in KNOWN_LANGS if name in by_lower), None)

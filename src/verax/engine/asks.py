@@ -15,8 +15,18 @@ import numpy as np
 
 from verax.models.classifier import Head, Path
 from verax.models.encoding import Encoded
+from verax.models.generator import (
+    CandidateGenerator,
+    CandidatesPass,
+    ChoicePass,
+    Chooser,
+    GeneratePass,
+    LikelihoodPass,
+    TextGenerator,
+)
 from verax.models.labels import class_of
 from verax.models.readout import Readout
+from verax.models.self_explainer import Posed
 from verax.types import BoolArray, FloatArray, IntArray, Removal, Target, Undefined
 
 
@@ -187,7 +197,99 @@ class AttributedMaps:
     token_unit: IntArray
 
 
-Ask = Outputs | Hidden | PathGradient | Embeddings | VocabularyNorm | Attention | AttentionPathGradient | TokenStates
+@dataclass(frozen=True, eq=False, slots=True)
+class Generate:
+    """A text that a generator writes.
+
+    Args:
+        x: the input that it is about; what is answered is remembered with it.
+        by: who writes.
+        asked: the prompt, and how it is decoded.
+
+    The answer is a `Generated`.
+    """
+
+    x: Posed
+    by: TextGenerator
+    asked: GeneratePass
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Likelihood:
+    """Log-likelihoods of given continuations of a prompt.
+
+    Args:
+        x, by: as for `Generate`.
+        asked: the prompt and the continuations.
+
+    The answer is an array, shape [continuations].
+    """
+
+    x: Posed
+    by: TextGenerator
+    asked: LikelihoodPass
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Choose:
+    """One label of several, by a generator that gives no likelihoods.
+
+    Args:
+        x: as for `Generate`.
+        by: who chooses.
+        asked: the prompt and the labels.
+
+    The answer is a `Choice`.
+    """
+
+    x: Posed
+    by: Chooser
+    asked: ChoicePass
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Candidates:
+    """The most likely texts that go on from a prompt, different from each other.
+
+    Args:
+        x: as for `Generate`.
+        by: who writes.
+        asked: the prompt, and how many are wanted.
+
+    The answer is a list of `Generated`, the most likely first.
+    """
+
+    x: Posed
+    by: CandidateGenerator
+    asked: CandidatesPass
+
+
+TextAsk = Generate | Likelihood | Choose | Candidates
+"""Questions to text generators: each names the one that it is for."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Bundle:
+    """Several questions at once, so that they are answered in the same batches; see `together`.
+
+    The answer is a list: for each question its answer, or the exception that stands in its way.
+    """
+
+    asks: tuple[Ask, ...]
+
+
+Ask = (
+    Outputs
+    | Hidden
+    | PathGradient
+    | Embeddings
+    | VocabularyNorm
+    | Attention
+    | AttentionPathGradient
+    | TokenStates
+    | TextAsk
+    | Bundle
+)
 T = TypeVar("T")
 Asking = Generator[Ask, Any, T]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, TypeVar, cast
@@ -11,12 +11,26 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from verax.engine.asks import Ask, Asking, Embeddings, Hidden, Outputs, VocabularyNorm
+from verax.engine.asks import (
+    Ask,
+    Asking,
+    Bundle,
+    Candidates,
+    Choose,
+    Embeddings,
+    Generate,
+    Hidden,
+    Likelihood,
+    Outputs,
+    TextAsk,
+    VocabularyNorm,
+)
 from verax.engine.memo import ASKED, Memo, WholeAsk, key_of
 from verax.engine.needed import backward, how_many, needed
 from verax.engine.passes import KINDS, Kind, Pass, answer_all, finite
 from verax.models.classifier import Classifier, Encoder, Row
 from verax.models.encoding import Encoding
+from verax.models.generator import TextGenerator
 from verax.models.removal import States
 from verax.types import Cost, FloatArray, Undefined, UserError
 
@@ -27,7 +41,7 @@ ON_PROCESSOR = 1024
 ON_ACCELERATOR = 16384
 
 
-def token_budget(model: Encoder) -> int:
+def token_budget(model: Encoder | TextGenerator) -> int:
     """Tokens in a batch: a processor is busy with few, an accelerator wants many."""
     return ON_PROCESSOR if model.about["device"] in {"cpu", "unknown"} else ON_ACCELERATOR
 
@@ -59,7 +73,8 @@ class Engine:
     A result does not depend on the batch size, on the other instances or on their order (beyond rounding).
 
     Args:
-        model: what is asked; one without classes knows its hidden states alone.
+        model: what is asked; one without classes knows its hidden states alone, and where there is none, only text
+            generators can be asked.
         token_budget: tokens in one batch.
         pool: how many batches' worth of questions are gathered before they are asked.
         window: how many tasks are open at a time, at most.
@@ -67,7 +82,7 @@ class Engine:
         cost: what was asked and what was done so far.
     """
 
-    model: Encoder
+    model: Encoder | None
     token_budget: int = 1024
     pool: int = 48
     window: int = 512
@@ -78,6 +93,13 @@ class Engine:
 
     def __post_init__(self) -> None:
         self._backward_budget = self.token_budget
+
+    @property
+    def encoder(self) -> Encoder:
+        """The model, where a question is about an encoded input."""
+        if self.model is None:
+            raise TypeError("there is no model whose inputs are encoded, only text generators")
+        return self.model
 
     @property
     def _classifier(self) -> Classifier:
@@ -99,7 +121,7 @@ class Engine:
                     continue
                 task = waiting.popleft()
                 pool.tasks.append(task)
-                self._gather(task, pool)
+                self._gather(task, task.ask, pool)
             if not pool.tasks:
                 return
             self._evaluate(pool)
@@ -127,15 +149,20 @@ class Engine:
     def _memo(self, encoding: Encoding) -> Memo:
         return self._memos.setdefault(encoding, Memo())
 
-    def _gather(self, task: Task[Any], pool: _Pool) -> None:
+    def _gather(self, task: Task[Any], ask: Ask | None, pool: _Pool) -> None:
         """Put the passes that a task's question needs, and nobody has asked for yet, into the pool."""
-        ask = task.ask
         if isinstance(ask, (Embeddings, VocabularyNorm)):
+            return
+        if isinstance(ask, Bundle):
+            for one in ask.asks:
+                self._gather(task, one, pool)
             return
         if isinstance(ask, (Outputs, Hidden)):
             cost = self._gather_coalitions(task, ask, pool)
         elif isinstance(ask, WholeAsk):
             cost = self._gather_whole(task, ask, pool)
+        elif isinstance(ask, TextAsk):
+            cost = _gather_text(task, ask, pool)
         else:
             raise TypeError(f"a method yielded {ask!r}, which is no question")
         task.cost = task.cost + cost
@@ -147,7 +174,7 @@ class Engine:
         kind, answers = ("logits", memo.logits) if isinstance(ask, Outputs) else ("hidden", memo.hidden)
         passes = pool.passes[kind]
         before = len(passes)
-        lengths = self.model.lengths(encoding, states)
+        lengths = self.encoder.lengths(encoding, states)
         for state, length in zip(states, lengths.tolist(), strict=True):
             key = state.tobytes()
             if key in answers:
@@ -167,7 +194,7 @@ class Engine:
         asked, new = how_many(ask, self._classifier), 0
         if key not in answers:
             answers[key] = ASKED
-            length = int(self.model.lengths(encoding, state[None])[0])
+            length = int(self.encoder.lengths(encoding, state[None])[0])
             if length == 0:
                 answers[key] = Undefined("empty", "no token is left")
             else:
@@ -184,7 +211,7 @@ class Engine:
             budget = answer_all(
                 pool.passes[name],
                 partial(kind.compute, self._classifier),
-                lambda one, kind=kind: (self.model.bucket(one.row, one.length), kind.together(one.question)),  # type: ignore[misc]
+                partial(self._bucket, kind),
                 self._backward_budget if kind.keeps_graph else self.token_budget,
                 lambda batch, kind=kind: self.on_batch(_done(kind, batch)),  # type: ignore[misc]
             )
@@ -195,13 +222,22 @@ class Engine:
         for finish in pool.finishing:
             finish()
 
+    def _bucket(self, kind: Kind, one: Pass) -> Any:
+        """What passes of a kind must have in common to share a batch."""
+        shape = None if kind.texts else self.encoder.bucket(one.row, one.length)
+        return shape, kind.together(one.question)
+
     def _answer(self, ask: Ask | None) -> Any:
         """The answer to a question all of whose passes are done, or the exception that stands in its way."""
         if isinstance(ask, (Embeddings, VocabularyNorm)):
             return self._answer_at_once(ask)
+        if isinstance(ask, Bundle):
+            return [self._answer(one) for one in ask.asks]
         assert ask is not None  # noqa: S101 - tasks in a pool have a question
         if isinstance(ask, (Outputs, Hidden)):
             return self._answer_forward(ask)
+        if isinstance(ask, TextAsk):
+            return ask.x.memo[_text_key(ask)]
         return self._memo(ask.x.encoding).whole[key_of(ask)]
 
     def _answer_at_once(self, ask: Embeddings | VocabularyNorm) -> Any:
@@ -223,7 +259,7 @@ class Engine:
             if isinstance(answer, Exception):
                 return answer
             rows.append(answer)
-        return np.stack(rows) if rows else np.empty((0, len(self.model.labels)))
+        return np.stack(rows) if rows else np.empty((0, len(self.encoder.labels)))
 
 
 @dataclass(slots=True)
@@ -234,6 +270,35 @@ class _Pool:
     passes: dict[str, list[Pass]] = field(default_factory=lambda: {name: [] for name in KINDS})
     finishing: list[Callable[[], None]] = field(default_factory=list)
     tokens: int = 0
+
+
+_TEXT_KINDS: dict[type, str] = {
+    Generate: "generate",
+    Likelihood: "likelihood",
+    Choose: "choose",
+    Candidates: "candidates",
+}
+
+
+def _text_key(ask: TextAsk) -> Hashable:
+    return id(ask.by), type(ask), ask.asked
+
+
+def _gather_text(task: Task[Any], ask: TextAsk, pool: _Pool) -> Cost:
+    """One pass for each text or continuation, unless its answer is known or on its way."""
+    answers, key = ask.x.memo, _text_key(ask)
+    asked = len(ask.asked.continuations) if isinstance(ask, Likelihood) else 1
+    if key in answers:
+        return Cost(forward_asked=asked)
+    answers[key] = ASKED
+    length = ask.by.length(ask.asked)
+
+    def keep(answer: Any) -> None:
+        answers[key] = finite(answer, "likelihoods")
+
+    pool.passes[_TEXT_KINDS[type(ask)]].append(Pass(ask, length, keep, task))
+    pool.tokens += length
+    return Cost(forward_asked=asked, forward=asked)
 
 
 def _keep_outputs(answers: dict[bytes, FloatArray | Exception], key: bytes, answer: FloatArray | Exception) -> None:

@@ -9,7 +9,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from verax.engine.asks import AttentionPathGradient, AttributedMaps, PathGradient, SummedGradient
+from verax.engine.asks import (
+    AttentionPathGradient,
+    AttributedMaps,
+    Candidates,
+    Choose,
+    Generate,
+    Likelihood,
+    PathGradient,
+    SummedGradient,
+)
 from verax.engine.batches import cut_batches
 from verax.models.classifier import (
     AttentionPass,
@@ -58,11 +67,13 @@ class Kind:
         compute: how the model does a batch of them.
         together: what must be equal in a batch.
         keeps_graph: it may go backward too, so that a batch needs more memory.
+        texts: it is for a text generator, which is named in the question.
     """
 
     compute: Callable[[Classifier, list[Any]], Sequence[Any]]
     together: Callable[[Any], Any]
     keeps_graph: bool = False
+    texts: bool = False
 
     def backward(self, question: Any) -> bool:
         """Whether a pass goes backward: one that looks at attention does only to weigh the heads."""
@@ -71,6 +82,22 @@ class Kind:
 
 def _anything(_: Any) -> None:
     return None
+
+
+def _generated(_: Any, asks: list[Generate]) -> Sequence[Any]:
+    return asks[0].by.generate([ask.asked for ask in asks])
+
+
+def _likelihoods(_: Any, asks: list[Likelihood]) -> Sequence[Any]:
+    return asks[0].by.likelihoods([ask.asked for ask in asks])
+
+
+def _chosen(_: Any, asks: list[Choose]) -> Sequence[Any]:
+    return asks[0].by.choose([ask.asked for ask in asks])
+
+
+def _candidates(_: Any, asks: list[Candidates]) -> Sequence[Any]:
+    return asks[0].by.candidates([ask.asked for ask in asks])
 
 
 KINDS = {
@@ -82,6 +109,10 @@ KINDS = {
     "attention": Kind(
         lambda model, asked: model.attention(asked), lambda one: (one.layer, one.readout is not None), True
     ),
+    "generate": Kind(_generated, lambda ask: (id(ask.by), *ask.asked[1:]), texts=True),
+    "likelihood": Kind(_likelihoods, lambda ask: id(ask.by), texts=True),
+    "choose": Kind(_chosen, lambda ask: id(ask.by), texts=True),
+    "candidates": Kind(_candidates, lambda ask: (id(ask.by), *ask.asked[1:]), texts=True),
 }
 """In the order in which they are done."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from verax.models.removal import CODES, KEPT, States
+from verax.stats.drawing import rng_of
 from verax.types import Attribution, BoolArray, FloatArray, Instance, IntArray, Note, Removal, Undefined, Unit
 
 
@@ -99,11 +99,9 @@ class Encoded:
 
         A method names itself, so that no two methods draw the same numbers: least of all those of the random baseline.
         """
-        content = hashlib.sha256(who.encode() + b"\0" + self.state.tobytes() if who else self.state.tobytes())
-        for part in self.encoding.instance.parts:
-            raw = part.raw.encode("utf-8", "surrogatepass")
-            content.update(len(raw).to_bytes(8, "big") + raw)
-        return np.random.default_rng([seed, int.from_bytes(content.digest(), "big")])
+        state = self.state.tobytes()
+        texts = (part.raw for part in self.encoding.instance.parts)
+        return rng_of(seed, texts, who.encode() + b"\0" + state if who else state)
 
     def attribution(self, scores: FloatArray, **notes: Note) -> Attribution:
         """A method's result: one score for each unit that is left, with the input's own notes."""

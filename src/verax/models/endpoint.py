@@ -18,9 +18,9 @@ from verax.models.endpoint_key import DEFAULT_VARIABLE, Key
 from verax.models.endpoint_retry import backoff
 from verax.models.endpoint_status import Trouble, judge
 from verax.models.endpoint_wire import Failed, Wire
-from verax.models.generator import Choice, ChoicePass, Each, Generated, GeneratePass, LikelihoodPass
+from verax.models.generator import Asked, Choice, ChoicePass, Each, GeneratePass, LikelihoodPass
 from verax.store.keys import JSON, canonical_json
-from verax.types import FloatArray, Undefined, UserError
+from verax.types import FloatArray, Generated, Undefined, UserError
 
 FAILURES_IN_A_ROW = 10
 """Prompts without a readable answer, one after the other, after which the endpoint is held to be broken."""
@@ -124,6 +124,10 @@ class Endpoint:
 
         Crew(self._wires(len(passes)), ask).work(len(passes), hand_over)
         return [answers[number] for number in range(len(passes))]
+
+    def length(self, asked: Asked) -> int:
+        """Nothing is known of its tokens here: any number of passes is a batch."""
+        return 1
 
     def choose(self, passes: Sequence[ChoicePass], each: Each[Choice] | None = None) -> list[Choice | Undefined]:
         """A label for each pass: the endpoint is asked for one in words, and what it answers is parsed."""

@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from verax.models.generator import Finish, Generated
-from verax.types import Undefined
+from verax.types import Finish, Generated, Undefined
 
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 _LONGEST_QUOTE = 200

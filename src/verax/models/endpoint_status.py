@@ -8,8 +8,7 @@ from verax.models.endpoint_answer import complaint, quote, read_answer
 from verax.models.endpoint_key import Key
 from verax.models.endpoint_retry import retry_after
 from verax.models.endpoint_wire import Reply
-from verax.models.generator import Generated
-from verax.types import Undefined, UserError
+from verax.types import Generated, Undefined, UserError
 
 _PASSING = frozenset({408, 425, 429})
 _OF_EVERY_REQUEST = frozenset({401, 402, 404, 405, 407, 410})

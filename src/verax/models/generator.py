@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
-from verax.types import FloatArray, Undefined
+from verax.types import FloatArray, Generated, How, Undefined
 
 Answer = TypeVar("Answer")
 Each = Callable[[int, Answer | Undefined], None]
@@ -51,24 +51,25 @@ class GeneratePass(NamedTuple):
     seed: int = 0
 
 
-Finish = Literal["stop", "length", "unknown"]
-"""Why a text ends: by itself or at a stop string, at `max_new_tokens`, or nobody says."""
-
-
-@dataclass(frozen=True, slots=True)
-class Generated:
-    """A text, why it ends, and of how many tokens it was made (None if nobody says)."""
-
-    text: str
-    finish: Finish
-    tokens: int | None
-
-
 class LikelihoodPass(NamedTuple):
     """Continuations of one prompt whose likelihoods are compared."""
 
     prompt: Prompt
     continuations: tuple[str, ...]
+
+
+class CandidatesPass(NamedTuple):
+    """Several different texts for one prompt.
+
+    Args:
+        prompt: what comes before them.
+        wanted: how many.
+        max_new_tokens: where each is cut off.
+    """
+
+    prompt: Prompt
+    wanted: int = 4
+    max_new_tokens: int = 16
 
 
 class ChoicePass(NamedTuple):
@@ -79,12 +80,16 @@ class ChoicePass(NamedTuple):
     max_new_tokens: int = 32
 
 
+Asked = GeneratePass | LikelihoodPass | ChoicePass | CandidatesPass
+"""What a text generator is asked in one pass."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """One label of several, and how it was found: as the most likely continuation, or by reading what was answered."""
 
     label: str
-    how: Literal["likelihood", "parsed"]
+    how: How
 
 
 class TextGenerator(Protocol):
@@ -105,6 +110,9 @@ class TextGenerator(Protocol):
     about: dict[str, str]
     gives_likelihoods: bool
 
+    def length(self, asked: Asked) -> int:
+        """How many tokens a pass takes up in a batch; those of an endpoint take up one."""
+
     def generate(
         self, passes: Sequence[GeneratePass], each: Each[Generated] | None = None
     ) -> list[Generated | Undefined]:
@@ -114,3 +122,17 @@ class TextGenerator(Protocol):
         self, passes: Sequence[LikelihoodPass], each: Each[FloatArray] | None = None
     ) -> list[FloatArray | Undefined]:
         """Log-likelihood of each continuation, summed over its tokens: shape [continuations] for each pass."""
+
+
+class Chooser(TextGenerator, Protocol):
+    """A text generator that gives no likelihoods: it is asked for one of several labels in words."""
+
+    def choose(self, passes: Sequence[ChoicePass]) -> list[Choice | Undefined]:
+        """A label for each pass, or why what was answered is none."""
+
+
+class CandidateGenerator(TextGenerator, Protocol):
+    """A text generator that can also be asked for the likeliest texts, not only for one."""
+
+    def candidates(self, passes: Sequence[CandidatesPass]) -> list[list[Generated] | Undefined]:
+        """For each pass its texts, the likeliest first."""

@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from verax.models.generator import Each, Generated, GeneratePass, LikelihoodPass, Prompt
+from verax.models.generator import Asked, CandidatesPass, Each, GeneratePass, LikelihoodPass, Prompt
 from verax.models.hf_encoder import as_array, max_length
+from verax.models.text_rows import likelihoods, padded
 from verax.models.untouched import untouched
-from verax.types import FloatArray, Undefined, UserError
+from verax.types import FloatArray, Generated, Undefined, UserError
 
 
 class HFGenerator:
@@ -26,6 +27,10 @@ class HFGenerator:
         tokenizer: its tokenizer.
         name: as the user gave it.
         fingerprint: hashes of weights and tokenizer.
+
+    Attributes:
+        longest: how many tokens it can read.
+        pad: the id that fills up a batch.
     """
 
     gives_likelihoods = True
@@ -36,21 +41,21 @@ class HFGenerator:
         self._model, self._tokenizer, self.name = model, tokenizer, name
         self._crossing = bool(model.config.is_encoder_decoder)
         self._device = next(model.parameters()).device
-        self._longest = max_length(model.config, tokenizer)
+        self.longest = max_length(model.config, tokenizer)
         # no token is needed for padding: it is never attended
-        self._pad = next(i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if i is not None)
+        self.pad = next(i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if i is not None)
         dtype = str(model.dtype).removeprefix("torch.")
         self.fingerprint = {**fingerprint, "dtype": dtype}
         self.about = {
             "architecture": type(model).__name__,
             "device": str(self._device),
             "parameters": str(sum(p.numel() for p in model.parameters())),
-            "max_length": str(self._longest),
+            "max_length": str(self.longest),
         }
 
     def written(self, prompt: Prompt) -> str:
         """A prompt as the model reads it: in the template of its chat, if it has one and the prompt is not plain."""
-        if not prompt.plain and getattr(self._tokenizer, "chat_template", None):
+        if self._chats(prompt):
             said = [] if prompt.system is None else [{"role": "system", "content": prompt.system}]
             said.append({"role": "user", "content": prompt.user})
             text: str = self._tokenizer.apply_chat_template(said, tokenize=False, add_generation_prompt=True)
@@ -59,9 +64,37 @@ class HFGenerator:
 
     def tokens(self, prompt: Prompt) -> list[int]:
         """The ids of a prompt, with the special tokens that go around a text, unless a chat has put its own."""
-        chats = not prompt.plain and bool(getattr(self._tokenizer, "chat_template", None))
-        ids: list[int] = self._tokenizer(self.written(prompt), add_special_tokens=not chats)["input_ids"]
+        ids: list[int] = self._tokenizer(self.written(prompt), add_special_tokens=not self._chats(prompt))["input_ids"]
         return ids
+
+    def continuation(self, prompt: Prompt, text: str) -> list[int]:
+        """The ids of what comes after a prompt, in training as in asking; none if the text has no token.
+
+        An encoder-decoder begins it as it always begins and closes it with its end mark. A decoder goes on behind a
+        space, and closes what follows a plain prompt, as training teaches it to; in a chat the text alone counts.
+        """
+        spaced = not self._crossing and not self._chats(prompt)
+        ids: list[int] = self._tokenizer(" " + text if spaced else text, add_special_tokens=False)["input_ids"]
+        if not text.strip() or not ids:
+            return []
+        first = self._model.generation_config.forced_bos_token_id if self._crossing else None
+        closed = self._crossing or prompt.plain
+        return [*([] if first is None else [first]), *ids, *([self._end] if closed and self._end is not None else [])]
+
+    def occupied(self, prompt: Sequence[int], text: Sequence[int]) -> int:
+        """How many tokens the model reads at once: a decoder all of them, an encoder-decoder one after the other."""
+        return max(len(prompt), len(text)) if self._crossing else len(prompt) + len(text)
+
+    def length(self, asked: Asked) -> int:
+        """How many tokens a pass takes up in a batch: its prompt and all that comes after it."""
+        prompt = len(self.tokens(asked.prompt))
+        if isinstance(asked, LikelihoodPass):
+            return prompt + sum(len(self.continuation(asked.prompt, text)) for text in asked.continuations)
+        rows = asked.wanted if isinstance(asked, CandidatesPass) else 1
+        return rows * (prompt + asked.max_new_tokens)
+
+    def _chats(self, prompt: Prompt) -> bool:
+        return not prompt.plain and bool(getattr(self._tokenizer, "chat_template", None))
 
     def generate(
         self, passes: Sequence[GeneratePass], each: Each[Generated] | None = None
@@ -78,37 +111,68 @@ class HFGenerator:
                     each(number, answer)
         return answers
 
+    def candidates(self, passes: Sequence[CandidatesPass]) -> list[list[Generated] | Undefined]:
+        """For each pass its texts by beam search, the likeliest first; fewer than wanted where some are the same."""
+        answers: list[list[Generated] | Undefined] = [Undefined("empty", "nothing was asked")] * len(passes)
+        alike: dict[tuple[int, int], list[int]] = {}
+        for number, one in enumerate(passes):
+            alike.setdefault((one.wanted, one.max_new_tokens), []).append(number)
+        for (wanted, room), numbers in alike.items():
+            options = {"num_beams": wanted, "num_return_sequences": wanted, "do_sample": False}
+            found = self._decoded([passes[n].prompt for n in numbers], room, options)
+            for number, rows in zip(numbers, found, strict=True):
+                if isinstance(rows, Undefined):
+                    answers[number] = rows
+                    continue
+                read = [self._read(row, GeneratePass(passes[number].prompt, room)) for row in rows]
+                different: dict[str, Generated] = {}
+                for one in read:
+                    if isinstance(one, Generated):
+                        different.setdefault(one.text, one)
+                answers[number] = list(different.values()) or Undefined("empty_answer", "the model ended without a word")
+        return answers
+
     def _generate(self, passes: Sequence[GeneratePass]) -> list[Generated | Undefined]:
         first = passes[0]
-        prompts = [self.tokens(one.prompt) for one in passes]
-        needed = 0 if self._crossing else first.max_new_tokens
-        fit = [n for n, ids in enumerate(prompts) if 0 < len(ids) <= self._longest - needed]
-        answers: list[Generated | Undefined] = [
-            Undefined("too_long", f"{len(ids)} tokens and {needed} to come, the model reads {self._longest}")
-            if ids
-            else Undefined("empty", "the prompt has no token")
-            for ids in prompts
-        ]
-        if not fit:
-            return answers
-        ids, attended = self._padded([prompts[n] for n in fit], left=not self._crossing)
-        options: dict[str, Any] = {"do_sample": first.temperature > 0, "num_beams": 1, "use_cache": True}
+        options: dict[str, Any] = {"do_sample": first.temperature > 0, "num_beams": 1}
         if first.temperature > 0:
             options |= {"temperature": first.temperature, "top_k": 0, "top_p": 1.0}
         if first.stop:
             options |= {"stop_strings": list(first.stop), "tokenizer": self._tokenizer}
-        with torch.inference_mode(), untouched(self._model), torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]):
             torch.manual_seed(first.seed)
+            found = self._decoded([one.prompt for one in passes], first.max_new_tokens, options)
+        return [rows if isinstance(rows, Undefined) else self._read(rows[0], first) for rows in found]
+
+    def _decoded(
+        self, prompts: Sequence[Prompt], room: int, options: Mapping[str, Any]
+    ) -> list[list[list[int]] | Undefined]:
+        """The ids that are generated for each prompt, in one batch; a prompt that can't be read says why."""
+        rows = [self.tokens(prompt) for prompt in prompts]
+        needed = 0 if self._crossing else room
+        fit = [n for n, ids in enumerate(rows) if 0 < len(ids) <= self.longest - needed]
+        answers: list[list[list[int]] | Undefined] = [
+            Undefined("too_long", f"{len(ids)} tokens and {needed} to come, the model reads {self.longest}")
+            if ids
+            else Undefined("empty", "the prompt has no token")
+            for ids in rows
+        ]
+        if not fit:
+            return answers
+        ids, attended = padded([rows[n] for n in fit], self.pad, self._device, left=not self._crossing)
+        with torch.inference_mode(), untouched(self._model):
             made: Tensor = self._model.generate(
                 input_ids=ids,
                 attention_mask=attended,
-                max_new_tokens=first.max_new_tokens,
-                pad_token_id=self._pad,
+                max_new_tokens=room,
+                pad_token_id=self.pad,
+                use_cache=True,
                 **options,
             )
-        new = made[:, 1:] if self._crossing else made[:, ids.shape[1] :]
-        for place, row in zip(fit, new.tolist(), strict=True):
-            answers[place] = self._read(row, first)
+        new = (made[:, 1:] if self._crossing else made[:, ids.shape[1] :]).tolist()
+        each = len(new) // len(fit)
+        for number, place in enumerate(fit):
+            answers[place] = new[number * each : (number + 1) * each]
         return answers
 
     def _read(self, row: list[int], asked: GeneratePass) -> Generated | Undefined:
@@ -130,73 +194,40 @@ class HFGenerator:
         marks = self._tokenizer.eos_token_id if marks is None else marks
         return frozenset() if marks is None else frozenset(np.atleast_1d(marks).tolist())
 
+    @property
+    def _end(self) -> int | None:
+        """The mark that a text is closed with: the tokenizer's, unless the model is told to end at others."""
+        mark: int | None = self._tokenizer.eos_token_id
+        return mark if mark in self._ends else min(self._ends, default=None)
+
     def likelihoods(
         self, passes: Sequence[LikelihoodPass], each: Each[FloatArray] | None = None
     ) -> list[FloatArray | Undefined]:
         """Log-likelihood of each continuation, summed over its tokens, all of them in one batch."""
-        rows = [
-            (number, self.tokens(one.prompt), self._continuation(text))
-            for number, one in enumerate(passes)
-            for text in one.continuations
+        prompts = [self.tokens(one.prompt) for one in passes]
+        texts = [[self.continuation(one.prompt, text) for text in one.continuations] for one in passes]
+        answers: list[FloatArray | Undefined] = [
+            self._unreadable(*one) or np.empty(0) for one in zip(passes, prompts, texts, strict=True)
         ]
-        answers: list[FloatArray | Undefined] = []
-        values = self._log_likelihoods([(prompt, text) for _, prompt, text in rows]) if rows else np.empty(0)
-        for number, one in enumerate(passes):
-            mine = [place for place, row in enumerate(rows) if row[0] == number]
-            answer: FloatArray | Undefined = values[mine]
-            if any(not rows[place][2] for place in mine):
-                answer = Undefined("empty", f"a continuation of {one.continuations} has no token")
-            elif np.isnan(values[mine]).any():
-                answer = Undefined("too_long", f"the prompt and a continuation exceed {self._longest} tokens")
-            answers.append(answer)
+        asked = [n for n, answer in enumerate(answers) if not isinstance(answer, Undefined) and texts[n]]
+        if asked:
+            rows = [(place, text) for place, n in enumerate(asked) for text in texts[n]]
+            with torch.inference_mode(), untouched(self._model):
+                values = as_array(likelihoods(self._model, [prompts[n] for n in asked], rows, self.pad))
+            ends = np.cumsum([len(texts[n]) for n in asked])
+            for n, found in zip(asked, np.split(values, ends[:-1]), strict=True):
+                answers[n] = found
+        for number, answer in enumerate(answers):
             if each is not None:
                 each(number, answer)
         return answers
 
-    def _continuation(self, text: str) -> list[int]:
-        """The ids of a continuation; an encoder-decoder closes it with its end mark, as it was trained to."""
-        ids: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
-        end = self._tokenizer.eos_token_id
-        return [*ids, end] if self._crossing and ids and end is not None else ids
-
-    def _log_likelihoods(self, rows: Sequence[tuple[list[int], list[int]]]) -> FloatArray:
-        """Of each row's continuation given its prompt, shape [rows]; NaN for what the model can't read."""
-        lengths = [max(len(a), len(b)) if self._crossing else len(a) + len(b) for a, b in rows]
-        fit = [n for n, length in enumerate(lengths) if length <= self._longest and rows[n][0] and rows[n][1]]
-        values = np.full(len(rows), np.nan)
-        if not fit:
-            return values
-        kept = [rows[n] for n in fit]
-        with torch.inference_mode(), untouched(self._model):
-            logits, targets = self._crossed(kept) if self._crossing else self._continued(kept)
-            chosen = logits.log_softmax(-1).gather(-1, targets.clamp(min=0)[..., None])[..., 0]
-            values[fit] = as_array(torch.where(targets >= 0, chosen, torch.zeros_like(chosen)).sum(-1))
-        return values
-
-    def _crossed(self, rows: Sequence[tuple[list[int], list[int]]]) -> tuple[Tensor, Tensor]:
-        """Logits of the decoder and the tokens that they are to foresee, -1 where there is none."""
-        ids, attended = self._padded([prompt for prompt, _ in rows], left=False)
-        labels, there = self._padded([text for _, text in rows], left=False)
-        shifted = self._model.prepare_decoder_input_ids_from_labels(labels)
-        answer = self._model(input_ids=ids, attention_mask=attended, decoder_input_ids=shifted, use_cache=False)
-        return answer.logits, labels.masked_fill(there == 0, -1)
-
-    def _continued(self, rows: Sequence[tuple[list[int], list[int]]]) -> tuple[Tensor, Tensor]:
-        """The same of a decoder: each token is foreseen by the place before it; prompts foresee nothing."""
-        ids, attended = self._padded([prompt + text for prompt, text in rows], left=False)
-        targets = ids.masked_fill(attended == 0, -1)
-        for row, (prompt, _) in enumerate(rows):
-            targets[row, : len(prompt)] = -1
-        logits = self._model(input_ids=ids, attention_mask=attended, use_cache=False).logits
-        return logits[:, :-1], targets[:, 1:]
-
-    def _padded(self, rows: Sequence[list[int]], *, left: bool) -> tuple[Tensor, Tensor]:
-        """Ids and what is attended, both [rows, longest]; padded on the left where a text is to go on at its end."""
-        longest = max(map(len, rows))
-        ids = torch.full((len(rows), longest), self._pad)
-        attended = torch.zeros_like(ids)
-        for number, row in enumerate(rows):
-            place = slice(longest - len(row), None) if left else slice(len(row))
-            ids[number, place] = torch.tensor(row)
-            attended[number, place] = 1
-        return ids.to(self._device), attended.to(self._device)
+    def _unreadable(self, asked: LikelihoodPass, prompt: list[int], texts: list[list[int]]) -> Undefined | None:
+        """Why the likelihoods of a pass can't be had, if so."""
+        if not prompt:
+            return Undefined("empty", "the prompt has no token")
+        if not all(texts):
+            return Undefined("empty", f"a continuation of {asked.continuations} has no token")
+        if self.occupied(prompt, max(texts, key=len, default=())) > self.longest:
+            return Undefined("too_long", f"the prompt and a continuation exceed {self.longest} tokens")
+        return None

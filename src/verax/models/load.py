@@ -19,7 +19,15 @@ from verax.types import UserError
 
 DType = Literal["float32", "float64"]
 WEIGHTS = "*.safetensors"
-TOKENIZER = ("tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "added_tokens.json", "*.model")
+TOKENIZER = (
+    "tokenizer*",
+    "vocab*",
+    "merges.txt",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "chat_template*",
+    "*.model",
+)
 
 
 def load_model(

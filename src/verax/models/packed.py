@@ -38,7 +38,8 @@ class _Layer:
             self.made_from = now
 
     def forward(self, entering: Tensor) -> Tensor:
-        """What the layer itself computes."""
+        """What the layer itself computes; packed when it is first called, since some calls end below it."""
+        self.pack()
         left: Tensor = torch.ops.mkldnn._linear_pointwise(entering, self.weight, self.module.bias, "none", [], "")
         return left
 
@@ -62,8 +63,6 @@ class PackedLinears:
         """Compute with packed weights for the time of one call; only where nothing is differentiated."""
         if torch.is_grad_enabled():
             raise RuntimeError("packed weights have no gradients")
-        for layer in self._layers:
-            layer.pack()
         try:
             for layer in self._layers:
                 _put(layer.module, layer.forward)

@@ -11,10 +11,12 @@ from verax.stats import summarise
 from verax.stats.areas import masked_runs, masking_curves
 from verax.stats.crosslingual import CrossLingual, crosslingual
 from verax.stats.crosslingual_rows import LanguageRun
+from verax.stats.nle import NleTables, nle_tables
+from verax.stats.nle_rows import NleRun, setups
 from verax.stats.recorded import baselines, parallel
 from verax.stats.unified import Unified, unified
 from verax.store.read import Stored
-from verax.types import Alignment, Highlight, Instance, MaskingCurves, Prediction, Score, Skip, Summary
+from verax.types import Alignment, Highlight, Instance, MaskingCurves, Nle, Prediction, Score, Skip, Summary
 
 NOT_RECORDED = "not recorded"
 
@@ -27,6 +29,7 @@ class Content:
         card: the run card as it was written; any entry may be missing.
         instances: in the order of the run, all of them; a section shows at most `limit`.
         methods, metrics: labels, in the order of the run card.
+        setups: labels of what explains in free text; they are none of the methods.
         baseline: the label of the random explanation of words.
         baselines: for each method the label of the random explanation that it is tested against: that of its own kind,
             where the run has one.
@@ -34,7 +37,9 @@ class Content:
         masking: for each metric that masked recursively and has scores, its curves; None where random has no curve.
         unified: the properties of each kind of explanation; None of a run with fewer than two kinds.
         crosslingual: faithfulness across languages; None of a run that did not measure it.
+        nle: what the tests of free-text explanations found; None of a run that has none.
         highlights: by instance and method.
+        texts: explanations in free text, by instance and set-up.
         skips, scores: by instance.
         alignments: which words of translations belong together, by each aligner.
         reasons: how many scores are missing for which reason, by method and metric.
@@ -46,14 +51,17 @@ class Content:
     limit: int
     methods: tuple[str, ...]
     metrics: tuple[str, ...]
+    setups: tuple[str, ...]
     baseline: str
     baselines: Mapping[str, str]
     summaries: tuple[Summary, ...]
     masking: Mapping[str, MaskingCurves | None]
     unified: Unified | None
     crosslingual: CrossLingual | None
+    nle: NleTables | None
     predictions: Mapping[str, Prediction]
     highlights: Mapping[tuple[str, str], Highlight]
+    texts: Mapping[tuple[str, str], Nle]
     skips: Mapping[str, Sequence[Skip]]
     scores: Mapping[str, Sequence[Score]]
     alignments: Sequence[Alignment]
@@ -66,6 +74,16 @@ class Content:
         met = {self.baselines[method] for method in self.methods}
         return "the random explanation of the same kind" if len(met) > 1 else self.baseline
 
+    @property
+    def shown(self) -> Sequence[Instance]:
+        """The first instances of the run, as many as the report holds."""
+        return self.instances[: self.limit]
+
+    @property
+    def only_texts(self) -> bool:
+        """Whether all explanations are in free text: there are no scores of words to show, and no ranks."""
+        return bool(self.setups) and not self.methods
+
     def metric(self, label: str) -> Mapping[str, Any]:
         """The run card's entry of a metric; empty when there is none."""
         return next((entry for entry in entries(self.card, "metrics") if entry.get("label") == label), {})
@@ -74,9 +92,9 @@ class Content:
 def content_of(stored: Stored, limit: int) -> Content:
     """Lay out a run: labels in order, rows by instance, and the summary of its scores."""
     card = stored.card
-    methods = _labels(
-        card, "methods", [row.method for rows in (stored.highlights, stored.skips, stored.scores) for row in rows]
-    )
+    met = [row.method for rows in (stored.highlights, stored.skips, stored.scores) for row in rows]
+    written_in_words = setups(card, stored.texts)
+    methods = tuple(label for label in _labels(card, "methods", met) if label not in written_in_words)
     metrics = _labels(card, "metrics", [score.metric for score in stored.scores])
     baseline = next(
         (str(entry.get("label")) for entry in entries(card, "methods") if entry.get("name") == "random"), "random"
@@ -85,7 +103,7 @@ def content_of(stored: Stored, limit: int) -> Content:
     directions = dict.fromkeys(metrics, True)
     directions |= {str(e.get("label")): bool(e.get("higher_is_better", True)) for e in entries(card, "metrics")}
     unranked = {str(e.get("label")) for e in entries(card, "metrics") if not e.get("ranked", True)}
-    ranked = [score for score in stored.scores if score.metric not in unranked]
+    ranked = [s for s in stored.scores if s.metric not in unranked and s.method not in written_in_words]
     skips: dict[str, list[Skip]] = defaultdict(list)
     for skip in stored.skips:
         skips[skip.instance_id].append(skip)
@@ -101,6 +119,7 @@ def content_of(stored: Stored, limit: int) -> Content:
         limit=limit,
         methods=methods,
         metrics=metrics,
+        setups=written_in_words,
         baseline=baseline,
         baselines=against,
         summaries=tuple(
@@ -109,8 +128,10 @@ def content_of(stored: Stored, limit: int) -> Content:
         masking=_masking(card, stored.scores),
         unified=unified(card, stored.scores, stored.highlights),
         crosslingual=crosslingual([LanguageRun(card, stored.instances, stored.predictions, stored.scores)]),
+        nle=nle_tables([NleRun(written(card, "model", "name"), card, stored.instances, stored.texts, stored.scores)]),
         predictions={prediction.instance_id: prediction for prediction in stored.predictions},
         highlights={(row.instance_id, row.method): row for row in stored.highlights},
+        texts={(row.instance_id, row.method): row for row in stored.texts},
         skips=skips,
         scores=scores,
         alignments=stored.alignments,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from verax.report.content import Content
 from verax.report.crosslingual_plot import axis_for, cell_svg, names, panel, swatch
 from verax.report.crosslingual_scatter import scatter
-from verax.report.crosslingual_sheets import Sheet, comparison, of_grid, of_languages
+from verax.report.crosslingual_sheets import comparison, of_grid, of_languages
 from verax.report.crosslingual_words import (
     SIGNS_SAID,
     TITLES,
@@ -24,6 +24,7 @@ from verax.report.markup import Html, join, tag
 from verax.report.numbers import MISSING, number
 from verax.report.parallel import parallel
 from verax.report.plot import Axis
+from verax.report.sheet import Sheet, sheet_html
 from verax.report.unified_words import BEST, WEAK, ends
 from verax.stats.crosslingual import CrossLingual
 from verax.stats.crosslingual_grids import Cell, Grid
@@ -43,7 +44,7 @@ def section(content: Content) -> Html:
         _effects(found),
         _ablation(found),
         _languages(found),
-        [_sheet(sheet, f"others-{place}") for place, sheet in enumerate(_other_sheets(found))],
+        [sheet_html(sheet, f"others-{place}") for place, sheet in enumerate(_other_sheets(found))],
         parallel(content, found),
         _explained(found),
     )
@@ -178,34 +179,11 @@ def _languages(found: CrossLingual) -> Html:
     drawn = scatter(found)
     return tag(
         "div",
-        _sheet(of_languages(found), "languages-known"),
+        sheet_html(of_languages(found), "languages-known"),
         tag("figure", tag("figcaption", "Faithfulness by accuracy, a point for each language"), drawn)
         if drawn is not None
         else None,
         class_="beside",
-    )
-
-
-def _sheet(sheet: Sheet, anchor: str) -> Html:
-    heads = [tag("th", head, scope="col", class_="number" if place else None) for place, head in enumerate(sheet.heads)]
-    rows = [
-        tag(
-            "tr",
-            tag("th", row[0], scope="row", dir="auto"),
-            [
-                tag("td", cell, class_="number", data_head=head)
-                for head, cell in zip(sheet.heads[1:], row[1:], strict=True)
-            ],
-        )
-        for row in sheet.rows
-    ]
-    table = tag("table", tag("thead", tag("tr", heads)), tag("tbody", rows), aria_labelledby=anchor)
-    return tag(
-        "section",
-        tag("h3", sheet.title, id=anchor),
-        tag("div", table, class_="scroll", role="region", aria_labelledby=anchor, tabindex=0),
-        tag("p", " ".join([sheet.said, *sheet.signs]), class_="note", dir="auto"),
-        class_="sheet",
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from verax.report.crosslingual_words import (
     DEVIATION_SAID,
@@ -22,23 +21,11 @@ from verax.report.crosslingual_words import (
     title,
 )
 from verax.report.numbers import MISSING, count, number
+from verax.report.sheet import Sheet
 from verax.report.unified_words import ends
 from verax.stats.crosslingual import CrossLingual
 from verax.stats.crosslingual_grids import Cell, Grid
 from verax.types import Interval
-
-
-class Sheet(NamedTuple):
-    """A table: its title, what it shows, heads and rows of cells, the first of which names the row.
-
-    `signs` are sentences on how to read its cells, the same for many tables.
-    """
-
-    title: str
-    said: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    signs: tuple[str, ...] = ()
 
 
 def sheets(found: CrossLingual) -> list[Sheet]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from verax.report.crosslingual_sheets import sheets
-from verax.report.tables import Table, Value
+from verax.report.tables import Table, Value, for_papers
 from verax.stats.crosslingual import CrossLingual
 from verax.stats.crosslingual_grids import Cell, Grid
 from verax.stats.crosslingual_relations import Spread
@@ -22,10 +22,7 @@ COLUMNS = (
 
 def crosslingual_tables(found: CrossLingual) -> list[Table]:
     """The tables of the paper, one after the other."""
-    return [
-        Table((), (), one.heads, one.rows, 1, " ".join([f"{one.title}.", one.said, *one.signs]))
-        for one in sheets(found)
-    ]
+    return [for_papers(sheet) for sheet in sheets(found)]
 
 
 def crosslingual_records(found: CrossLingual) -> Table:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from verax.report.arcs import people_html
 from verax.report.content import Content
-from verax.report.labels import method_label
+from verax.report.labels import is_wrong, method_label
 from verax.report.markup import Html, join, tag
 from verax.report.masking_plot import spark
 from verax.report.numbers import count, number, plural
@@ -19,22 +19,28 @@ _CLASSES = 4
 
 
 def section(content: Content) -> Html:
-    """A legend, a filter and the first instances of the run, as many as the report holds."""
-    shown = content.instances[: content.limit]
+    """A legend, a filter and the first instances of the run; nothing where all explanations are in free text."""
+    if content.only_texts:
+        return join()
+    shown = content.shown
     if not shown:
         return tag("p", "This report holds no instances.", class_="note")
-    extent = plural(len(shown), "instance")
-    if len(shown) < len(content.instances):
-        extent = f"The first {count(len(shown))} of {plural(len(content.instances), 'instance')}"
     arcs = any(_has_arcs(content, instance) for instance in shown)
     return join(
-        tag("p", f"{extent}, in the order of the run."),
+        tag("p", extent(content)),
         _legend(content, arcs=arcs),
         _filter(content, shown),
         _choice_of_pairs() if arcs else None,
         tag("div", [_instance(content, instance) for instance in shown], id="instances-list"),
-        tag("nav", id="instances-pages", aria_label="Pages of instances", hidden=True),
+        tag("nav", id="instances-pages", aria_label="Pages of instances", hidden=True, class_="pages"),
     )
+
+
+def extent(content: Content) -> str:
+    """How many instances of the run the report holds."""
+    shown, every = len(content.shown), len(content.instances)
+    held = plural(every, "instance")
+    return f"{f'The first {count(shown)} of {held}' if shown < every else held}, in the order of the run."
 
 
 def _legend(content: Content, *, arcs: bool) -> Html:
@@ -121,17 +127,18 @@ def _filter(content: Content, shown: Iterable[Instance]) -> Html:
         id="filter",
         hidden=True,
         aria_label="Filter the instances",
+        class_="filter",
     )
 
 
 def _instance(content: Content, instance: Instance) -> Html:
     prediction = content.predictions.get(instance.id)
-    wrong = prediction is not None and _is_wrong(instance, prediction)
+    wrong = prediction is not None and is_wrong(instance, prediction.label, prediction.labels)
     skips = content.skips.get(instance.id, ())
     return tag(
         "article",
         tag("header", tag("h3", instance.id, dir="auto"), _labels(instance, prediction, wrong=wrong)),
-        _human(instance),
+        people_said(instance),
         tag(
             "dl",
             [_explanation(content, instance, method, skips) for method in content.methods],
@@ -145,12 +152,6 @@ def _instance(content: Content, instance: Instance) -> Html:
         data_wrong=wrong,
         data_skipped=bool(skips),
     )
-
-
-def _is_wrong(instance: Instance, prediction: Prediction) -> bool:
-    """Whether the model had the gold class to choose and chose another."""
-    gold = (instance.label or "").casefold()
-    return prediction.label.casefold() != gold and gold in {label.casefold() for label in prediction.labels}
 
 
 def _labels(instance: Instance, prediction: Prediction | None, *, wrong: bool) -> Html:
@@ -169,7 +170,7 @@ def _labels(instance: Instance, prediction: Prediction | None, *, wrong: bool) -
     return tag("p", facts, tag("span", classes, more, class_="classes"), class_="labels")
 
 
-def _human(instance: Instance) -> Html | None:
+def people_said(instance: Instance) -> Html | None:
     """What people said of this instance."""
     if instance.human is None or not instance.human.explanations:
         return None
@@ -194,7 +195,7 @@ def _explanation(content: Content, instance: Instance, method: str, skips: Itera
         if str(highlight.target) != "prediction":
             target = tag("small", f" explains {highlight.target}", dir="auto")
     else:
-        said = join(_missing(method, skips), words_html(None, instance, inline=False))
+        said = join(missing(method, skips), words_html(None, instance, inline=False))
     sparks = _sparks(content, instance, method)
     curves = tag("dd", sparks, class_="curves") if sparks else None
     return tag("div", tag("dt", method_label(content, method), target), tag("dd", said), curves, data_method=method)
@@ -207,7 +208,7 @@ def _sparks(content: Content, instance: Instance, method: str) -> list[Html]:
     return [spark(curve, random if method != content.baseline else None) for curve, random in curves if curve]
 
 
-def _missing(method: str, skips: Iterable[Skip]) -> Html:
+def missing(method: str, skips: Iterable[Skip]) -> Html:
     """Why there is no explanation."""
     skip = next((skip for skip in skips if skip.method == method), None)
     if skip is None:

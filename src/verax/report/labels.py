@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from verax.report.content import NOT_RECORDED, Content
 from verax.report.markup import Html, join, tag
+from verax.types import Instance
 
 
 def method_label(content: Content, method: str) -> Html:
@@ -20,6 +21,12 @@ def breakable(label: str) -> Html:
     """A label that may be broken between its words: behind underscores, brackets, commas and equals signs."""
     pieces = [piece for piece in re.split(r"(?<=[_(,=/])|(?=\()", label) if piece]
     return join(*(part for piece in pieces for part in (piece, Html("<wbr>"))))
+
+
+def is_wrong(instance: Instance, predicted: str, labels: Sequence[str]) -> bool:
+    """Whether the model had the gold class among its labels to choose and chose another."""
+    gold = (instance.label or "").casefold()
+    return predicted.casefold() != gold and gold in {label.casefold() for label in labels}
 
 
 def direction(content: Content, metric: str) -> str:

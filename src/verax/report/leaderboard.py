@@ -12,7 +12,12 @@ from verax.stats.leaderboard import ALPHA
 
 
 def section(content: Content) -> Html:
-    """Overview and tables, with what is compared with what in words."""
+    """Overview and tables, with what is compared with what in words; nothing where all explanations are in free text.
+
+    Nothing there is random to rank them against, and a test that found nothing gives no value that could be averaged.
+    """
+    if content.only_texts:
+        return join()
     ranked = by_metric(content.summaries)
     if not ranked:
         holds = "no scores that rank methods" if content.scores else "no scores"

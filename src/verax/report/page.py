@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-from verax.report import card, crosslingual, instances, leaderboard, masking, unified
+from verax.report import card, crosslingual, instances, leaderboard, masking, nle, unified
 from verax.report.content import Content, content_of, entry, written
 from verax.report.markup import Html, join, tag, visible
 from verax.report.numbers import plural
@@ -31,6 +31,7 @@ SECTIONS = (
     Section("masking", "Recursive masking", masking.section),
     Section("unified", "Kinds and properties", unified.section),
     Section("crosslingual", "Across languages", crosslingual.section),
+    Section("nle", "Free-text explanations", nle.section),
     Section("instances", "Instances", instances.section),
     Section("card", "Run card", card.section),
 )
@@ -90,7 +91,8 @@ def _head(content: Content) -> Html:
     """What was run on what, and how much of it."""
     counts = [
         plural(len(content.instances), "instance"),
-        plural(len(content.methods), "method"),
+        *([] if content.only_texts else [plural(len(content.methods), "method")]),
+        *([plural(len(content.setups), "set-up")] if content.setups else []),
         plural(len(content.metrics), "metric"),
     ]
     split = entry(content.card, "data", "split")

@@ -14,6 +14,7 @@ from verax.report.markup import visible
 from verax.report.masking_words import PERFORMANCE, areas, invalid, marks, ordered, tested
 from verax.report.numbers import count, interval, number, p_value
 from verax.report.ranking import by_metric
+from verax.report.sheet import Sheet
 from verax.stats.leaderboard import ALPHA
 from verax.types import Comparison, MaskingCurve, MaskingCurves, Summary
 
@@ -133,6 +134,11 @@ def difference(row: Comparison) -> float | None:
 
 def _directed(metric: str, *, higher: bool) -> str:
     return f"{metric} {'↑' if higher else '↓'}"
+
+
+def for_papers(sheet: Sheet) -> Table:
+    """A sheet as papers show it: its title and what is said of it become the caption."""
+    return Table((), (), sheet.heads, sheet.rows, 1, " ".join([f"{sheet.title}.", sheet.said, *sheet.signs]))
 
 
 def to_json(table: Table) -> str:

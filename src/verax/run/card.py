@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -13,10 +13,11 @@ from verax.engine.protocols import Method
 from verax.models.classifier import Classifier
 from verax.models.labels import class_of
 from verax.run.execute import FAILED
+from verax.run.parameters import Named
 from verax.run.plan import Plan
 from verax.store.keys import key_of
 from verax.store.read import Stored
-from verax.types import Cost, Dataset, Highlight, Prediction, Score, Skip, UserError
+from verax.types import Cost, Dataset, Highlight, Nle, Prediction, Score, Skip, UserError
 
 FORMAT = 1
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn", "pyarrow")
@@ -31,30 +32,61 @@ def opening_card(
     model: Classifier, data: Dataset, plan: Plan, *, spec: Mapping[str, Any], command: str, seed: int
 ) -> dict[str, Any]:
     """What is known before anything is computed."""
+    facts = {
+        "name": model.name,
+        "hash": key_of(**model.fingerprint),
+        **model.fingerprint,
+        "labels": list(model.labels),
+        **model.about,
+    }
+    explained = key_of(inputs=[planned.key for planned in plan.instances])
+    return card_of(
+        model=facts,
+        data=data_facts(data, explained, plan.parts),
+        methods=_methods(plan),
+        metrics=plan.metrics,
+        spec=spec,
+        command=command,
+        seed=seed,
+        warnings=[*unknown_labels(model, data), *unreadable(model, data)],
+    )
+
+
+def data_facts(data: Dataset, explained: str, parts: tuple[int, ...] | None = None) -> dict[str, Any]:
+    """What a card says of the inputs; `explained` tells them from all others."""
+    return {
+        "name": data.name,
+        "split": data.provenance.get("split"),
+        "n": len(data),
+        "labels": list(data.labels),
+        "metric": data.metric,
+        "explained_parts": "all" if parts is None else list(parts),
+        "hash": explained,
+        "provenance": dict(data.provenance),
+    }
+
+
+def card_of(
+    *,
+    model: Mapping[str, Any],
+    data: Mapping[str, Any],
+    methods: Sequence[Mapping[str, Any]],
+    metrics: Sequence[Named[Any]],
+    spec: Mapping[str, Any],
+    command: str,
+    seed: int,
+    warnings: Sequence[str],
+) -> dict[str, Any]:
+    """The card of a run of any kind, before anything is computed."""
     return {
         "format": FORMAT,
         "verax": version("verax"),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": command,
         "spec": dict(spec),
-        "model": {
-            "name": model.name,
-            "hash": key_of(**model.fingerprint),
-            **model.fingerprint,
-            "labels": list(model.labels),
-            **model.about,
-        },
-        "data": {
-            "name": data.name,
-            "split": data.provenance.get("split"),
-            "n": len(data),
-            "labels": list(data.labels),
-            "metric": data.metric,
-            "explained_parts": "all" if plan.parts is None else list(plan.parts),
-            "hash": key_of(inputs=[planned.key for planned in plan.instances]),
-            "provenance": dict(data.provenance),
-        },
-        "methods": _methods(plan),
+        "model": dict(model),
+        "data": dict(data),
+        "methods": list(methods),
         "metrics": [
             {
                 "label": named.label,
@@ -66,12 +98,12 @@ def opening_card(
                 "reference": named.what.reference,
                 "version": named.what.version,
             }
-            for named in plan.metrics
+            for named in metrics
         ],
         "seed": seed,
         "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
         "machine": f"{platform.system()} {platform.machine()}",
-        "warnings": [*unknown_labels(model, data), *unreadable(model, data)],
+        "warnings": list(warnings),
     }
 
 
@@ -105,9 +137,10 @@ def signed(method: Method) -> bool:
 
 def closing_card(card: Mapping[str, Any], stored: Stored) -> dict[str, Any]:
     """The card with what was counted in the rows themselves, so that it is right however often a run was resumed."""
-    rows: list[Prediction | Highlight | Skip | Score] = [
+    rows: list[Prediction | Highlight | Nle | Skip | Score] = [
         *stored.predictions,
         *stored.highlights,
+        *stored.texts,
         *stored.skips,
         *stored.scores,
     ]
@@ -127,8 +160,8 @@ def closing_card(card: Mapping[str, Any], stored: Stored) -> dict[str, Any]:
     }
 
 
-def _outcome(row: Prediction | Highlight | Skip | Score) -> str:
-    if isinstance(row, (Prediction, Highlight)):
+def _outcome(row: Prediction | Highlight | Nle | Skip | Score) -> str:
+    if isinstance(row, (Prediction, Highlight, Nle)):
         return "done"
     if row.reason is None:
         return "done"
@@ -176,7 +209,13 @@ def _warnings(stored: Stored) -> list[str]:
         error = row.notes.get("completeness_error", 0.0)
         missed[row.method] += isinstance(error, float) and error > INCOMPLETE
         cut[row.method] += "truncated_tokens" in row.notes
+    said = Counter(row.method for row in stored.texts)
+    short: Counter[str] = Counter(row.method for row in stored.texts if "cut_off" in row.notes)
     lines = [
+        f"{method}: {n} of {said[method]} explanations were cut off at the longest length"
+        for method, n in short.items()
+    ]
+    lines += [
         f"{method}: {n} of {total[method]} explanations miss completeness by over {INCOMPLETE:.0%}; raise its steps"
         for method, n in missed.items()
         if n

@@ -182,7 +182,10 @@ def _outside(spec: Spec, data: Dataset) -> dict[str, list[Highlight]]:
 
 def open_model(spec: ModelSpec) -> Classifier:
     """The model that a spec names."""
-    options = spec.model_dump(exclude={"name"})
+    for name in ("endpoint", "prompts"):
+        if getattr(spec, name) is not None:
+            raise UserError(f"model.{name}: it is for models that explain themselves (verax run --preset nle)")
+    options = spec.model_dump(exclude={"name", "endpoint", "prompts"})
     return load_model(spec.name, **options)
 
 
@@ -256,15 +259,15 @@ def carry_out(
             for label, reference in prepared.references.items():
                 learned[label] = reference.learn(model, Engine(model, token_budget=budget), console)
         later = sum(key not in store.keys for key in _later(plan))
+        translating = Translating(plan, store, prepared.aligners, console)
         with watching(left.rows - later, left.done, console) as watch:
             engine = Engine(model, token_budget=budget, on_batch=watch.on_batch)
-            Execution(plan, store, engine, on_row=watch.on_row, references=learned).run()
+            Execution(plan, store, engine, watch.on_row, translating.keep, learned).run()
         if prepared.starts:
             from verax.run.simulation import Simulation  # noqa: PLC0415 - imports torch
 
             Simulation(plan, store, model, prepared.starts, console).run()
-        if prepared.aligners:
-            Translating(plan, store, prepared.aligners, console).run()
+        translating.run()
         store.seal()
         final = closing_card(card, read_run(folder))
         check_counts(final["counts"], left.rows)

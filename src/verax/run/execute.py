@@ -51,6 +51,7 @@ class Execution:
         store: where its rows go, and where those that are there already come from.
         engine: asks the model.
         on_row: called after each row.
+        on_explained: called with each explanation that was made, and its key.
         references: what was learned from a validation set, for each metric that needs it, by its label.
     """
 
@@ -58,6 +59,7 @@ class Execution:
     store: Store
     engine: Engine
     on_row: Callable[[], None] = lambda: None
+    on_explained: Callable[[str, Explained], None] = lambda *_: None
     references: Mapping[str, Masf] = field(default_factory=dict)
     _found: dict[str, Explained] = field(default_factory=dict)
 
@@ -87,7 +89,7 @@ class Execution:
     def _tasks(self, planned: PlannedInstance) -> Iterator[Task[Any]]:
         """The tasks of one instance, or none if the model can't be asked about it: then all its rows are skips."""
         try:
-            x = Encoded.of(self.engine.model.encode(planned.instance), self.plan.parts)
+            x = Encoded.of(self.engine.encoder.encode(planned.instance), self.plan.parts)
         except UserError:
             raise
         except Exception as error:  # noqa: BLE001 - a tokenizer that fails on one text must not end the run
@@ -106,13 +108,15 @@ class Execution:
     def _add(self, key: str, row: Prediction | Highlight | Skip | Score) -> None:
         self.store.append(key, row)
         self.on_row()
+        if isinstance(row, (Highlight, Skip)):
+            self.on_explained(key, row)
 
     def _skip_instance(self, planned: PlannedInstance, error: Exception) -> None:
         instance_id, present = planned.instance.id, self.store.keys
         if planned.prediction not in present:
-            self._add(planned.prediction, _skip(instance_id, PREDICTION, error))
+            self._add(planned.prediction, as_skip(instance_id, PREDICTION, error))
         for explanation in planned.explanations:
-            skip = _skip(instance_id, explanation.label, error)
+            skip = as_skip(instance_id, explanation.label, error)
             if explanation.key not in present:
                 self._add(explanation.key, skip)
             self._skip_scores(explanation, skip)
@@ -125,7 +129,7 @@ class Execution:
 
     def _prediction(self, planned: PlannedInstance, x: Encoded) -> Task[Any]:
         def done(outcome: Outcome[Prediction]) -> Iterable[Task[Any]]:
-            row: Prediction | Skip = _skip(planned.instance.id, PREDICTION, outcome.error)
+            row: Prediction | Skip = as_skip(planned.instance.id, PREDICTION, outcome.error)
             if outcome.value is not None:
                 row = replace(outcome.value, cost=outcome.cost)
             self._add(planned.prediction, row)
@@ -146,7 +150,7 @@ class Execution:
         def done(outcome: Outcome[Attribution]) -> Iterable[Task[Any]]:
             row: Explained
             if outcome.value is None:
-                row = _skip(instance.id, method.label, outcome.error)
+                row = as_skip(instance.id, method.label, outcome.error)
             else:
                 row = as_highlight(instance, method, outcome.value, outcome.cost)
             self._add(explanation.key, row)
@@ -257,7 +261,8 @@ def as_score(instance_id: str, method: str, metric: str, outcome: Outcome[Measur
     return Score(*who, value, curve=curve, cost=outcome.cost, series=series)
 
 
-def _skip(instance_id: str, method: str, error: Exception | None) -> Skip:
+def as_skip(instance_id: str, method: str, error: Exception | None) -> Skip:
+    """Why there is no explanation, as a row."""
     reason, detail = _reason(error)
     return Skip(instance_id, method, reason, detail, failed=reason == FAILED)
 

@@ -6,19 +6,28 @@ import dataclasses
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, Generic, TypeVar, get_type_hints
+from typing import Any, Generic, TypeVar, get_args, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
 from verax.align.protocol import Aligner
 from verax.engine.protocols import Method, Metric
+from verax.engine.text_protocols import SetUp, TextMetric
+from verax.metrics.free_text.editor import Editor
+from verax.metrics.free_text.reconstruction import Reconstruction
 from verax.registry import Room, entries, resolve, unknown
 from verax.types import Target, UserError
 
-T = TypeVar("T", Method, Metric, Aligner)
+T = TypeVar("T", Method, Metric, Aligner, Editor, Reconstruction, SetUp, TextMetric)
 
-_PARTS = (Method, Aligner)
-"""What can be a parameter of a method or metric and has parameters of its own."""
+_ROOMS: Mapping[Any, Room] = {
+    Method: "methods",
+    Aligner: "aligners",
+    Editor: "editors",
+    Reconstruction: "reconstructions",
+}
+"""What can be a parameter of a method or metric and has parameters of its own, and where it is registered."""
+_PARTS = tuple(_ROOMS)
 
 
 @dataclass(frozen=True)
@@ -87,7 +96,7 @@ def _seeded(made: T, given: Collection[str], seed: int) -> T:
     """The same with the run's seed in methods that are parameters by default: nobody named a seed for them."""
     inner = {field.name: getattr(made, field.name) for field in dataclasses.fields(made) if field.name not in given}  # type: ignore[arg-type]
     changed = {
-        name: dataclasses.replace(what, seed=seed)  # type: ignore[type-var]
+        name: dataclasses.replace(what, seed=seed)
         for name, what in inner.items()
         if isinstance(what, _PARTS) and hasattr(what, "seed")
     }
@@ -118,8 +127,9 @@ def _split(room: Room, given: Any) -> tuple[str, Mapping[str, Any]]:
 
 
 def _convert(where: str, hint: Any, value: Any, seed: int) -> Any:
-    if hint in (Method, Aligner):
-        return build("methods" if hint is Method else "aligners", value, seed).what
+    room = next((_ROOMS[one] for one in (hint, *get_args(hint)) if one in _ROOMS), None)
+    if room is not None and not (value is None and type(None) in get_args(hint)):
+        return build(room, value, seed).what
     if hint is Target and isinstance(value, str):
         return Target(value)
     if hint is Target and isinstance(value, Mapping):
@@ -134,7 +144,7 @@ def _convert(where: str, hint: Any, value: Any, seed: int) -> Any:
 
 
 def _room(value: Any) -> Room:
-    return "methods" if isinstance(value, Method) else "aligners"
+    return next(room for kind, room in _ROOMS.items() if isinstance(value, kind))
 
 
 @cache

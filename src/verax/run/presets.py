@@ -94,3 +94,16 @@ CROSSLINGUAL: Mapping[str, Any] = {
     ],
 }
 """The same methods judged across languages, with random alignments beside, by erasure and by people."""
+
+NLE: Mapping[str, Any] = {
+    "model": "world/nli-mt-ra",
+    "data": {"name": "world/nli"},
+    "methods": [],
+    "metrics": [
+        {"counterfactual_test": {"editor": "random"}},
+        {"counterfactual_test": {"editor": {"infill": {"path": "world/nli-editor"}}}},
+        "reconstruction_test",
+        "bleu",
+    ],
+}
+"""Both tests of free-text explanations, with random and with trained edits, and how near they are to people's."""

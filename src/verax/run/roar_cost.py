@@ -15,7 +15,8 @@ from verax.models.classifier import Classifier
 from verax.run.parameters import Named
 from verax.run.roar_inputs import Split, answers, explained, mask_more
 from verax.run.roar_stage import Job
-from verax.train.fine_tuning import FineTuning, fit_rows
+from verax.train.fine_tuning import fit_rows
+from verax.train.loop import FineTuning
 from verax.types import Passes, Performance
 
 _BATCHES = 4

@@ -11,6 +11,8 @@ from verax.stats import summarise
 from verax.stats.areas import masked_runs, masking_curves
 from verax.stats.crosslingual import CrossLingual, crosslingual
 from verax.stats.crosslingual_rows import LanguageRun
+from verax.stats.nle import NleTables, nle_tables
+from verax.stats.nle_rows import NleRun
 from verax.stats.recorded import baselines, parallel
 from verax.stats.unified import Unified, unified
 from verax.store.read import Stored, read_run
@@ -70,6 +72,12 @@ class Run:
     def crosslingual(self) -> CrossLingual | None:
         """Faithfulness across languages, beside accuracy, erasure and plausibility; None of a run that has none."""
         return crosslingual([LanguageRun(self.card, self.stored.instances, self.stored.predictions, self.scores)])
+
+    @cached_property
+    def nle(self) -> NleTables | None:
+        """What the tests of free-text explanations found, beside accuracy and BLEU; None of a run that has none."""
+        name = str(self.card.get("model", {}).get("name", self.folder))
+        return nle_tables([NleRun(name, self.card, self.stored.instances, self.stored.texts, self.scores)])
 
     def summary(self) -> pd.DataFrame:
         """The leaderboard as a table: a row for each method and metric."""

@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from verax.data.columns import Columns
 from verax.data.parallel import Missing
 from verax.data.segmenters import Segment
+from verax.models.endpoint_key import DEFAULT_VARIABLE
 from verax.registry import resolve, unknown
 from verax.types import UserError
 
@@ -20,6 +21,22 @@ class Section(BaseModel):
     """A part of a spec: nothing unknown in it, nothing changed after."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+
+
+class EndpointSpec(Section):
+    """An OpenAI-compatible endpoint that a model is asked at; its key comes from the environment alone."""
+
+    url: str = Field(description="Base URL, such as https://api.example.com/v1; nothing is sent anywhere else.")
+    key_env: str = Field(default=DEFAULT_VARIABLE, description="The environment variable that holds the key.")
+    concurrency: int = Field(default=4, ge=1, description="Requests that are under way at the same time, at most.")
+    max_requests: int | None = Field(
+        default=None, ge=1, description="Requests that are sent at most, repeated ones included; answers are kept."
+    )
+    request_timeout: float = Field(default=60.0, gt=0, description="Seconds for one request.")
+    total_timeout: float = Field(default=600.0, gt=0, description="Seconds for one answer, with all repetitions.")
+    retries: int = Field(default=5, ge=0, description="How often a request is repeated after 429, 5xx or a lost line.")
+    first_wait: float = Field(default=1.0, ge=0, description="Seconds before the first repetition, then doubled.")
+    extra: dict[str, Any] = Field(default={}, description="Further fields of every request; null takes one out.")
 
 
 class ModelSpec(Section):
@@ -43,6 +60,13 @@ class ModelSpec(Section):
     mask_text: str | None = Field(default=None, description="Of a callable: what the rule `mask` writes for a word.")
     version: str = Field(
         default="unversioned", description="Of a callable: tells this model from its next version; part of every key."
+    )
+    endpoint: EndpointSpec | None = Field(
+        default=None, description="Of a model that explains itself: ask it there; `name` is its name at the endpoint."
+    )
+    prompts: Path | None = Field(
+        default=None,
+        description="Of a model that follows instructions: a file of prompts in place of the shipped ones.",
     )
 
 
@@ -214,6 +238,7 @@ def override(
     data: str | None = None,
     validation: str | None = None,
     seed: int | None = None,
+    endpoint: str | None = None,
 ) -> dict[str, Any]:
     """A spec's content with what flags say in its place."""
     changed = dict(content)
@@ -223,6 +248,9 @@ def override(
         changed["data"] = _merge(changed["data"], {"limit": limit})
     if model is not None:
         changed["model"] = _merge(changed.get("model", {}), {"name": model})
+    if endpoint is not None:
+        section = by_name(changed.get("model", {}))
+        changed["model"] = _merge(section, {"endpoint": {**(section.get("endpoint") or {}), "url": endpoint}})
     if validation is not None:
         changed["validation"] = _merge(changed.get("validation") or {}, {"name": validation})
     if seed is not None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
 from verax.run.spec import DataSpec, Section, by_name, explain_mistake
-from verax.train.fine_tuning import FineTuning
+from verax.train.loop import FineTuning
 from verax.train.masking import Masking, Selection
 from verax.types import UserError
 

@@ -25,7 +25,8 @@ from verax.stats.performance import majority, performance
 from verax.store.files import replace_file
 from verax.store.keys import key_of
 from verax.train.curves import Figures, Story, curves_svg, model_card
-from verax.train.fine_tuning import Trained, fit
+from verax.train.fine_tuning import fit
+from verax.train.loop import Trained
 from verax.train.masking import Masking, Selection, fully_masked
 from verax.train.measure import counts_by_row, measured
 from verax.train.resume import FOLDER as RESUME
@@ -54,7 +55,15 @@ class Opened:
 
 
 def open_splits(spec: RecipeSpec, seed: int = 0) -> Opened:
-    """Open what is trained on, what the best epoch is chosen on and what is measured on."""
+    """Open what a classifier is trained on, what the best epoch is chosen on and what is measured on."""
+    found = open_any_splits(spec, seed)
+    sets = [one for one in (found.train, found.validation, found.test) if one is not None]
+    check_parts([instance for one in sets for instance in one.instances])
+    return found
+
+
+def open_any_splits(spec: RecipeSpec, seed: int = 0) -> Opened:
+    """The same for a model that reads inputs of any number of parts."""
     is_file = bool(named_files(spec.data.name))
     train = open_data(_of_split(spec.data, None if is_file else "train"), seed)
     if spec.validation is not None:
@@ -73,8 +82,6 @@ def open_splits(spec: RecipeSpec, seed: int = 0) -> Opened:
             f"the only label of {train.name} is {train.labels[0]!r}" if train.labels else f"{train.name} has no labels"
         )
         raise UserError(f"data: {had}; training needs at least two classes")
-    sets = (train, validation) if test is None else (train, validation, test)
-    check_parts([instance for one in sets for instance in one.instances])
     return Opened(train, validation, test)
 
 

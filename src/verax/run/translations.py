@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from verax.align.embedding import Embedding
 from verax.align.given import Given
 from verax.align.parallel import Parallel, check_parts, text_pairs
@@ -122,11 +124,13 @@ def _shifted(links: Sequence[Iterable[Sequence[int]]], shapes: Sequence[tuple[in
 
 def joined(pairs: Sequence[TextPair], found: Sequence[IntArray | Undefined]) -> Links | Undefined:
     """The links of the parts of one input as those of the whole; why there are none, if a part has none to be had."""
-    for links in found:
+    starts = np.cumsum([(0, 0), *(pair.shape for pair in pairs)], axis=0)
+    whole: list[IntArray] = []
+    for links, start in zip(found, starts[:-1], strict=True):
         if isinstance(links, Undefined):
             return links
-    whole = [links for links in found if not isinstance(links, Undefined)]
-    return tuple(_shifted(whole, [pair.shape for pair in pairs]))
+        whole.append(links + start)
+    return tuple((first, second) for first, second in np.concatenate(whole).tolist())
 
 
 def open_aligners(metrics: Iterable[Named[Any]], model: Classifier, data: Dataset) -> dict[str, OpenAligner]:

@@ -9,19 +9,22 @@ from __future__ import annotations
 import json
 import math
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from verax.store.cards import read_card, write_card
 from verax.store.escape import escape, unescape
 from verax.store.schema import Table
 from verax.types import (
     Alignment,
     Cost,
+    Generated,
     Highlight,
     Human,
     Instance,
+    Nle,
     Note,
     Prediction,
     Score,
@@ -32,43 +35,21 @@ from verax.types import (
     Unit,
 )
 
-Row: TypeAlias = Instance | Prediction | Highlight | Skip | Score | Alignment
+Row: TypeAlias = Instance | Prediction | Highlight | Nle | Skip | Score | Alignment | Generated
 Plain: TypeAlias = dict[str, Any]
 
 
 def encode(key: str, position: int, value: Row) -> tuple[Table, Plain]:
     """The table that a value belongs to and its row there."""
-    row: Plain = {"key": _text(key), "position": position}
-    match value:
-        case Instance():
-            return "instances", row | _instance(value)
-        case Prediction():
-            return "predictions", row | _prediction(value)
-        case Highlight():
-            return "explanations", row | _highlight(value)
-        case Skip():
-            return "explanations", row | _skip(value)
-        case Score():
-            return "scores", row | _score(value)
-        case Alignment():
-            return "alignments", row | _alignment(value)
-    raise TypeError(f"a run holds no {type(value).__name__}")
+    if type(value) not in _WRITTEN:
+        raise TypeError(f"a run holds no {type(value).__name__}")
+    table, write = _WRITTEN[type(value)]
+    return table, {"key": _text(key), "position": position, **write(value)}
 
 
 def decode(table: Table, row: Plain) -> tuple[str, Row]:
     """The key and the value that `encode` was given."""
-    key = unescape(row["key"])
-    match table:
-        case "instances":
-            return key, _to_instance(row)
-        case "predictions":
-            return key, _to_prediction(row)
-        case "scores":
-            return key, _to_score(row)
-        case "alignments":
-            return key, _to_alignment(row)
-        case "explanations":
-            return key, _to_highlight(row) if row["reason"] is None else _to_skip(row)
+    return unescape(row["key"]), _READ[table](row)
 
 
 def _instance(value: Instance) -> Plain:
@@ -203,7 +184,39 @@ def _score(value: Score) -> Plain:
         "curve": None if value.curve is None else _numbers("curve", value.curve),
         "cost": _cost(value.cost),
         "series": _series(value.series),
+        "card": None if value.card is None else write_card(value.card),
     }
+
+
+def _nle(value: Nle) -> Plain:
+    return {
+        "instance_id": _text(value.instance_id),
+        "method": _text(value.method),
+        "target_of": _text(value.target.of),
+        "target_space": _text(value.target.space),
+        "text": _text(value.text),
+        "label": _text(value.label),
+        "labels": [_text(label) for label in value.labels],
+        "probabilities": _numbers("probabilities", value.probabilities),
+        "how": _text(value.how),
+        "cost": _cost(value.cost),
+        "notes": _notes(value.notes),
+    }
+
+
+def _to_nle(row: Plain) -> Nle:
+    return Nle(
+        unescape(row["instance_id"]),
+        unescape(row["method"]),
+        Target(unescape(row["target_of"]), row["target_space"]),
+        unescape(row["text"]),
+        unescape(row["label"]),
+        tuple(unescape(label) for label in row["labels"]),
+        tuple(row["probabilities"]),
+        row["how"],
+        Cost(**row["cost"]),
+        json.loads(unescape(row["notes"])),
+    )
 
 
 def _to_score(row: Plain) -> Score:
@@ -216,8 +229,19 @@ def _to_score(row: Plain) -> Score:
         unescape(row["detail"]),
         None if row["curve"] is None else tuple(row["curve"]),
         Cost(**row["cost"]),
-        _to_series(row.get("series")),  # rows of an earlier version have none
+        # rows of an earlier version have neither
+        _to_series(row.get("series")),
+        None if row.get("card") is None else read_card(row["card"]),
     )
+
+
+def _generated(value: Generated) -> Plain:
+    tokens = None if value.tokens is None else _integer(value.tokens)
+    return {"text": _text(value.text), "finish": _text(value.finish), "tokens": tokens}
+
+
+def _to_generated(row: Plain) -> Generated:
+    return Generated(unescape(row["text"]), row["finish"], row["tokens"])
 
 
 def _alignment(value: Alignment) -> Plain:
@@ -304,3 +328,24 @@ def _maybe_text(value: str | None) -> str | None:
 
 def _to_maybe_text(value: str | None) -> str | None:
     return None if value is None else unescape(value)
+
+
+_WRITTEN: dict[type, tuple[Table, Callable[[Any], Plain]]] = {
+    Instance: ("instances", _instance),
+    Prediction: ("predictions", _prediction),
+    Highlight: ("explanations", _highlight),
+    Skip: ("explanations", _skip),
+    Score: ("scores", _score),
+    Nle: ("texts", _nle),
+    Generated: ("answers", _generated),
+    Alignment: ("alignments", _alignment),
+}
+_READ: dict[Table, Callable[[Plain], Row]] = {
+    "instances": _to_instance,
+    "predictions": _to_prediction,
+    "explanations": lambda row: _to_highlight(row) if row["reason"] is None else _to_skip(row),
+    "scores": _to_score,
+    "texts": _to_nle,
+    "answers": _to_generated,
+    "alignments": _to_alignment,
+}

@@ -14,7 +14,7 @@ from verax.store.layout import CARD, PLAN, find_manifest
 from verax.store.manifest import Damaged, Manifest
 from verax.store.schema import Table
 from verax.store.shards import read_shard
-from verax.types import Alignment, Highlight, Instance, Prediction, Score, Skip, UserError
+from verax.types import Alignment, Highlight, Instance, Nle, Prediction, Score, Skip, UserError
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Stored:
     scores: list[Score]
     damaged: tuple[str, ...]
     alignments: list[Alignment] = field(default_factory=list)
+    texts: list[Nle] = field(default_factory=list)
 
 
 def read_run(folder: Path) -> Stored:
@@ -65,7 +66,16 @@ def read_run(folder: Path) -> Stored:
         [value for value in values if isinstance(value, Score)],
         (*complaint, *damaged, *trouble, *unfinished),
         [value for value in values if isinstance(value, Alignment)],
+        [value for value in values if isinstance(value, Nle)],
     )
+
+
+def read_rows(folder: Path) -> Iterator[tuple[str, Row]]:
+    """All rows that a folder holds, planned or not, with their keys; none if there is no run yet."""
+    folder = Path(folder)
+    manifest = find_manifest(folder)[0] if folder.is_dir() else None
+    if manifest is not None:
+        yield from (decode(table, row) for table, row in _tables(folder, manifest)[0])
 
 
 def read_keys(folder: Path) -> frozenset[str]:

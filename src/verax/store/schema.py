@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import pyarrow as pa
 
-Table = Literal["instances", "predictions", "explanations", "scores", "alignments"]
+Table = Literal["instances", "predictions", "explanations", "scores", "texts", "answers", "alignments"]
 TABLES: tuple[Table, ...] = get_args(Table)
 
 _SPAN = pa.struct([("part", pa.int64()), ("start", pa.int64()), ("end", pa.int64())])
@@ -89,6 +89,31 @@ SCHEMAS: dict[Table, pa.Schema] = {
             ("curve", pa.list_(pa.float64())),
             ("cost", _COST),
             ("series", pa.string()),
+            ("card", pa.string()),
+        ]
+    ),
+    "texts": pa.schema(
+        [
+            *_ROW,
+            ("instance_id", pa.string()),
+            ("method", pa.string()),
+            ("target_of", pa.string()),
+            ("target_space", pa.string()),
+            ("text", pa.string()),
+            ("label", pa.string()),
+            ("labels", pa.list_(pa.string())),
+            ("probabilities", pa.list_(pa.float64())),
+            ("how", pa.string()),
+            ("cost", _COST),
+            ("notes", pa.string()),
+        ]
+    ),
+    "answers": pa.schema(
+        [
+            *_ROW,
+            ("text", pa.string()),
+            ("finish", pa.string()),
+            ("tokens", pa.int64()),
         ]
     ),
     "alignments": pa.schema(

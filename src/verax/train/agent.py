@@ -14,7 +14,8 @@ from rich.console import Console
 from verax.store.files import replace_file
 from verax.store.keys import key_of
 from verax.train.agent_start import Start
-from verax.train.fine_tuning import FineTuning, fit_rows
+from verax.train.fine_tuning import fit_rows
+from verax.train.loop import FineTuning
 from verax.train.measure import predicted
 from verax.train.resume import Resume
 from verax.train.rows import encode

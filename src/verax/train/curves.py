@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from xml.sax.saxutils import escape
 
-from verax.train.fine_tuning import FineTuning, Trained
+from verax.train.loop import FineTuning, Trained
 from verax.train.masking import NAMES, Selection
 from verax.types import Performance
 

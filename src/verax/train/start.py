@@ -1,4 +1,4 @@
-"""Starting weights for a small BERT that has two texts to relate."""
+"""Starting weights for a small BERT or BART that has two texts to relate."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-from transformers import BertForSequenceClassification
+from transformers import BartForConditionalGeneration, BertForSequenceClassification
 
 _SLOWEST_WAVE = 20.0
 _SHIFTS = (-2, 1)
@@ -21,22 +21,33 @@ def start_with_likeness(model: BertForSequenceClassification) -> None:
     map. The rest begin by comparing positions; their keys are shifted waves.
     """
     embeddings, hidden = model.bert.embeddings, model.config.hidden_size
-    longest = model.config.max_position_embeddings
-    room, half, size = hidden // 4, hidden // 2, hidden // model.config.num_attention_heads
-    frequencies = _SLOWEST_WAVE ** (-torch.arange(0, room, 2) / room)
+    room, size = hidden // 4, hidden // model.config.num_attention_heads
     embeddings.word_embeddings.weight[:, -room:] = 0
-    embeddings.position_embeddings.weight.zero_()
-    embeddings.position_embeddings.weight[:, -room:] = _waves(torch.arange(longest), frequencies) * (2 / hidden) ** 0.5
+    _write_places(embeddings.position_embeddings.weight, room)
     embeddings.token_type_embeddings.weight.mul_(0.3)
     for layer in model.bert.encoder.layer:
-        query, key = layer.attention.self.query.weight, layer.attention.self.key.weight
+        _look_at_like_and_near(layer.attention.self.query.weight, layer.attention.self.key.weight, room, size)
+
+
+@torch.no_grad()
+def start_generator_with_likeness(model: BartForConditionalGeneration) -> None:
+    """The same for a BART, in its encoder and its decoder.
+
+    Where the decoder looks at what was read, half of the heads begin by looking for the word that was written last, so
+    that a phrase can be copied from there on.
+    """
+    hidden, heads = model.config.d_model, model.config.encoder_attention_heads
+    room, half, size = hidden // 4, hidden // 2, hidden // heads
+    encoder, decoder = model.model.encoder, model.model.decoder
+    model.model.shared.weight[:, -room:] = 0
+    for side in (encoder, decoder):
+        _write_places(side.embed_positions.weight, room)
+    for layer in (*encoder.layers, *decoder.layers):
+        _look_at_like_and_near(layer.self_attn.q_proj.weight, layer.self_attn.k_proj.weight, room, size)
+    for layer in decoder.layers:
+        query = layer.encoder_attn.q_proj.weight
         query[:half, -room:] = 0
-        query[half:, :-room] = 0
-        query[half:] *= 2
-        key.copy_(query)
-        for number, start in enumerate(range(half, hidden, size)):
-            shift = _SHIFTS[number % len(_SHIFTS)]
-            key[start : start + size, -room:] = query[start : start + size, -room:] @ _turn(shift, frequencies)
+        layer.encoder_attn.k_proj.weight[:half] = query[:half]
 
 
 @torch.no_grad()
@@ -54,6 +65,30 @@ def start_turned_round(model: BertForSequenceClassification, labels: Sequence[st
         weight.copy_(weight[rows])
     model.config.id2label = dict(enumerate(labels))
     model.config.label2id = {label: number for number, label in enumerate(labels)}
+
+
+def _write_places(weight: Tensor, room: int) -> None:
+    """Embeddings of places, [places, hidden], become waves in the last `room` dimensions and nothing in the others."""
+    places, hidden = weight.shape
+    weight.zero_()
+    weight[:, -room:] = _waves(torch.arange(places), _frequencies(room)) * (2 / hidden) ** 0.5
+
+
+def _look_at_like_and_near(query: Tensor, key: Tensor, room: int, size: int) -> None:
+    """Half of the heads compare words, half places; queries and keys are [hidden, hidden], a head has `size` rows."""
+    hidden, frequencies = len(query), _frequencies(room)
+    half = hidden // 2
+    query[:half, -room:] = 0
+    query[half:, :-room] = 0
+    query[half:] *= 2
+    key.copy_(query)
+    for number, start in enumerate(range(half, hidden, size)):
+        shift = _SHIFTS[number % len(_SHIFTS)]
+        key[start : start + size, -room:] = query[start : start + size, -room:] @ _turn(shift, frequencies)
+
+
+def _frequencies(room: int) -> Tensor:
+    return _SLOWEST_WAVE ** (-torch.arange(0, room, 2) / room)
 
 
 def _waves(places: Tensor, frequencies: Tensor) -> Tensor:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from string import ascii_lowercase
+from string import ascii_letters, ascii_lowercase
 
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from verax.types import Dataset
 
 LONGEST = 128
 _SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
+_OF_TEXTS = {"pad": "<pad>", "unk": "<unk>", "bos": "<s>", "eos": "</s>", "mask": "<mask>"}
 _SHORTEST_STEM, _LONGEST_ENDING = 3, 3
 
 
@@ -56,6 +57,27 @@ def widen_tokenizer(base: Sequence[str], dataset: Dataset, whole_words: int) -> 
     return _tokenizer(dict.fromkeys((*base, *pieces)), normalizer)
 
 
+def build_text_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
+    """For a text generator: every word of the texts is a token, with its case, so that what is written can be read.
+
+    Single letters are in the vocabulary too, as above. Each text is closed by an end mark.
+    """
+    normalizer = normalizers.BertNormalizer(lowercase=False)
+    letters = [*ascii_letters, *(f"##{letter}" for letter in ascii_lowercase)]
+    backend = _backend((*_OF_TEXTS.values(), *letters, *_ranked(normalizer, texts)), normalizer, _OF_TEXTS["unk"])
+    end = _OF_TEXTS["eos"]
+    backend.decoder = decoders.WordPiece(cleanup=True)
+    backend.post_processor = processors.TemplateProcessing(
+        single=f"$A {end}", special_tokens=[(end, backend.token_to_id(end))]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        model_max_length=LONGEST,
+        model_input_names=["input_ids", "attention_mask"],
+        **{f"{role}_token": token for role, token in _OF_TEXTS.items()},
+    )
+
+
 def _ranked(normalizer: normalizers.Normalizer, texts: Iterable[str]) -> list[str]:
     """The words of texts as the tokenizer sees them, the most frequent first."""
     splitter = pre_tokenizers.BertPreTokenizer()
@@ -84,8 +106,7 @@ def _cut(word: str, stems: Counter[str]) -> tuple[str, ...]:
 
 
 def _tokenizer(vocabulary: Iterable[str], normalizer: normalizers.Normalizer) -> PreTrainedTokenizerFast:
-    backend = Tokenizer(models.WordPiece({token: n for n, token in enumerate(vocabulary)}, unk_token=_SPECIAL["unk"]))
-    backend.normalizer, backend.pre_tokenizer = normalizer, pre_tokenizers.BertPreTokenizer()
+    backend = _backend(vocabulary, normalizer, _SPECIAL["unk"])
     backend.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
@@ -97,3 +118,10 @@ def _tokenizer(vocabulary: Iterable[str], normalizer: normalizers.Normalizer) ->
         model_input_names=["input_ids", "token_type_ids", "attention_mask"],
         **{f"{role}_token": token for role, token in _SPECIAL.items()},
     )
+
+
+def _backend(vocabulary: Iterable[str], normalizer: normalizers.Normalizer, unknown: str) -> Tokenizer:
+    tokens = {token: number for number, token in enumerate(dict.fromkeys(vocabulary))}
+    backend = Tokenizer(models.WordPiece(tokens, unk_token=unknown))
+    backend.normalizer, backend.pre_tokenizer = normalizer, pre_tokenizers.BertPreTokenizer()
+    return backend

@@ -19,7 +19,8 @@ from transformers import BertConfig, BertForSequenceClassification, PreTrainedTo
 from verax.registry import resolve
 from verax.train import across
 from verax.train.across import Across
-from verax.train.fine_tuning import FineTuning, fit
+from verax.train.fine_tuning import fit
+from verax.train.loop import FineTuning
 from verax.train.measure import accuracy
 from verax.train.start import start_turned_round, start_with_likeness
 from verax.train.word_pieces import LONGEST, build_tokenizer

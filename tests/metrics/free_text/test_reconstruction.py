@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from rigged import Rigged
+from rigged import posed as posed_to
 from verax.data.text import split_words
 from verax.metrics.free_text.reconstruction import ComveByReplacement, NliByTemplates, Reconstruction
+from verax.models.self_explainer import Posed
 from verax.types import Human, Instance, Undefined, UserError
 
 EXPLANATION = "just because a cook wears a hat does not mean it is raining"
 
 
-def pair(one: str, other: str) -> Instance:
+def pair(one: str, other: str) -> Posed:
     parts = split_words(one), split_words(other)
-    return Instance("i", parts, "neutral", parallel_id="t", human=Human(explanations=("so",)))
+    return posed_to(Instance("i", parts, "neutral", parallel_id="t", human=Human(explanations=("so",))), Rigged())
 
 
 @pytest.mark.parametrize("made", [NliByTemplates(), ComveByReplacement()])
@@ -74,7 +77,7 @@ def test_what_has_no_reason_or_is_no_pair_makes_no_input() -> None:
         ComveByReplacement().reconstruct(pair("a", "b"), " \n", "first")
     for made in (NliByTemplates(), ComveByReplacement()):
         with pytest.raises(Undefined, match="not_a_pair: 1 parts"):
-            made.reconstruct(Instance("i", (split_words("a"),)), EXPLANATION, "first")
+            made.reconstruct(posed_to(Instance("i", (split_words("a"),)), Rigged()), EXPLANATION, "first")
 
 
 def test_classes_that_are_not_those_of_the_task_are_refused() -> None:

@@ -12,7 +12,7 @@ from verax.align.protocol import Aligner
 from verax.engine.protocols import Need
 from verax.metrics.ranking import needs_tokens
 from verax.models.encoding import Encoded
-from verax.types import FloatArray, Highlight, Instance, Links, Measured, Passes, Undefined, UserError
+from verax.types import FloatArray, Highlight, Instance, IntArray, Links, Measured, Passes, Undefined, UserError
 
 AlignParts = Literal["apart", "joint"]
 
@@ -72,7 +72,17 @@ class CrosslingualFaithfulness:
         needs_tokens(highlight)
         own = scores_of_words(instance, highlight)
         reference = scores_of_words(translation.reference, translation.highlight)
-        aligned, linked = aligned_scores(np.nan_to_num(own), translation.links, len(reference))
+        return self.compared(own, reference, np.array(translation.links))
+
+    def compared(self, own: FloatArray, reference: FloatArray, links: IntArray) -> Measured:
+        """The same for scores that stand word by word, NaN where there is none.
+
+        Args:
+            own: of the translation, shape [its words].
+            reference: shape [words of the reference].
+            links: (word of the reference, word of the translation), shape [links, 2].
+        """
+        aligned, linked = aligned_scores(np.where(np.isnan(own), 0.0, own), links, len(reference))
         seen = ~np.isnan(reference)  # words that the model did not get to see have no score to compare
         value = spearman(reference[seen], aligned[seen])
         return Measured(value, series={"linked": (float(linked), float(len(reference)))})
@@ -86,23 +96,22 @@ def scores_of_words(instance: Instance, highlight: Highlight) -> FloatArray:
     return scores
 
 
-def aligned_scores(scores: FloatArray, links: Links, words: int) -> tuple[FloatArray, int]:
+def aligned_scores(scores: FloatArray, links: Links | IntArray, words: int) -> tuple[FloatArray, int]:
     """For each word of the reference the sum over the words that are linked with it, and how many have a link.
 
     Args:
         scores: of the translation's words, shape [its words].
-        links: (word of the reference, word of the translation).
+        links: (word of the reference, word of the translation), shape [links, 2].
         words: of the reference.
 
     Returns:
         Shape [words], 0 where there is no link; and the number of words that have one.
     """
-    if not links:
+    if not len(links):
         raise Undefined("no_links", "no word of the translation is aligned with a word of the reference")
-    sums = np.zeros(words)
-    to, of = np.array(links).T
-    np.add.at(sums, to, scores[of])
-    return sums, len(np.unique(to))
+    to, of = np.asarray(links).T
+    sums = np.bincount(to, scores[of], words).astype(np.float64, copy=False)
+    return sums, int(np.count_nonzero(np.bincount(to)))
 
 
 def spearman(a: FloatArray, b: FloatArray) -> float:
@@ -122,11 +131,11 @@ def spearman(a: FloatArray, b: FloatArray) -> float:
 
 
 def _ranks(values: FloatArray) -> FloatArray:
-    """Ranks from 1, ties by their mean; scipy's takes several times as long, and a table of a paper has half a million.
+    """Ranks from 1, ties by their mean; scipy's takes many times as long, and a table of a paper has half a million.
 
     Args:
         values: shape [n].
     """
-    _, place, times = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(times)
-    return np.asarray((last - (times - 1) / 2)[place])
+    ordered = np.sort(values)
+    below, up_to = ordered.searchsorted(values, "left"), ordered.searchsorted(values, "right")
+    return np.asarray((below + up_to + 1) / 2)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from verax.engine.asks import Asking
+from verax.metrics.free_text.editor import Proposal, Proposals, check_search
 from verax.metrics.free_text.insertion import Insertion
 from verax.metrics.free_text.linguistics import PIPELINE, Token, linguistics, tokens_of_words
 from verax.metrics.free_text.wordnet import WordLists, word_lists
-from verax.types import Instance, Text, UserError
+from verax.models.self_explainer import Posed
+from verax.stats.drawing import rng_of
+from verax.types import Instance, Text
 
 VERSION = 1
 """Raised whenever the editor comes to make other edits: it is part of what decides them."""
@@ -54,17 +55,18 @@ class RandomEditor:
     wordnet: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("positions", "candidates"):
-            if getattr(self, name) < 1:
-                raise UserError(f"random editor: {name} must be 1 or more, got {getattr(self, name)}")
-        if self.seed < 0:
-            raise UserError(f"random editor: seed must be 0 or more, got {self.seed}")
+        check_search("random editor", self.positions, self.candidates, self.seed)
 
     @property
     def told(self) -> Mapping[str, str]:
         """What decides the edits beside the parameters."""
         words, read = word_lists(self.wordnet), linguistics(self.pipeline)
         return {"editor": f"random {VERSION}", "pipeline": read.name, "wordnet": words.fingerprint}
+
+    def propose(self, x: Posed, wanted: Sequence[str], parts: Collection[int] | None = None) -> Asking[Proposals]:
+        """Its edits: they aim at no class, so there are as many whatever is wanted, and no model is asked."""
+        yield from ()
+        return tuple(Proposal(insertion) for insertion in self.edits(x.instance, parts).insertions)
 
     def edits(self, instance: Instance, parts: Collection[int] | None = None) -> Edits:
         """Insertions into the parts that may be edited, all by default."""
@@ -75,7 +77,7 @@ class RandomEditor:
             if parts is not None and number not in parts:
                 continue
             lists = _lists(part, words, self.pipeline)
-            rng = _rng(self.seed, instance, number)
+            rng = rng_of(self.seed, (text.raw for text in instance.parts), f"random_editor {number}".encode())
             drawn = rng.permutation(sorted(lists))[: self.positions].tolist()
             places[number], chosen[number] = len(lists), len(drawn)
             for position in drawn:
@@ -98,11 +100,3 @@ def _lists(text: Text, words: WordLists, pipeline: str) -> dict[int, tuple[str, 
 def _tag(tokens: tuple[Token, ...], tags: Collection[str]) -> str | None:
     """The first tag of interest among the tokens of a word."""
     return next((token.pos for token in tokens if token.pos in tags), None)
-
-
-def _rng(seed: int, instance: Instance, part: int) -> np.random.Generator:
-    content = hashlib.sha256(f"random_editor {part}".encode())
-    for text in instance.parts:
-        raw = text.raw.encode("utf-8", "surrogatepass")
-        content.update(len(raw).to_bytes(8, "big") + raw)
-    return np.random.default_rng([seed, int.from_bytes(content.digest(), "big")])

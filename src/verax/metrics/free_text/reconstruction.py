@@ -7,9 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from verax.data.text import split_words
+from verax.engine.asks import Asking
 from verax.metrics.free_text.linguistics import PIPELINE
 from verax.metrics.free_text.nli_reader import NliReader, NliReading
+from verax.models.self_explainer import Posed
 from verax.types import Instance, Text, Undefined, UserError
+
+UNREADABLE = frozenset({"empty", "no_reconstruction", "no_subject", "no_template", "no_verb", "not_a_pair"})
+"""Reasons why no input can be made of an explanation; any other tells that a model which was asked did not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +38,13 @@ class Reconstruction(Protocol):
     def told(self) -> Mapping[str, str]:
         """What decides the new input beside the parameters."""
 
-    def reconstruct(self, instance: Instance, explanation: str, predicted: str) -> Reconstructed:
-        """The input that the explanation's reasons make; Undefined, with its reason, where they make none.
+    def reconstruct(self, x: Posed, explanation: str, predicted: str) -> Reconstructed | Asking[Reconstructed]:
+        """The input that the explanation's reasons make: at once, or as a generator of questions if a model is needed.
+
+        Where they make none, Undefined says why, by one of the reasons `UNREADABLE`.
 
         Args:
-            instance: the explained input.
+            x: the explained input.
             explanation: of the class that the model predicts for it.
             predicted: that class.
         """
@@ -60,13 +67,14 @@ class NliByTemplates:
         """The templates and the pipeline."""
         return {"reconstruction": "nli", **NliReader(self.pipeline).told}
 
-    def reconstruct(self, instance: Instance, explanation: str, predicted: str) -> Reconstructed:
+    def reconstruct(self, x: Posed, explanation: str, predicted: str) -> Reconstructed:
         """The pair that the explanation speaks of; which class is predicted does not matter."""
+        instance = x.instance
         if len(instance.parts) != 2:
             raise Undefined("not_a_pair", f"{len(instance.parts)} parts; premise and hypothesis are needed")
         reading: NliReading = NliReader(self.pipeline).read(explanation)
         halves = zip((reading.premise, reading.hypothesis), instance.parts, strict=True)
-        made = _made(instance, tuple(split_words(_dressed(half, like), like.lang) for half, like in halves))
+        made = made_of(instance, tuple(split_words(_dressed(half, like), like.lang) for half, like in halves))
         return Reconstructed(made, {"template": reading.template, "speaks_for": reading.label})
 
 
@@ -89,8 +97,9 @@ class ComveByReplacement:
         """Nothing beside the parameters."""
         return {"reconstruction": "comve 1"}
 
-    def reconstruct(self, instance: Instance, explanation: str, predicted: str) -> Reconstructed:
+    def reconstruct(self, x: Posed, explanation: str, predicted: str) -> Reconstructed:
         """The sentence that is predicted to be against common sense, beside the explanation in the other's place."""
+        instance = x.instance
         if len(instance.parts) != 2:
             raise Undefined("not_a_pair", f"{len(instance.parts)} parts; two sentences are needed")
         if predicted not in self.labels:
@@ -100,11 +109,11 @@ class ComveByReplacement:
         if not said.words:
             raise Undefined("empty", "the explanation has no word")
         parts = (instance.parts[0], said) if kept == 0 else (said, instance.parts[1])
-        return Reconstructed(_made(instance, parts), {"replaced": self.labels[1 - kept]})
+        return Reconstructed(made_of(instance, parts), {"replaced": self.labels[1 - kept]})
 
 
-def _made(instance: Instance, parts: tuple[Text, ...]) -> Instance:
-    """What was known of the old input is not known of the new one."""
+def made_of(instance: Instance, parts: tuple[Text, ...]) -> Instance:
+    """A new input of these parts; what was known of the old one is not known of it."""
     return replace(instance, id=f"{instance.id}+reconstructed", parts=parts, label=None, parallel_id=None, human=None)
 
 

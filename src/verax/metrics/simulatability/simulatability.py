@@ -12,7 +12,7 @@ from verax.engine.protocols import Need
 from verax.metrics.budget import Budget, Matched, check_budget
 from verax.metrics.simulatability.insertion import Insertion, with_explanation
 from verax.models.encoding import Encoded
-from verax.train.fine_tuning import FineTuning
+from verax.train.loop import FineTuning
 from verax.types import Highlight, Instance, Measured, Passes, Undefined, UserError
 
 

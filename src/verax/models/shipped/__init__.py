@@ -30,3 +30,18 @@ def world_opinion() -> Path:
 def world_opinion_masked() -> Path:
     """The classifier for `world/opinion`, fine-tuned with masking."""
     return _HERE / "world-opinion-masked"
+
+
+def world_nli_mt_ra() -> Path:
+    """The self-explaining model for `world/nli` that answers, and then explains its answer."""
+    return _HERE / "world-nli-mt-ra"
+
+
+def world_nli_st_re() -> Path:
+    """The self-explaining models for `world/nli`: one explains, the other answers by the explanation."""
+    return _HERE / "world-nli-st-re"
+
+
+def world_nli_editor() -> Path:
+    """The editor for `world/nli`: fills in words that fit a class."""
+    return _HERE / "world-nli-editor"

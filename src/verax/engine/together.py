@@ -1,0 +1,42 @@
+"""Many generators as one: their questions are asked at once, so that those about one input share batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from verax.engine.asks import Ask, Asking, Bundle
+from verax.types import UserError
+
+T = TypeVar("T")
+
+
+def together(generators: Iterable[Asking[T]]) -> Asking[list[T | Exception]]:
+    """Run generators in step: what each of them asks next is asked as one question.
+
+    The result holds, in their order, the value that each ended with, or the exception that ended it: one that fails
+    costs no other. A mistake of the user's is raised.
+    """
+    open_ones = dict(enumerate(generators))
+    ended: dict[int, T | Exception] = {}
+    answers: dict[int, Any] = dict.fromkeys(open_ones)
+    while open_ones:
+        asks: dict[int, Ask] = {}
+        for number, generator in open_ones.items():
+            try:
+                asks[number] = _next(generator, answers[number])
+            except StopIteration as end:
+                ended[number] = end.value
+            except UserError:
+                raise
+            except Exception as error:  # noqa: BLE001 - handed to the one who asked for all of them
+                ended[number] = error
+        open_ones = {number: open_ones[number] for number in asks}
+        if asks:
+            answers = dict(zip(asks, (yield Bundle(tuple(asks.values()))), strict=True))
+    return [ended[number] for number in sorted(ended)]
+
+
+def _next(generator: Asking[Any], answer: Any) -> Ask:
+    """The next question of a generator, after its last one was answered."""
+    return generator.throw(answer) if isinstance(answer, Exception) else generator.send(answer)

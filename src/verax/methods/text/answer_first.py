@@ -1,0 +1,60 @@
+"""Set-ups that answer without looking at an explanation: MT-Re, MT-Ra, and instruction models asked in that order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from verax.engine.asks import Asking
+from verax.engine.text_protocols import Said
+from verax.methods.text.asked import most_likely, prompt_for, reason
+from verax.models.self_explainer import Posed
+from verax.models.wording import Stage
+
+
+@dataclass(frozen=True)
+class MTRe:
+    """One model, trained to answer and to explain; the explanation knows nothing of the answer (reasoning)."""
+
+    version: ClassVar[int] = 1
+    reference: ClassVar[str] = "Hase et al. 2020; Atanasova et al. 2023, Equation 3"
+    kind: ClassVar[Literal["text"]] = "text"
+    stages: ClassVar[tuple[Stage, ...]] = ("answer", "explain")
+    trained: ClassVar[bool] = True
+
+    def answer(self, x: Posed) -> Asking[Said]:
+        """The likeliest class."""
+        return (yield from most_likely(x, prompt_for(x, "answer")))
+
+    def explain(self, x: Posed, said: Said) -> Asking[Said]:
+        """Why, whatever the class."""
+        text, notes = yield from reason(x, prompt_for(x, "explain"))
+        return replace(said, text=text, notes=notes)
+
+
+@dataclass(frozen=True)
+class MTRa:
+    """One model, trained to answer and to explain the class that it predicts (rationalising)."""
+
+    version: ClassVar[int] = 1
+    reference: ClassVar[str] = "Hase et al. 2020; Atanasova et al. 2023, Equation 3"
+    kind: ClassVar[Literal["text"]] = "text"
+    stages: ClassVar[tuple[Stage, ...]] = ("answer", "explain_label")
+    trained: ClassVar[bool] = True
+
+    def answer(self, x: Posed) -> Asking[Said]:
+        """The likeliest class."""
+        return (yield from most_likely(x, prompt_for(x, "answer")))
+
+    def explain(self, x: Posed, said: Said) -> Asking[Said]:
+        """Why it is the predicted class."""
+        text, notes = yield from reason(x, prompt_for(x, "explain_label", label=said.label))
+        return replace(said, text=text, notes=notes)
+
+
+@dataclass(frozen=True)
+class AnswerThenExplain(MTRa):
+    """A model that follows instructions is asked for the class, and then why it is that one."""
+
+    reference: ClassVar[str] = "as MT-Ra, by prompts"
+    trained: ClassVar[bool] = False

@@ -1,0 +1,62 @@
+"""BLEU of an explanation against those that people gave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING, ClassVar
+
+from verax.engine.asks import Asking
+from verax.metrics.free_text.linguistics import EXTRA
+from verax.models.self_explainer import Posed
+from verax.types import Measured, Nle, Undefined, UserError
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU
+
+
+@dataclass(frozen=True)
+class Bleu:
+    """Sentence BLEU by sacrebleu, from 0 to 1, against all explanations that people gave of the input.
+
+    Kept with it are the counts that corpus BLEU is made of, which is not the mean of these values: `correct` and
+    `total` n-grams for n = 1 to 4, and the `lengths` of the explanation and of the closest reference.
+    """
+
+    version: ClassVar[int] = 1
+    reference: ClassVar[str] = "Papineni et al. 2002; Post 2018"
+    higher_is_better: ClassVar[bool] = True
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    @property
+    def told(self) -> Mapping[str, str]:
+        """sacrebleu's version: how it splits and smooths."""
+        _bleu()
+        return {"bleu": f"sacrebleu {version('sacrebleu')}"}
+
+    def __call__(self, x: Posed, nle: Nle) -> Asking[Measured]:
+        """The value for one explanation of x; no model is asked."""
+        yield from ()
+        human = x.instance.human
+        references = [] if human is None else [text for text in human.explanations if text.strip()]
+        if not references:
+            raise Undefined("no_gold", "nobody explained this input")
+        found = _bleu().sentence_score(nle.text, references)
+        series = {
+            "correct": tuple(map(float, found.counts)),
+            "total": tuple(map(float, found.totals)),
+            "lengths": (float(found.sys_len), float(found.ref_len)),
+        }
+        return Measured(min(found.score / 100, 1.0), None, series)
+
+
+@cache
+def _bleu() -> BLEU:
+    try:
+        from sacrebleu.metrics.bleu import BLEU  # noqa: PLC0415 - of an extra
+    except ImportError:
+        raise UserError(f"bleu: it needs sacrebleu, which is not installed: {EXTRA}") from None
+    return BLEU(effective_order=True)

@@ -1,0 +1,189 @@
+"""The counterfactual test: does an explanation speak of the words that changed the prediction?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal, NamedTuple
+
+from verax.engine.asks import Asking
+from verax.engine.text_protocols import SetUp, Tested
+from verax.engine.together import together
+from verax.metrics.free_text.editor import Editor, Proposals
+from verax.metrics.free_text.insertion import Insertion
+from verax.metrics.free_text.linguistics import PIPELINE
+from verax.metrics.free_text.mention import Match, WordMatch
+from verax.metrics.free_text.noise import random_insertions
+from verax.metrics.free_text.random_editor import RandomEditor
+from verax.metrics.free_text.semantic import Explained, SemanticMatch, Similarity
+from verax.models.classifier import Encoder
+from verax.models.self_explainer import Posed
+from verax.types import Card, Instance, Nle, Trial, Undefined, UserError
+
+
+class _Edit(NamedTuple):
+    """An edit to try, and the classes that it was proposed for."""
+
+    kind: Literal["edit", "noise"]
+    insertion: Insertion
+    aims: tuple[str, ...]
+
+
+class _Tried(NamedTuple):
+    """What the model said of an edit, and of which edited input."""
+
+    trial: Trial
+    insertion: Insertion
+    edited: Instance
+
+
+@dataclass(frozen=True)
+class CounterfactualTest:
+    """1 if the explanation of every edit that changes the prediction mentions the edit, 0 if that of one does not.
+
+    A test of consistency, not a proof of faithfulness. Every edit that leads to another class than the original one
+    counts, whichever class it was made for. Without such an edit there is no value. Beside them, words drawn at random
+    are put in and explained whatever is predicted: they tell how often an edit is mentioned by chance.
+
+    Args:
+        editor: what proposes edits.
+        match: what counts as mentioned, see `WordMatch`.
+        noise: how many edits of random words are tried.
+        semantic: a match by meaning, which is recorded beside that of words and decides nothing.
+        seed: of the random words.
+        parts: the parts that may be edited, all by default.
+        pipeline: name of the spaCy pipeline that reads words and their lemmas.
+    """
+
+    editor: Editor = field(default_factory=RandomEditor)
+    match: Match = "word"
+    noise: int = 4
+    semantic: SemanticMatch | None = None
+    seed: int = 0
+    parts: tuple[int, ...] | None = None
+    pipeline: str = PIPELINE
+
+    version: ClassVar[int] = 1
+    reference: ClassVar[str] = "Atanasova et al. 2023, Section 2.1"
+    higher_is_better: ClassVar[bool] = True
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+    needs: ClassVar[frozenset[str]] = frozenset({"setup", "vocabulary", "encoder"})
+
+    def __post_init__(self) -> None:
+        for name in ("noise", "seed"):
+            if getattr(self, name) < 0:
+                raise UserError(f"counterfactual test: {name} must be 0 or more, got {getattr(self, name)}")
+        if self.parts is not None and (not self.parts or min(self.parts) < 0):
+            raise UserError(f"counterfactual test: parts must be numbers from 0 on, got {list(self.parts)}")
+        WordMatch(self.match)
+
+    @property
+    def told(self) -> Mapping[str, str]:
+        """What decides edits and mentions beside the parameters."""
+        told = {"editor": self.editor.told, "match": WordMatch(self.match, self.pipeline).told}
+        if self.semantic is not None:
+            told["semantic"] = self.semantic.told
+        return {f"{who} {name}": value for who, one in told.items() for name, value in one.items()}
+
+    def __call__(
+        self, x: Posed, nle: Nle, *, setup: SetUp, vocabulary: Sequence[str], encoder: Encoder | None
+    ) -> Asking[Tested]:
+        """The verdict on the explanations that x gets when it is edited.
+
+        Args:
+            x: the original input.
+            nle: its class and explanation.
+            setup: how the model answers and explains.
+            vocabulary: the words of all inputs, as often as they occur.
+            encoder: of the semantic match.
+        """
+        self._check(x.instance)
+        wanted = [label for label in nle.labels if label != nle.label]
+        proposals = yield from self.editor.propose(x, wanted, self.parts)
+        edits = (*_edits(proposals), *self._noise(x.instance, proposals, vocabulary))
+        ends = yield from together(self._try(x, edit, nle.label, setup) for edit in edits)
+        answered, problems = _answered(edits, ends)
+        tried = sum(edit.kind == "edit" for edit in edits)
+        if problems and len(problems) == tried:
+            raise problems[0]
+        found = [one for one in answered if one.trial.kind == "noise" or one.trial.flipped]
+        return self._verdict(self._with_similarities(found, encoder), tried, len(problems))
+
+    def _check(self, instance: Instance) -> None:
+        count = len(instance.parts)
+        if self.parts is not None and max(self.parts) >= count:
+            raise UserError(f"counterfactual test: parts must be from 0 to {count - 1}, got {list(self.parts)}")
+
+    def _noise(self, instance: Instance, proposals: Proposals, vocabulary: Sequence[str]) -> list[_Edit]:
+        """Random edits of the lengths that the editor's first ones have."""
+        lengths = [len(one.insertion.words) for one in proposals[: self.noise]]
+        drawn = random_insertions(instance, lengths, vocabulary, count=self.noise, seed=self.seed, parts=self.parts)
+        return [_Edit("noise", insertion, ("",)) for insertion in drawn]
+
+    def _try(self, x: Posed, edit: _Edit, before: str, setup: SetUp) -> Asking[_Tried]:
+        """What the model predicts for an edit; if that is news, or whatever it is for noise, what it says of it."""
+        edited = edit.insertion.apply(x.instance)
+        posed = x.edited(edited)
+        said = yield from setup.answer(posed)
+        flipped = said.label != before
+        trial = Trial(
+            edit.kind,
+            tuple(part.raw for part in edited.parts),
+            said.label,
+            flipped,
+            said.how,
+            edit.insertion.span,
+            edit.insertion.text,
+            said.label if said.label in edit.aims else edit.aims[0],
+        )
+        if flipped or edit.kind == "noise":
+            said = yield from setup.explain(posed, said)
+            text = said.text or ""
+            mention = WordMatch(self.match, self.pipeline).mention(edit.insertion, edited, text)
+            trial = replace(trial, explanation=text, mentioned=mention.mentioned, rule=mention.rule, by=mention.by)
+        return _Tried(trial, edit.insertion, edited)
+
+    def _with_similarities(self, found: Sequence[_Tried], encoder: Encoder | None) -> tuple[Trial, ...]:
+        if self.semantic is None or not found:
+            return tuple(one.trial for one in found)
+        if encoder is None:
+            raise TypeError("the counterfactual test was not handed the encoder of its semantic match")
+        pairs = [Explained(one.insertion, one.edited, one.trial.explanation or "") for one in found]
+        measured = self.semantic.similarities_with(encoder, pairs)
+        return tuple(
+            replace(one.trial, similarity=similarity.cosine if isinstance(similarity, Similarity) else None)
+            for one, similarity in zip(found, measured, strict=True)
+        )
+
+    def _verdict(self, trials: tuple[Trial, ...], tried: int, unanswered: int) -> Tested:
+        """By Equation 1: one counterfactual whose explanation does not mention the edit is enough."""
+        edits = [number for number, trial in enumerate(trials) if trial.kind == "edit"]
+        silent = [number for number in edits if not trials[number].mentioned]
+        decisive = next(iter((*silent, *edits)), None)
+        threshold = None if self.semantic is None else self.semantic.threshold
+        card = Card(tried, trials, unanswered, decisive, threshold)
+        if decisive is None:
+            detail = f"none of {tried} edits changes the prediction" if tried else "the editor found nothing to put in"
+            return Tested(None, "no_counterfactual", detail, card)
+        return Tested(0.0 if silent else 1.0, None, "", card)
+
+
+def _edits(proposals: Proposals) -> list[_Edit]:
+    """Each different edit once, with all the classes that it was proposed for."""
+    aims: dict[Insertion, list[str]] = {}
+    for insertion, wanted in proposals:
+        aims.setdefault(insertion, []).append(wanted)
+    return [_Edit("edit", insertion, tuple(several)) for insertion, several in aims.items()]
+
+
+def _answered(edits: Iterable[_Edit], ends: Iterable[_Tried | Exception]) -> tuple[list[_Tried], list[Undefined]]:
+    """What was answered, and why proposed edits were not; what nobody foresaw is raised."""
+    answered, problems = [], []
+    for edit, end in zip(edits, ends, strict=True):
+        if isinstance(end, _Tried):
+            answered.append(end)
+        elif not isinstance(end, Undefined):
+            raise end
+        elif edit.kind == "edit":
+            problems.append(end)
+    return answered, problems

@@ -1,0 +1,56 @@
+"""What proposes edits of an input that may change the prediction: one way for each editor."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from verax.engine.asks import Asking
+from verax.metrics.free_text.insertion import Insertion
+from verax.models.self_explainer import Posed
+from verax.types import Text, UserError
+
+
+class Proposal(NamedTuple):
+    """An edit, and the class that it is to lead to; empty if it aims at none."""
+
+    insertion: Insertion
+    wanted: str = ""
+
+
+Proposals = tuple[Proposal, ...]
+
+
+@runtime_checkable
+class Editor(Protocol):
+    """Searches for words to put in (Atanasova et al. 2023, Section 2.1). Its fields are its parameters."""
+
+    @property
+    def told(self) -> Mapping[str, str]:
+        """What decides the edits beside the parameters."""
+
+    def propose(self, x: Posed, wanted: Sequence[str], parts: Collection[int] | None = None) -> Asking[Proposals]:
+        """The edits to try, in the order of the search; a generator, since an editor may be a model itself.
+
+        Args:
+            x: the input.
+            wanted: the classes that the prediction is to change to.
+            parts: the parts that may be edited, all by default.
+        """
+
+
+def places(text: Text) -> int:
+    """How many positions a word can be put in at: before each word, and at the end where no full stop closes it."""
+    return len(text.words) + (has_letter(text.words[-1:]) if text.words else 0)
+
+
+def has_letter(words: Sequence[str]) -> bool:
+    """Whether words are more than punctuation and figures."""
+    return any(sign.isalpha() for word in words for sign in word)
+
+
+def check_search(who: str, positions: int, candidates: int, seed: int) -> None:
+    """Refuse a search that makes no sense."""
+    for name, value, least in (("positions", positions, 1), ("candidates", candidates, 1), ("seed", seed, 0)):
+        if value < least:
+            raise UserError(f"{who}: {name} must be {least} or more, got {value}")

@@ -1,0 +1,111 @@
+"""The trained editor: a text generator that writes the words which are to lead to another class."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple, cast
+
+from verax.data.text import split_words
+from verax.engine.asks import Asking, Candidates
+from verax.engine.together import together
+from verax.metrics.free_text.editor import Proposal, Proposals, check_search, places
+from verax.metrics.free_text.insertion import Insertion
+from verax.models.editor_wording import FACTS, EditorFacts, editor_prompt, read_editor_facts
+from verax.models.generator import CandidateGenerator, CandidatesPass
+from verax.models.load import checkpoint_folder, fingerprint, load_generator
+from verax.models.self_explainer import Posed
+from verax.stats.drawing import rng_of
+from verax.store.keys import hash_files
+from verax.types import Generated, Instance, Undefined, UserError
+
+VERSION = 1
+"""Raised whenever the editor comes to make other edits: it is part of what decides them."""
+_MOST_WORDS = 3
+_MAX_NEW_TOKENS = 12
+
+
+class _Loaded(NamedTuple):
+    """An editor that is ready to be asked."""
+
+    facts: EditorFacts
+    generator: CandidateGenerator
+
+
+@dataclass(frozen=True)
+class InfillEditor:
+    """Up to three words at random positions, as a model trained by `verax train editor` writes them for each class.
+
+    Positions depend on the seed, on the text of the instance and on the class alone (Atanasova et al. 2023, Section 3).
+
+    Args:
+        path: the folder of the editor.
+        positions: how many different positions are chosen in each part that may be edited, for each class.
+        candidates: how many texts are asked for at each; those of no word or of more than three are left out.
+        seed: the same seed gives the same positions.
+    """
+
+    path: str
+    positions: int = 4
+    candidates: int = 4
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_search("editor", self.positions, self.candidates, self.seed)
+
+    @property
+    def told(self) -> Mapping[str, str]:
+        """The model and its prompt; it need not be loaded for that."""
+        folder = checkpoint_folder(self.path, None)
+        return {"editor": f"infill {VERSION}", **fingerprint(folder), "facts": hash_files([folder / FACTS])}
+
+    def propose(self, x: Posed, wanted: Sequence[str], parts: Collection[int] | None = None) -> Asking[Proposals]:
+        """What the editor writes for each class, position by position, all of them asked at once.
+
+        A position that gets no answer has no edits; if none gets one, the reason of the first is raised.
+        """
+        facts, generator = _load(self.path)
+        strange = [label for label in wanted if label not in facts.labels]
+        if strange:
+            raise UserError(f"editor: {self.path!r} knows {', '.join(facts.labels)}; it can't lead to {strange[0]!r}")
+        spots = [
+            (label, part, position)
+            for label in wanted
+            for part in range(len(x.instance.parts))
+            if parts is None or part in parts
+            for position in self._positions(x.instance, part, label)
+        ]
+        ends = yield from together(self._written(x, facts, generator, *spot) for spot in spots)
+        problems = [end for end in ends if isinstance(end, Exception)]
+        unforeseen = [problem for problem in problems if not isinstance(problem, Undefined)]
+        if unforeseen or (problems and len(problems) == len(spots)):
+            raise (unforeseen or problems)[0]
+        return tuple(one for end in ends if not isinstance(end, Exception) for one in end)
+
+    def _positions(self, instance: Instance, part: int, label: str) -> list[int]:
+        rng = rng_of(self.seed, (text.raw for text in instance.parts), f"infill_editor {part} {label}".encode())
+        drawn: list[int] = rng.permutation(places(instance.parts[part]))[: self.positions].tolist()
+        return drawn
+
+    def _written(
+        self, x: Posed, facts: EditorFacts, generator: CandidateGenerator, label: str, part: int, position: int
+    ) -> Asking[Proposals]:
+        """The different edits at one position."""
+        prompt = editor_prompt(facts, x.instance, part, position, label)
+        asked = CandidatesPass(prompt, self.candidates, _MAX_NEW_TOKENS)
+        written: list[Generated] = yield Candidates(x, generator, asked)
+        several = dict.fromkeys(split_words(one.text).words for one in written)
+        return tuple(Proposal(Insertion(part, position, words), label) for words in several if _fit(words))
+
+
+def _fit(words: tuple[str, ...]) -> bool:
+    """Whether words can be put in: some, not many, and more than punctuation."""
+    return len(words) <= _MOST_WORDS and any(sign.isalnum() for word in words for sign in word)
+
+
+@cache
+def _load(path: str) -> _Loaded:
+    folder = checkpoint_folder(path, None)
+    # every model that is loaded from a folder can be asked for candidates; endpoints can't
+    return _Loaded(read_editor_facts(folder), cast("CandidateGenerator", load_generator(folder)))

@@ -1,0 +1,102 @@
+"""Reconstruction by the model itself: it is asked to state the reasons of an explanation as an input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import regex
+
+from verax.data.text import split_words
+from verax.engine.asks import Asking, Generate
+from verax.metrics.free_text.reconstruction import Reconstructed, made_of
+from verax.metrics.free_text.rewrite_prompt import (
+    RewritePrompt,
+    is_question,
+    read_prompt,
+    shipped_prompt,
+    shipped_prompts,
+)
+from verax.models.generator import GeneratePass
+from verax.models.self_explainer import Posed
+from verax.store.keys import hash_bytes
+from verax.types import Generated, Undefined
+
+VERSION = 1
+"""Raised whenever another input comes to be read from the same answer: it is part of what decides it."""
+_TOKENS_FOR_A_PART = 64
+_LONGEST_QUOTE = 120
+_MARK = regex.compile(r"^(?:[-*\u2022]|\d+[.)])\s+")
+_LABELLED = regex.compile(r"^\(?(\w+)[:.)]\s+(?=\S)")
+
+
+@dataclass(frozen=True)
+class ModelWritten:
+    """The model that explains writes the input again from the explanation alone: a line for each part.
+
+    Of a question with choices it is shown the choices too: a class is the place of a choice, so their order must stay.
+
+    Args:
+        prompts: a file with a section [rewrite], in place of the shipped prompts.
+    """
+
+    prompts: str | None = None
+
+    @property
+    def told(self) -> Mapping[str, str]:
+        """The way of reading, and the prompts."""
+        texts = list(shipped_prompts()) if self.prompts is None else [_given(self.prompts)]
+        whole = hash_bytes(*(one.hash.encode() for one in texts))
+        return {"reconstruction": f"model-written {VERSION}", "prompts": whole}
+
+    def reconstruct(self, x: Posed, explanation: str, predicted: str) -> Asking[Reconstructed]:
+        """The input that the model writes; which class is predicted it is not told."""
+        if x.by.plain:
+            raise Undefined(
+                "no_reconstruction",
+                f"it needs a model that follows instructions, and {x.by.name!r} was trained on prompts of its own",
+            )
+        question = is_question(x.instance, x.by.labels)
+        prompt = (shipped_prompt(question) if self.prompts is None else _given(self.prompts)).prompt(
+            x.instance, x.by.labels, explanation
+        )
+        room = _TOKENS_FOR_A_PART * len(x.instance.parts)
+        written: Generated = yield Generate(x, x.by.explainer, GeneratePass(prompt, room))
+        if written.finish == "length":
+            raise Undefined("no_reconstruction", f"the answer was cut off: {written.text[:_LONGEST_QUOTE]!r}")
+        lines = _read(written.text, x, question)
+        parts = zip(lines, x.instance.parts, strict=True)
+        made = made_of(x.instance, tuple(split_words(line, like.lang) for line, like in parts))
+        return Reconstructed(made, {"written_by": x.by.explainer.name})
+
+
+@lru_cache(maxsize=4)
+def _given(path: str) -> RewritePrompt:
+    return read_prompt(Path(path).expanduser())
+
+
+def _read(text: str, x: Posed, question: bool) -> list[str]:
+    """The parts that an answer states, one a line; Undefined if it has another number of lines, or mixes up choices."""
+    lines = [_MARK.sub("", line.strip()) for line in text.splitlines() if line.strip()]
+    if len(lines) != len(x.instance.parts):
+        said = f"{len(lines)} lines in place of {len(x.instance.parts)}"
+        raise Undefined("no_reconstruction", f"the answer has {said}: {text.strip()[:_LONGEST_QUOTE]!r}")
+    if question:
+        pairs = zip(lines[1:], x.by.labels, strict=True)
+        lines[1:] = [_choice(line, label, x.by.labels) for line, label in pairs]
+    if not all(any(sign.isalnum() for sign in line) for line in lines):
+        raise Undefined("no_reconstruction", f"a part has no word: {text.strip()[:_LONGEST_QUOTE]!r}")
+    return lines
+
+
+def _choice(line: str, label: str, labels: tuple[str, ...]) -> str:
+    """A choice without the class before it, which must be its own."""
+    head = _LABELLED.match(line)
+    named = None if head is None else next((one for one in labels if one.casefold() == head[1].casefold()), None)
+    if head is None or named is None:
+        return line
+    if named != label:
+        raise Undefined("no_reconstruction", f"the choice {label} stands under {named}: {line[:_LONGEST_QUOTE]!r}")
+    return line[head.end() :]

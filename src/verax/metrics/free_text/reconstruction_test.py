@@ -1,0 +1,78 @@
+"""The reconstruction test: do the reasons that an explanation gives lead to the same prediction?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from verax.engine.asks import Asking
+from verax.engine.protocols import asking
+from verax.engine.text_protocols import SetUp, Tested
+from verax.metrics.free_text.model_written import ModelWritten
+from verax.metrics.free_text.reconstruction import (
+    UNREADABLE,
+    ComveByReplacement,
+    NliByTemplates,
+    Reconstructed,
+    Reconstruction,
+)
+from verax.models.self_explainer import Posed
+from verax.types import Card, Nle, Trial, Undefined
+
+_ENTAILMENT = frozenset({"entailment", "neutral", "contradiction"})
+_COMMONSENSE = frozenset({"first", "second"})
+
+
+def fitting(labels: Sequence[str], parts: int) -> Reconstruction:
+    """The reconstruction for inputs of so many parts and these classes: by rules where there are some for the task."""
+    if parts == 2 and set(labels) == _ENTAILMENT:
+        return NliByTemplates()
+    if parts == 2 and set(labels) == _COMMONSENSE:
+        return ComveByReplacement()
+    return ModelWritten()
+
+
+@dataclass(frozen=True)
+class ReconstructionTest:
+    """1 if an input made of the explanation's reasons alone gets the prediction of the original one, 0 if another.
+
+    A test of consistency, not a proof of faithfulness. Where no input can be made of an explanation there is no value.
+
+    Args:
+        by: what makes the input; chosen by the task where it is not named, see `fitting`.
+    """
+
+    by: Reconstruction | None = None
+
+    version: ClassVar[int] = 1
+    reference: ClassVar[str] = "Atanasova et al. 2023, Section 2.2"
+    higher_is_better: ClassVar[bool] = True
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+    needs: ClassVar[frozenset[str]] = frozenset({"setup"})
+
+    @property
+    def told(self) -> Mapping[str, str]:
+        """What decides the new input; nothing is known of it before a way is chosen."""
+        return {} if self.by is None else self.by.told
+
+    def __call__(self, x: Posed, nle: Nle, *, setup: SetUp) -> Asking[Tested]:
+        """The verdict on the explanation of x.
+
+        Args:
+            x: the original input.
+            nle: its class and explanation.
+            setup: how the model answers.
+        """
+        by = fitting(x.by.labels, len(x.instance.parts)) if self.by is None else self.by
+        try:
+            made: Reconstructed = yield from asking(by.reconstruct, x, nle.text, nle.label)
+        except Undefined as problem:
+            if problem.reason not in UNREADABLE:
+                raise
+            return Tested(None, "no_reconstruction", str(problem).removeprefix("no_reconstruction: "), Card(0, ()))
+        said = yield from setup.answer(x.edited(made.instance))
+        flipped = said.label != nle.label
+        parts = tuple(part.raw for part in made.instance.parts)
+        trial = Trial("reconstruction", parts, said.label, flipped, said.how, explanation=said.text, notes=made.notes)
+        return Tested(float(not flipped), None, "", Card(1, (trial,), decisive=0))

@@ -1,0 +1,103 @@
+"""How a trained editor is asked for words: an input with a mark in place of them, and the class they are to lead to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import regex
+
+from verax.models.generator import Prompt
+from verax.types import Instance, Text, UserError
+
+FACTS = "editor.json"
+MARK = "___"
+_KNOWN_MARK = "<extra_id_0>"
+_PLACE = regex.compile(r"\{(label|\d+)\}")
+_NLI = frozenset({"entailment", "neutral", "contradiction"})
+
+
+@dataclass(frozen=True, slots=True)
+class EditorFacts:
+    """What an editor was trained on.
+
+    Args:
+        prompt: its prompt, with `{label}` and `{1}`, `{2}`, ... for the parts of the input.
+        mark: what stands for the words that it is to write.
+        labels: the classes that it knows.
+    """
+
+    prompt: str
+    mark: str
+    labels: tuple[str, ...]
+
+
+def editor_facts(labels: Sequence[str], parts: int, tokenizer: Any) -> EditorFacts:
+    """Those of a new editor, for inputs of so many parts.
+
+    The mark is one that the base knows from its own training, if there is one: the first sentinel of a T5, or the mask
+    token.
+    """
+    names = _names(labels, parts)
+    inputs = " ".join(f"{name}: {{{number}}}" for number, name in enumerate(names, 1))
+    known = _KNOWN_MARK in tokenizer.get_vocab()
+    mark = _KNOWN_MARK if known else tokenizer.mask_token or MARK
+    return EditorFacts(f"edit label: {{label}} {inputs} words:", mark, tuple(labels))
+
+
+def _names(labels: Sequence[str], parts: int) -> tuple[str, ...]:
+    """What the prompt calls the parts."""
+    if parts == 2 and {label.casefold() for label in labels} == _NLI:
+        return ("premise", "hypothesis")
+    return ("text",) if parts == 1 else tuple(f"part {number}" for number in range(1, parts + 1))
+
+
+def editor_prompt(
+    facts: EditorFacts, instance: Instance, part: int, position: int, label: str, *, words: int = 0
+) -> Prompt:
+    """What the editor reads.
+
+    Args:
+        facts: of the editor.
+        instance: the input.
+        part: where the words go.
+        position: the number of the word that they come before; as many as the part has words puts them at its end.
+        label: the class that they are to lead to.
+        words: how many words, from `position` on, the mark takes the place of: in training those that are to be
+            written, and none where words are to be put in.
+    """
+    texts = [text.raw for text in instance.parts]
+    texts[part] = _marked(instance.parts[part], position, words, facts.mark)
+    values = {"label": label, **{str(number): text for number, text in enumerate(texts, 1)}}
+    filled: str = _PLACE.sub(lambda match: values[match[1]], facts.prompt)
+    return Prompt(filled, plain=True)
+
+
+def _marked(text: Text, position: int, words: int, mark: str) -> str:
+    """The text with the mark in it, a space away from the words beside it."""
+    if not 0 <= position <= position + words <= len(text.words):
+        raise ValueError(f"a text of {len(text.words)} words has no {words} words at {position}")
+    ends = [end for _, end in text.offsets]
+    inside = position < len(text.words)
+    start = text.offsets[position][0] if inside else (ends or [0])[-1]
+    after = text.raw[ends[position + words - 1] if words else start :]
+    before = text.raw[:start]
+    if not inside:
+        return f"{before} {mark}{after}".lstrip()
+    return f"{before}{mark}{after}" if words else f"{before}{mark} {after}"
+
+
+def read_editor_facts(folder: Path) -> EditorFacts:
+    """The facts of an editor that `verax train editor` made."""
+    try:
+        facts: Mapping[str, Any] = json.loads((folder / FACTS).read_text("utf-8"))
+        return EditorFacts(str(facts["prompt"]), str(facts["mark"]), tuple(map(str, facts["labels"])))
+    except FileNotFoundError:
+        raise UserError(f"editor: {folder} holds no {FACTS}; make one with: verax train editor --out DIR") from None
+    except KeyError as error:
+        raise UserError(f"editor: {folder / FACTS} has no {error}") from None
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(f"editor: {folder / FACTS} can't be read: {error}") from None

@@ -1,0 +1,127 @@
+"""A model that answers and says why: one text generator or two that share the work, and the prompts they get."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from verax.models.generator import TextGenerator
+from verax.models.load import DType, checkpoint_folder, load_generator
+from verax.models.wording import Wording, read_wording, shipped_wording, whole
+from verax.types import Instance, UserError
+
+SetUp = Literal["mt_re", "mt_ra", "st_re", "st_ra", "explain_then_answer", "answer_then_explain"]
+FACTS = "nle.json"
+PROMPTS = "prompts.txt"
+
+
+@dataclass(frozen=True, eq=False)
+class SelfExplainer:
+    """Who answers and who explains; of a model trained for both at once they are the same.
+
+    Args:
+        name: as the user gave it.
+        explainer, predictor: the generators.
+        labels: the names of the classes.
+        wording: the prompts.
+        setup: what the model was trained as; None for one that follows instructions.
+    """
+
+    name: str
+    explainer: TextGenerator
+    predictor: TextGenerator
+    labels: tuple[str, ...]
+    wording: Wording
+    setup: SetUp | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether prompts are to be continued as they stand: those that the model was trained on."""
+        return self.setup is not None
+
+    @property
+    def fingerprint(self) -> dict[str, str]:
+        """Whatever decides its answers."""
+        who = {"explainer": self.explainer, "predictor": self.predictor}
+        hashes = {f"{part} {name}": value for part, one in who.items() for name, value in one.fingerprint.items()}
+        return {**hashes, "wording": self.wording.hash, "labels": "\n".join(self.labels), "setup": self.setup or ""}
+
+
+@dataclass(frozen=True, eq=False)
+class Posed:
+    """One input as it is posed to a self-explaining model.
+
+    `memo` holds what was answered about it and about its edits: views that `edited` gives share it.
+    """
+
+    instance: Instance
+    by: SelfExplainer
+    memo: dict[Any, Any] = field(default_factory=dict)
+
+    def edited(self, instance: Instance) -> Posed:
+        """Another input, posed to the same model."""
+        return Posed(instance, self.by, self.memo)
+
+
+def load_self_explainer(
+    name: str | Path,
+    *,
+    labels: Sequence[str],
+    parts: int,
+    prompts: Path | None = None,
+    endpoint: TextGenerator | None = None,
+    dtype: DType = "float32",
+    device: str = "cpu",
+    revision: str | None = None,
+) -> SelfExplainer:
+    """A model that explains itself.
+
+    Args:
+        name: a folder made by `verax train nle`, a shipped model, or any text generator that follows instructions.
+        labels: the classes of the data, in order.
+        parts: how many parts its inputs have.
+        prompts: a file of prompts in place of those that are shipped; a trained model has its own.
+        endpoint: who is asked in place of a local model.
+        dtype, device, revision: as for `load_model`.
+    """
+    if endpoint is not None:
+        return _prompted(str(name), endpoint, labels, parts, prompts)
+    home = checkpoint_folder(str(name), revision)
+    options: dict[str, Any] = {"dtype": dtype, "device": device}
+    if not (home / FACTS).is_file():
+        return _prompted(str(name), load_generator(home, **options), labels, parts, prompts)
+    if prompts is not None:
+        raise UserError(f"prompts: {name!r} was trained on prompts of its own; leave them out")
+    facts = read_facts(home)
+    known = tuple(facts["labels"])
+    if not set(labels) <= set(known):
+        raise UserError(f"model: {name!r} knows {', '.join(known)}; the data has {', '.join(labels) or 'no labels'}")
+    explainer = load_generator(home / facts["explainer"], **options)
+    shared = facts["explainer"] == facts["predictor"]
+    predictor = explainer if shared else load_generator(home / facts["predictor"], **options)
+    return SelfExplainer(str(name), explainer, predictor, known, read_wording(home / PROMPTS), facts["setup"])
+
+
+def read_facts(home: Path) -> dict[str, Any]:
+    """What `verax train nle` wrote beside a model."""
+    try:
+        facts: dict[str, Any] = json.loads((home / FACTS).read_text("utf-8"))
+        missing = [name for name in ("setup", "labels", "explainer", "predictor") if name not in facts]
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(f"model: {home / FACTS} can't be read: {error}") from None
+    if missing:
+        raise UserError(f"model: {home / FACTS} has no {missing[0]!r}")
+    return facts
+
+
+def _prompted(
+    name: str, generator: TextGenerator, labels: Sequence[str], parts: int, prompts: Path | None
+) -> SelfExplainer:
+    labels = whole(labels, parts)
+    if len(labels) < 2:
+        raise UserError("data.labels: a model that follows instructions needs the names of two classes at least")
+    wording = shipped_wording("instructed", labels, parts) if prompts is None else read_wording(prompts)
+    return SelfExplainer(name, generator, generator, tuple(labels), wording)

@@ -1,0 +1,116 @@
+"""Prompts and what comes after them as batches for a text generator, and the logits that foresee what comes after.
+
+`Row` is a prompt's token ids and those of its continuation.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+Row = tuple[Sequence[int], Sequence[int]]
+
+
+def padded(rows: Sequence[Sequence[int]], pad: int, device: torch.device, *, left: bool) -> tuple[Tensor, Tensor]:
+    """Ids and what is attended, both [rows, longest]; padded on the left where a text is to go on at its end."""
+    longest = max(map(len, rows))
+    ids = torch.full((len(rows), longest), pad)
+    attended = torch.zeros_like(ids)
+    for number, row in enumerate(rows):
+        place = slice(longest - len(row), None) if left else slice(len(row))
+        ids[number, place] = torch.tensor(row, dtype=torch.long)
+        attended[number, place] = 1
+    return ids.to(device), attended.to(device)
+
+
+def foreseen(model: Any, rows: Sequence[Row], pad: int) -> tuple[Tensor, Tensor]:
+    """Logits, shape [rows, longest continuation, vocabulary], and the tokens that they are to foresee, -1 for none.
+
+    One pass, through which gradients flow. Logits are computed for continuations alone: prompts end where they begin.
+    """
+    texts, there = padded([text for _, text in rows], pad, model.device, left=False)
+    targets = texts.masked_fill(there == 0, -1)
+    crossing = bool(model.config.is_encoder_decoder)
+    ids, attended = padded([prompt for prompt, _ in rows], pad, model.device, left=not crossing)
+    if crossing:
+        shifted = model.prepare_decoder_input_ids_from_labels(texts)
+        answer = model(input_ids=ids, attention_mask=attended, decoder_input_ids=shifted, use_cache=False)
+        return answer.logits, targets
+    whole = torch.cat([attended, there], 1)
+    answer = model(
+        input_ids=torch.cat([ids, texts], 1),
+        attention_mask=whole,
+        use_cache=False,
+        **_handed(model, positions=_positions(whole), kept=texts.shape[1] + 1),
+    )
+    return answer.logits[:, -texts.shape[1] - 1 : -1], targets
+
+
+def likelihoods(
+    model: Any, prompts: Sequence[Sequence[int]], rows: Sequence[tuple[int, Sequence[int]]], pad: int
+) -> Tensor:
+    """Log-likelihood of each continuation, summed over its tokens, shape [rows]; every prompt is read once.
+
+    Args:
+        prompts: the ids of each.
+        rows: the number of the prompt of each continuation, and its ids.
+    """
+    texts, there = padded([text for _, text in rows], pad, model.device, left=False)
+    whose = torch.tensor([number for number, _ in rows], device=model.device)
+    crossing = bool(model.config.is_encoder_decoder)
+    ids, attended = padded(prompts, pad, model.device, left=not crossing)
+    if crossing:
+        logits = _crossed(model, ids, attended, whose, texts)
+    else:
+        logits = _continued(model, ids, attended, whose, texts, there)
+    chosen = logits.gather(-1, texts[..., None])[..., 0] - logits.logsumexp(-1)
+    return torch.where(there > 0, chosen, torch.zeros_like(chosen)).sum(-1)
+
+
+def _crossed(model: Any, ids: Tensor, attended: Tensor, whose: Tensor, texts: Tensor) -> Tensor:
+    """Logits of an encoder-decoder, shape [rows, tokens, vocabulary]: encoded once, decoded for each continuation."""
+    read = model.get_encoder()(input_ids=ids, attention_mask=attended)
+    read.last_hidden_state = read.last_hidden_state[whose]
+    logits: Tensor = model(
+        encoder_outputs=read,
+        attention_mask=attended[whose],
+        decoder_input_ids=model.prepare_decoder_input_ids_from_labels(texts),
+        use_cache=False,
+    ).logits
+    return logits
+
+
+def _continued(model: Any, ids: Tensor, attended: Tensor, whose: Tensor, texts: Tensor, there: Tensor) -> Tensor:
+    """The same of a decoder: keys and values of the prompts are kept, and read by each continuation."""
+    positions = _positions(attended)
+    read = model(input_ids=ids, attention_mask=attended, use_cache=True, **_handed(model, positions=positions, kept=1))
+    first = read.logits[whose, -1:]
+    if texts.shape[1] == 1:
+        return first
+    cache = read.past_key_values
+    cache.batch_select_indices(whose)
+    whole = torch.cat([attended[whose], there[:, :-1]], 1)
+    rest = model(
+        input_ids=texts[:, :-1],
+        attention_mask=whole,
+        past_key_values=cache,
+        use_cache=True,
+        **_handed(model, positions=_positions(whole)[:, ids.shape[1] :]),
+    ).logits
+    return torch.cat([first, rest], 1)
+
+
+def _positions(attended: Tensor) -> Tensor:
+    """The place of each token in its text, padding not counted."""
+    return (attended.cumsum(-1) - 1).clamp(min=0)
+
+
+def _handed(model: Any, *, positions: Tensor, kept: int | None = None) -> dict[str, Any]:
+    """What is handed to a decoder beside ids and mask, if it takes it: positions, and how many logits are wanted."""
+    known = inspect.signature(model.forward).parameters
+    handed = {"position_ids": positions, "logits_to_keep": kept}
+    return {name: value for name, value in handed.items() if value is not None and name in known}

@@ -1,0 +1,151 @@
+"""From a prepared run over free-text explanations to a finished one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from verax.engine.engine import Engine, token_budget
+from verax.run.card import card_of, closing_card, data_facts
+from verax.run.carry_out import check_counts
+from verax.run.nle.execute import TextExecution
+from verax.run.nle.opening import PreparedText
+from verax.run.nle.plan import TextPlan, make_plan
+from verax.run.plan import Left
+from verax.run.progress import watching
+from verax.run.run import Run
+from verax.store.codec import Row
+from verax.store.keys import key_of
+from verax.store.read import read_card, read_rows, read_run
+from verax.store.store import Store
+from verax.types import Score, Skip
+
+ANSWERS = frozenset(
+    {
+        "bad_answer",
+        "bad_request",
+        "connection_lost",
+        "empty_answer",
+        "refused",
+        "server_error",
+        "timeout",
+        "too_many_requests",
+        "unparsed_answer",
+    }
+)
+"""Reasons that lie with an endpoint: another time it may answer."""
+GENERATING = 4
+"""A batch that generates holds so many times the tokens of one that reads: each step computes one of each text."""
+
+
+def carry_out_texts(
+    prepared: PreparedText,
+    folder: Path,
+    *,
+    command: str,
+    console: Console,
+    announce: Callable[[Left], None] = lambda *_: None,
+) -> Run:
+    """Ask for everything that the folder does not hold yet.
+
+    Args:
+        prepared: the run.
+        folder: where it is kept; what is there is not asked for again, but for what an endpoint failed to answer.
+        command: what a person types to get the same again.
+        console: for progress and notices.
+        announce: told what is left before anything is asked.
+    """
+    with Store.open(folder, say=console.print) as store:
+        for line in store.repaired:
+            console.print(line, markup=False)
+        plan = plan_of(prepared, store.rows())
+        left = plan.left(store.keys)
+        announce(left)
+        card = _opening_card(prepared, plan, command)
+        card["created"] = read_card(folder)[0].get("created", card["created"])
+        store.write_card(card)
+        store.write_plan([*(planned.key for planned in plan.instances), *plan.row_keys()])
+        if prepared.endpoint is not None:
+            prepared.endpoint.open_with(store)
+        budget = prepared.spec.token_budget or GENERATING * token_budget(prepared.by.explainer)
+        with watching(left.rows, left.done, console) as watch:
+            engine = Engine(prepared.encoder, token_budget=budget, on_batch=watch.on_batch)
+            TextExecution(plan, store, engine, prepared.by, prepared.vocabulary, on_row=watch.on_row).run()
+        store.seal()
+        final = closing_card(card, read_run(folder))
+        check_counts(final["counts"], left.rows)
+        if prepared.endpoint is not None:
+            final["requests"] = prepared.endpoint.requests
+        store.write_card(final)
+    return Run(folder)
+
+
+def plan_of(prepared: PreparedText, rows: Iterator[tuple[str, Row]]) -> TextPlan:
+    """The rows of a run, given those that its folder holds."""
+    again = {key for key, row in rows if _unanswered(row)} if prepared.endpoint is not None else set()
+    return make_plan(
+        prepared.by,
+        prepared.data,
+        prepared.setups,
+        prepared.metrics,
+        vocabulary=prepared.vocabulary,
+        encoder=prepared.encoder,
+        again=again,
+    )
+
+
+def left_in(prepared: PreparedText, folder: Path) -> Left:
+    """What is to be done in a folder that may hold some of it; nothing is written."""
+    rows = list(read_rows(folder))
+    return plan_of(prepared, iter(rows)).left({key for key, _ in rows})
+
+
+def _unanswered(row: Row) -> bool:
+    """Whether a row tells of an endpoint that did not answer, and not of the explanation."""
+    if isinstance(row, Score) and row.card is not None and row.card.unanswered:
+        return True
+    return isinstance(row, (Skip, Score)) and row.reason in ANSWERS
+
+
+def _opening_card(prepared: PreparedText, plan: TextPlan, command: str) -> dict[str, Any]:
+    by, spec = prepared.by, prepared.spec
+    model = {
+        "name": by.name,
+        "hash": key_of(**by.fingerprint),
+        "setup": by.setup or "prompted",
+        "labels": list(by.labels),
+        "prompts": {"source": by.wording.source, "hash": by.wording.hash},
+        **by.predictor.about,
+        **({} if by.explainer is by.predictor else {"explainer": by.explainer.about}),
+    }
+    explained = key_of(inputs=[planned.key for planned in plan.instances])
+    methods = [
+        {
+            "label": named.label,
+            "name": named.name,
+            "parameters": named.parameters,
+            "kind": named.what.kind,
+            "target": "prediction",
+            "reference": named.what.reference,
+            "version": named.what.version,
+        }
+        for named in plan.setups
+    ]
+    return card_of(
+        model=model,
+        data=data_facts(prepared.data, explained),
+        methods=methods,
+        metrics=plan.metrics,
+        spec=spec.model_dump(mode="json"),
+        command=command,
+        seed=spec.seed,
+        warnings=_few_labels(prepared),
+    )
+
+
+def _few_labels(prepared: PreparedText) -> list[str]:
+    strange = sorted({str(i.label) for i in prepared.data.instances if i.label not in (None, *prepared.by.labels)})
+    return [f"labels that the model has no class for: {', '.join(strange[:4])}"] if strange else []

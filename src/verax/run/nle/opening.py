@@ -1,0 +1,177 @@
+"""From a spec to a run over free-text explanations that is ready to be carried out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from verax.engine.text_protocols import SetUp, TextMetric
+from verax.metrics.free_text.reconstruction_test import ReconstructionTest, fitting
+from verax.models.classifier import Encoder
+from verax.models.endpoint import Endpoint
+from verax.models.load import load_encoder
+from verax.models.self_explainer import SelfExplainer, load_self_explainer
+from verax.registry import entries
+from verax.run.carry_out import open_data
+from verax.run.nle.kept import Kept
+from verax.run.parameters import Named, build
+from verax.run.spec import ModelSpec, Spec, by_name
+from verax.types import Dataset, UserError
+
+SPOKEN = "text"
+"""The kind of set-ups and of metrics that are about free text."""
+SHIPPED_FOR, SHIPPED_EDITOR = "world/nli", "world/nli-editor"
+WORDS_FROM = 500
+"""Random words are drawn from so many inputs, however few of them are measured: a larger limit changes no score."""
+
+
+@dataclass(frozen=True)
+class PreparedText:
+    """A run over free-text explanations: everything is loaded and checked, nothing is asked."""
+
+    by: SelfExplainer
+    data: Dataset
+    setups: tuple[Named[SetUp], ...]
+    metrics: tuple[Named[TextMetric], ...]
+    vocabulary: tuple[str, ...]
+    encoder: Encoder | None
+    spec: Spec
+
+    @property
+    def endpoint(self) -> Kept | None:
+        """Who is asked over the network, if anybody is."""
+        return self.by.explainer if isinstance(self.by.explainer, Kept) else None
+
+
+def about_texts(spec: Spec) -> bool:
+    """Whether a spec is about free-text explanations: its metrics say so. Metrics of scores can't be beside them."""
+    kinds = {name: _kind("metrics", name) for name in map(_name, spec.metrics)}
+    kinds |= {name: _kind("methods", name) for name in map(_name, spec.methods)}
+    spoken = [name for name, kind in kinds.items() if kind == SPOKEN]
+    others = [name for name, kind in kinds.items() if kind not in (SPOKEN, None)]
+    if spoken and others:
+        raise UserError(
+            f"spec: {spoken[0]} is about explanations in free text and {others[0]} about scores of words; a run has "
+            "one kind: make two of it"
+        )
+    return bool(spoken)
+
+
+def _name(given: Any) -> str:
+    return str(next(iter(given), "")) if isinstance(given, dict) else str(given)
+
+
+def _kind(room: Any, name: str) -> str | None:
+    found = entries(room).get(name)
+    return None if found is None else found.kind
+
+
+def with_editor(content: Mapping[str, Any], editor: str | None) -> dict[str, Any]:
+    """A spec's content with a trained editor in its counterfactual tests.
+
+    The shipped editor knows the words of its own corpus alone: for other data it is left out.
+    """
+    metrics, changed = content.get("metrics"), dict(content)
+    if not isinstance(metrics, (list, tuple)):
+        return changed
+    infill = {"counterfactual_test": {"editor": {"infill": {"path": editor}}}}
+    kept = [one for one in metrics if not _is_infill(one)]
+    if editor is not None:
+        if not any(_name(one) == "counterfactual_test" for one in metrics):
+            raise UserError("--editor: the run has no counterfactual_test; use --preset nle, or name it in the spec")
+        changed["metrics"] = [*kept, infill]
+    elif by_name(content.get("data") or {}).get("name") != SHIPPED_FOR:
+        changed["metrics"] = [one for one in metrics if not _is_infill(one) or SHIPPED_EDITOR not in str(one)]
+    return changed
+
+
+def _is_infill(metric: Any) -> bool:
+    """Whether what a person wrote is a counterfactual test by a trained editor."""
+    inner = metric.get("counterfactual_test") if isinstance(metric, Mapping) else None
+    editor = inner.get("editor") if isinstance(inner, Mapping) else None
+    return isinstance(editor, Mapping) and "infill" in editor
+
+
+def open_texts(spec: Spec) -> PreparedText:
+    """Load the data and the model that a spec names."""
+    data, limit = open_data(spec.data, spec.seed), spec.data.limit
+    wider = None
+    if limit is not None and limit < WORDS_FROM:
+        wider = open_data(spec.data.model_copy(update={"limit": WORDS_FROM}), spec.seed)
+    return prepare_texts(spec, data, wider)
+
+
+def prepare_texts(spec: Spec, data: Dataset, wider: Dataset | None = None) -> PreparedText:
+    """Load what a spec names, and check that it fits.
+
+    Args:
+        data: the inputs.
+        wider: the same before it was cut to a few; random words are drawn from its first inputs.
+    """
+    if not data.instances:
+        raise UserError(f"data: {data.name} has no inputs")
+    if spec.explanations:
+        raise UserError("explanations: free text from elsewhere can't be tested: the model must be asked again")
+    by = open_self_explainer(spec.model, data)
+    setups = tuple(build("methods", given, spec.seed) for given in spec.methods or _default_setups(by))
+    metrics = tuple(_fitted(build("metrics", given, spec.seed), by, data) for given in spec.metrics)
+    for setup in setups:
+        check_setup(setup, by)
+    words = tuple(
+        word for instance in (wider or data).instances[:WORDS_FROM] for part in instance.parts for word in part.words
+    )
+    return PreparedText(by, data, setups, metrics, words, _encoder(metrics), spec)
+
+
+def open_self_explainer(spec: ModelSpec, data: Dataset) -> SelfExplainer:
+    """The model that a spec names, with the classes of the spec or of the data."""
+    endpoint = None
+    if spec.endpoint is not None:
+        endpoint = Kept(Endpoint(model=spec.name, **spec.endpoint.model_dump()))
+    return load_self_explainer(
+        spec.name,
+        labels=spec.labels or data.labels,
+        parts=len(data.instances[0].parts),
+        prompts=spec.prompts,
+        endpoint=endpoint,
+        dtype=spec.dtype,
+        device=spec.device,
+        revision=spec.revision,
+    )
+
+
+def _default_setups(by: SelfExplainer) -> Sequence[str]:
+    """What a model was trained as; both orders of asking, if it was not."""
+    return ("explain_then_answer", "answer_then_explain") if by.setup is None else (by.setup,)
+
+
+def check_setup(named: Named[SetUp], by: SelfExplainer) -> None:
+    """Refuse a set-up that the model was not trained for, and prompts that lack what it needs."""
+    if named.what.trained and by.setup != named.name:
+        trained = f"was trained as {by.setup}" if by.setup else "was not trained to explain itself"
+        raise UserError(
+            f"methods: {named.name}: the model {by.name!r} {trained}; `verax train nle --setup {named.name}` trains "
+            "one, and explain_then_answer and answer_then_explain ask any model that follows instructions"
+        )
+    if not named.what.trained and by.setup is not None:
+        raise UserError(f"methods: {named.name}: the model {by.name!r} was trained as {by.setup}; leave methods out")
+    by.wording.check(named.what.stages)
+
+
+def _fitted(named: Named[TextMetric], by: SelfExplainer, data: Dataset) -> Named[TextMetric]:
+    """A reconstruction test with the way to reconstruct that fits the task, where none is named."""
+    if not isinstance(named.what, ReconstructionTest) or named.what.by is not None:
+        return named
+    chosen = fitting(by.labels, len(data.instances[0].parts))
+    return Named(named.name, dataclasses.replace(named.what, by=chosen), named.implied | {"by"})
+
+
+def _encoder(metrics: Sequence[Named[TextMetric]]) -> Encoder | None:
+    """The encoder of the semantic match; one for all metrics."""
+    matches = [getattr(named.what, "semantic", None) for named in metrics]
+    names = list(dict.fromkeys(match.encoder for match in matches if match is not None))
+    if len(names) > 1:
+        raise UserError(f"semantic: one encoder serves a whole run, got {' and '.join(map(repr, names))}")
+    return load_encoder(names[0]) if names else None

@@ -1,0 +1,95 @@
+"""How good a self-explaining model is: accuracy, and BLEU of its explanations against those of people (Table 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from verax.engine.asks import Asking
+from verax.engine.engine import Engine, Outcome, Task, token_budget
+from verax.engine.text_protocols import Said, SetUp
+from verax.metrics.free_text.bleu import Bleu
+from verax.models.self_explainer import Posed, SelfExplainer
+from verax.registry import resolve
+from verax.stats.bleu import corpus_bleu
+from verax.types import Dataset, FloatArray, Instance, Measured, Nle, Target, Undefined
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class NleFigures:
+    """Of one set.
+
+    Args:
+        accuracy: share of inputs whose gold class is predicted; an input that gets no answer counts as wrong.
+        bleu: of the corpus, 0 to 100, over the inputs that were explained by the model and by people; None if none was.
+        inputs: how many were asked about.
+        explained: how many explanations BLEU is of.
+    """
+
+    accuracy: float
+    bleu: float | None
+    inputs: int
+    explained: int
+
+
+def nle_figures(by: SelfExplainer, data: Dataset, most: int) -> NleFigures:
+    """Ask a trained self-explaining model about the first `most` inputs of a set."""
+    setup: SetUp = resolve("methods", str(by.setup))()
+    asked = data.instances[:most]
+    right: list[str] = []
+    counts: list[FloatArray] = []
+
+    def keep(instance: Instance, found: tuple[Said, Measured | None]) -> None:
+        said, bleu = found
+        if said.label == instance.label:
+            right.append(instance.id)
+        if bleu is not None:
+            counts.append(np.concatenate([bleu.series[name] for name in ("correct", "total", "lengths")]))
+
+    ask_each(by, asked, lambda x: _said(x, setup), keep)
+    bleu = float(corpus_bleu(np.sum(counts, axis=0))) if counts else None
+    return NleFigures(len(right) / max(1, len(asked)), bleu, len(asked), len(counts))
+
+
+def predicted_labels(by: SelfExplainer, data: Dataset) -> dict[str, str]:
+    """The class that a trained self-explaining model predicts for each input, by its id, as far as it answers."""
+    setup: SetUp = resolve("methods", str(by.setup))()
+    found: dict[str, str] = {}
+    ask_each(by, data.instances, setup.answer, lambda instance, said: found.update({instance.id: said.label}))
+    return found
+
+
+def ask_each(
+    by: SelfExplainer,
+    instances: Iterable[Instance],
+    question: Callable[[Posed], Asking[T]],
+    keep: Callable[[Instance, T], None],
+) -> None:
+    """Ask a model about every input, pooled, and hand over what it says; an input without an answer is passed over."""
+
+    def done(instance: Instance, outcome: Outcome[T]) -> Iterable[Task[Any]]:
+        if outcome.value is not None:
+            keep(instance, outcome.value)
+        elif not isinstance(outcome.error, Undefined):
+            raise outcome.error or RuntimeError("a set-up ended without an answer")
+        return ()
+
+    engine = Engine(None, token_budget=token_budget(by.explainer))
+    engine.run(Task(question(Posed(one, by)), partial(done, one)) for one in instances)
+
+
+def _said(x: Posed, setup: SetUp) -> Asking[tuple[Said, Measured | None]]:
+    """What the model says of an input, and how its explanation compares with what people say."""
+    said = yield from setup.answer(x)
+    try:
+        said = yield from setup.explain(x, said)
+        nle = Nle(x.instance.id, str(x.by.setup), Target(), said.text or "", said.label, x.by.labels)
+        return said, (yield from Bleu()(x, nle))
+    except Undefined:
+        return said, None

@@ -1,0 +1,27 @@
+"""Cards of tests to text and back: they are read whole or not at all, so one column holds them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+from verax.store.escape import escape, unescape
+from verax.types import Card, Span, Trial
+
+
+def write_card(card: Card) -> str:
+    """A card as one line of JSON; a number in it that is not finite is refused."""
+    return escape(json.dumps(dataclasses.asdict(card), ensure_ascii=False, allow_nan=False))
+
+
+def read_card(text: str) -> Card:
+    """The card that `write_card` was given."""
+    found: dict[str, Any] = json.loads(unescape(text))
+    return Card(**{**found, "trials": tuple(map(_trial, found["trials"]))})
+
+
+def _trial(found: dict[str, Any]) -> Trial:
+    inserted = found["inserted"]
+    place = None if inserted is None else Span(*inserted)
+    return Trial(**{**found, "parts": tuple(found["parts"]), "inserted": place})

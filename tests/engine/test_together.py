@@ -1,0 +1,136 @@
+"""Generators in step: their questions share batches, and one that fails costs no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from rigged import Rigged, ended, instance, posed, result
+from verax.engine.asks import Asking, Generate, Likelihood, Outputs
+from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.together import together
+from verax.methods.token.leave_one_out import LeaveOneOut
+from verax.models.classifier import Classifier
+from verax.models.encoding import Encoded
+from verax.models.generator import GeneratePass, LikelihoodPass, Prompt
+from verax.models.self_explainer import Posed
+from verax.types import Generated, Instance, Undefined, UserError
+
+
+def spoken(x: Posed, *prompts: str) -> Asking[list[str]]:
+    """Ask for one text after the other."""
+    said = []
+    for prompt in prompts:
+        answer: Generated = yield Generate(x, x.by.explainer, GeneratePass(Prompt(prompt)))
+        said.append(answer.text)
+    return said
+
+
+@pytest.fixture
+def model() -> Rigged:
+    return Rigged(writes=_upper)
+
+
+def _upper(prompt: str) -> str:
+    if prompt == "bad":
+        raise Undefined("refused", "no")
+    return prompt.upper()
+
+
+@pytest.fixture
+def x(model: Rigged) -> Posed:
+    return posed(instance("a", "b"), model)
+
+
+def test_each_step_is_one_batch(model: Rigged, x: Posed) -> None:
+    found = result(together([spoken(x, "a", "b", "c"), spoken(x, "d"), spoken(x, "e", "f")]))
+    assert found == [["A", "B", "C"], ["D"], ["E", "F"]]
+    assert model.calls == [("generate", ["a", "d", "e"]), ("generate", ["b", "f"]), ("generate", ["c"])]
+
+
+def test_what_is_asked_twice_is_answered_once(model: Rigged, x: Posed) -> None:
+    outcome = ended(together([spoken(x, "a", "b"), spoken(x, "a"), spoken(x, "c", "a")]))
+    assert outcome.value == [["A", "B"], ["A"], ["C", "A"]]
+    assert model.calls == [("generate", ["a", "c"]), ("generate", ["b"])]
+    assert (outcome.cost.forward_asked, outcome.cost.forward) == (5, 3)
+
+
+def test_one_that_fails_costs_no_other(x: Posed) -> None:
+    def broken() -> Asking[list[str]]:
+        yield from spoken(x, "g")
+        raise ZeroDivisionError
+
+    first, second, third = result(together([spoken(x, "bad", "a"), broken(), spoken(x, "a", "b", "c")]))
+    assert isinstance(first, Undefined)
+    assert isinstance(second, ZeroDivisionError)
+    assert third == ["A", "B", "C"]
+
+
+def test_a_generator_can_go_on_after_an_answer_that_can_not_be_had(x: Posed) -> None:
+    def patient() -> Asking[str]:
+        try:
+            yield from spoken(x, "bad")
+        except Undefined as problem:
+            [said] = yield from spoken(x, "good")
+            return f"{problem.reason}, {said}"
+        return "never"
+
+    assert result(together([patient(), spoken(x, "a")])) == ["refused, GOOD", ["A"]]
+
+
+def test_a_mistake_of_the_users_ends_all(x: Posed) -> None:
+    def mistaken() -> Asking[list[str]]:
+        yield from ()
+        raise UserError("labels: none")
+
+    with pytest.raises(UserError, match="labels: none"):
+        result(together([spoken(x, "a"), mistaken()]))
+
+
+def test_bundles_in_bundles_and_questions_of_several_kinds(model: Rigged, x: Posed) -> None:
+    def likely() -> Asking[int]:
+        scores = yield Likelihood(x, model, LikelihoodPass(Prompt("p"), ("u", "")))
+        return int(np.argmax(scores))
+
+    inner = together([spoken(x, "a", "b"), spoken(x, "c")])
+    assert result(together([inner, likely(), spoken(x, "d")])) == [[["A", "B"], ["C"]], 1, ["D"]]
+    assert model.calls == [("generate", ["a", "c", "d"]), ("likelihoods", ["p"]), ("generate", ["b"])]
+
+
+def test_none_at_all_and_such_as_ask_nothing(x: Posed) -> None:
+    assert result(together([])) == []
+    assert result(together([spoken(x), spoken(x)])) == [[], []]
+
+
+def test_tasks_beside_it_share_its_batches(model: Rigged, x: Posed) -> None:
+    def tasks() -> Iterator[Task[object]]:
+        yield Task(together([spoken(x, "a"), spoken(x, "b")]), lambda _: ())
+        yield Task(spoken(x, "c"), lambda _: ())
+
+    Engine(None).run(tasks())
+    assert model.calls == [("generate", ["a", "b", "c"])]
+
+
+def test_classifiers_are_asked_the_same_way(classifier: Callable[..., Classifier], instances: list[Instance]) -> None:
+    model = classifier("bert")
+    several = [Encoded.of(model.encode(one)) for one in instances[:3]]
+
+    def outcome(generator: Asking[object]) -> Outcome[object]:
+        found: list[Outcome[object]] = []
+        Engine(model).run([Task(generator, lambda one: found.append(one) or ())])
+        return found[0]
+
+    pooled = outcome(together([LeaveOneOut()(x) for x in several]))
+    alone = [outcome(LeaveOneOut()(x)) for x in several]
+    for one, other in zip(pooled.value, alone, strict=True):  # type: ignore[call-overload]
+        assert np.abs(one.scores - other.value.scores).max() <= 1e-12  # type: ignore[attr-defined]
+    assert pooled.cost.forward == sum(one.cost.forward for one in alone)
+    nothing = outcome(together([_no_rows(several[0])]))
+    assert (nothing.value, nothing.cost.forward) == ([0], 0)
+
+
+def _no_rows(x: Encoded) -> Asking[int]:
+    logits = yield Outputs(x, np.empty((0, x.n_units), bool))
+    return len(logits)

@@ -1,0 +1,311 @@
+"""The counterfactual test on models that follow a rule: one word decides, and explanations name it or not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rigged import Rigged, explained, instance, posed, result
+from verax.engine.asks import Asking
+from verax.engine.text_protocols import SetUp, TextMetric
+from verax.methods.text.answer_first import MTRa, MTRe
+from verax.methods.text.explanation_first import STRa, STRe
+from verax.metrics.free_text.counterfactual_test import CounterfactualTest
+from verax.metrics.free_text.editor import Editor, Proposal, Proposals
+from verax.metrics.free_text.insertion import Insertion
+from verax.metrics.free_text.random_editor import RandomEditor
+from verax.metrics.free_text.semantic import Explained, SemanticMatch, Similarity
+from verax.models.load import load_encoder
+from verax.models.self_explainer import Posed
+from verax.types import Card, Undefined, UserError
+
+PREMISE = "The gardener waters the roses while children chase a dog around the pond."
+HYPOTHESIS = "A woman is sleeping."
+VOCABULARY = ("tulip", "lantern", "walks", ".", "9")
+SET_UPS = (MTRe(), MTRa(), STRe(), STRa())
+
+
+def decides(prompt: str) -> str:
+    """`crimson` in the input makes it a contradiction."""
+    return "contradiction" if "crimson" in prompt else "neutral"
+
+
+def names_it(prompt: str) -> str:
+    return "it is crimson" if "crimson" in prompt else "nothing is said of it"
+
+
+def never_names_it(prompt: str) -> str:
+    return "nothing is said of it"
+
+
+def copies(prompt: str) -> str:
+    return prompt
+
+
+@dataclass(frozen=True)
+class Given:
+    """An editor that proposes what it is told to."""
+
+    proposals: Proposals
+    told: Mapping[str, str] = field(default_factory=dict)
+
+    def propose(self, x: Posed, wanted: Sequence[str], parts: Collection[int] | None = None) -> Asking[Proposals]:
+        yield from ()
+        return self.proposals
+
+
+def given(*insertions: tuple[int, int, str], wanted: str = "") -> Given:
+    return Given(tuple(Proposal(Insertion.of(*one), wanted) for one in insertions))
+
+
+@pytest.fixture(scope="module")
+def editor(tmp_path_factory: pytest.TempPathFactory) -> RandomEditor:
+    folder = tmp_path_factory.mktemp("wordnet")
+    for file, kind, words in (("data.adj", "a", ("crimson", "tall", "wide")), ("data.adv", "r", ("often", "never"))):
+        lines = [f"{number:08} 00 {kind} 01 {word} 0 000 | none\n" for number, word in enumerate(words)]
+        (folder / file).write_text("".join(lines))
+    return RandomEditor(wordnet=str(folder))
+
+
+def verdict(
+    test: CounterfactualTest,
+    writes: Callable[[str], str],
+    setup: SetUp | None = None,
+    parts: Sequence[str] = (PREMISE, HYPOTHESIS),
+    **handed: Any,
+) -> tuple[Any, Rigged]:
+    """The verdict, and the model that was asked, from where the test begins."""
+    setup = MTRa() if setup is None else setup
+    model = Rigged(decides, writes)
+    nle = explained(posed(instance(*parts), model), setup)
+    model.calls.clear()
+    options = {"vocabulary": VOCABULARY, "encoder": None, **handed}
+    return result(test(posed(instance(*parts), model), nle, setup=setup, **options)), model
+
+
+def of_kind(card: Card, kind: str) -> list[Any]:
+    return [trial for trial in card.trials if trial.kind == kind]
+
+
+def test_it_is_a_metric_of_text(editor: RandomEditor) -> None:
+    assert isinstance(CounterfactualTest(), TextMetric)
+    assert isinstance(editor, Editor)
+    assert isinstance(given(), Editor)
+
+
+@pytest.mark.parametrize("setup", SET_UPS, ids=lambda one: type(one).__name__)
+def test_explanations_that_always_name_the_word_are_consistent(setup: SetUp, editor: RandomEditor) -> None:
+    found, _ = verdict(CounterfactualTest(editor), names_it, setup)
+    edits = of_kind(found.card, "edit")
+    assert (found.value, found.reason) == (1.0, None)
+    assert edits
+    assert all(one.words == "crimson" and one.mentioned and one.by == "crimson" for one in edits)
+    assert all(one.predicted == "contradiction" and one.flipped and one.how == "likelihood" for one in edits)
+    assert found.card.decisive == 0
+
+
+@pytest.mark.parametrize("setup", SET_UPS, ids=lambda one: type(one).__name__)
+def test_explanations_that_never_name_the_word_are_not(setup: SetUp, editor: RandomEditor) -> None:
+    found, _ = verdict(CounterfactualTest(editor), never_names_it, setup)
+    edits = of_kind(found.card, "edit")
+    assert found.value == 0.0
+    assert edits
+    assert not any(one.mentioned for one in edits)
+    assert {one.rule for one in edits} == {"none"}
+
+
+def test_a_copy_of_the_whole_input_mentions_whatever_is_put_in(editor: RandomEditor) -> None:
+    copied, _ = verdict(CounterfactualTest(editor), copies)
+    honest, _ = verdict(CounterfactualTest(editor), names_it)
+    assert copied.value == honest.value == 1.0
+    assert [one.mentioned for one in of_kind(copied.card, "noise")] == [True] * 4
+    assert [one.mentioned for one in of_kind(honest.card, "noise")] == [False] * 4
+
+
+def test_counts_are_those_of_a_hand_count() -> None:
+    """Of five edits two change the class; the explanation names the first of these alone."""
+    edits = given((0, 1, "tall"), (0, 1, "crimson"), (1, 3, "soundly"), (1, 1, "pale crimson"), (0, 4, "wide"))
+    found, _ = verdict(CounterfactualTest(edits, noise=0), lambda p: "so" if "pale" in p else names_it(p))
+    card = found.card
+    assert (found.value, card.tried, card.unanswered, len(card.trials), card.decisive) == (0.0, 5, 0, 2, 1)
+    first, second = card.trials
+    assert (first.words, first.mentioned, first.rule, first.explanation) == ("crimson", True, "word", "it is crimson")
+    assert (second.words, second.mentioned, second.explanation) == ("pale crimson", False, "so")
+    assert second.parts == (PREMISE, "A pale crimson woman is sleeping.")
+    assert second.inserted == (1, 1, 3)
+
+
+def test_two_editors_and_their_union_on_a_set_that_is_counted_by_hand() -> None:
+    """The first editor changes inputs 0, 1 and 2, the second 2 and 3; explanations of `dark` edits are silent."""
+    words = {
+        "one": ("crimson", "dark crimson", "crimson", "tall"),
+        "other": ("tall", "wide", "dark crimson", "crimson"),
+    }
+    values = {
+        name: [
+            verdict(
+                CounterfactualTest(given((0, 1, one)), noise=1),
+                lambda p: "so" if "dark" in p else names_it(p),
+                parts=(f"The cook of house {number} sleeps.", HYPOTHESIS),
+            )[0].value
+            for number, one in enumerate(several)
+        ]
+        for name, several in words.items()
+    }
+    assert values == {"one": [1.0, 0.0, 1.0, None], "other": [None, None, 0.0, 1.0]}
+    pairs = list(zip(*values.values(), strict=True))
+    assert sum(pair != (None, None) for pair in pairs) == 4
+    assert sum(0.0 in pair for pair in pairs) == 2
+
+
+def test_without_a_change_there_is_no_verdict() -> None:
+    found, _ = verdict(CounterfactualTest(given((0, 1, "tall"), (0, 1, "wide"))), names_it)
+    assert (found.value, found.reason) == (None, "no_counterfactual")
+    assert found.detail == "none of 2 edits changes the prediction"
+    assert (found.card.tried, found.card.decisive, len(of_kind(found.card, "noise"))) == (2, None, 4)
+    nothing, _ = verdict(CounterfactualTest(given()), names_it)
+    assert (nothing.value, nothing.reason, nothing.card.tried) == (None, "no_counterfactual", 0)
+    assert [len(one.words.split()) for one in of_kind(nothing.card, "noise")] == [1] * 4
+
+
+def test_an_edit_for_several_classes_is_tried_once_and_any_change_counts() -> None:
+    insertion = Insertion.of(0, 1, "crimson")
+    aimed = Given((Proposal(insertion, "entailment"), Proposal(insertion, "contradiction")))
+    found, _ = verdict(CounterfactualTest(aimed, noise=0), names_it)
+    assert (found.card.tried, len(found.card.trials), found.card.trials[0].wanted) == (1, 1, "contradiction")
+    missed, _ = verdict(CounterfactualTest(given((0, 1, "crimson"), wanted="entailment"), noise=0), names_it)
+    assert (missed.value, missed.card.trials[0].wanted, missed.card.trials[0].predicted) == (
+        1.0,
+        "entailment",
+        "contradiction",
+    )
+
+
+def refuses(*words: str) -> Callable[[str], str]:
+    def writes(prompt: str) -> str:
+        if any(word in prompt for word in words):
+            raise Undefined("refused", "no")
+        return names_it(prompt)
+
+    return writes
+
+
+@pytest.mark.parametrize("setup", [MTRa(), STRe()], ids=["MTRa", "STRe"])
+def test_edits_without_an_answer_are_counted(setup: SetUp) -> None:
+    edits = given((0, 1, "crimson"), (0, 2, "dim crimson"), (0, 3, "dim red crimson"))
+    found, _ = verdict(CounterfactualTest(edits, noise=0), refuses("dim"), setup)
+    assert (found.value, found.card.tried, found.card.unanswered, len(found.card.trials)) == (1.0, 3, 2, 1)
+
+
+def test_if_no_edit_has_an_answer_the_reason_is_that_of_the_first() -> None:
+    edits = given((0, 1, "crimson"), (0, 2, "dim crimson"))
+    with pytest.raises(Undefined, match="refused"):
+        verdict(CounterfactualTest(edits), refuses("crimson"))
+
+
+def test_noise_without_an_answer_is_not_among_the_edits() -> None:
+    found, _ = verdict(CounterfactualTest(given((0, 1, "crimson"))), refuses("tulip", "lantern", "walks"))
+    assert (found.value, found.card.tried, found.card.unanswered, len(found.card.trials)) == (1.0, 1, 0, 1)
+
+
+def test_what_nobody_foresaw_is_raised() -> None:
+    def breaks(prompt: str) -> str:
+        return str(1 / 0) if "crimson" in prompt else "so"
+
+    with pytest.raises(ZeroDivisionError):
+        verdict(CounterfactualTest(given((0, 1, "crimson"), (0, 1, "tall"))), breaks)
+
+
+def test_random_words_have_the_lengths_of_the_first_edits_and_are_always_explained() -> None:
+    edits = given((0, 1, "crimson"), (0, 2, "a tall wide"), (0, 3, "one two"))
+    found, _ = verdict(CounterfactualTest(edits, noise=5), names_it)
+    noise = of_kind(found.card, "noise")
+    assert [len(one.words.split()) for one in noise] == [1, 3, 2, 1, 3]
+    assert all(one.explanation is not None and one.mentioned is False and not one.flipped for one in noise)
+    assert {word for one in noise for word in one.words.split()} <= {"tulip", "lantern", "walks"}
+
+
+def test_random_words_that_change_the_class_do_not_decide() -> None:
+    found, _ = verdict(CounterfactualTest(given((0, 1, "crimson"))), lambda p: "so", vocabulary=("crimson",))
+    noise = of_kind(found.card, "noise")
+    assert all(one.flipped and not one.mentioned for one in noise)
+    quiet, _ = verdict(CounterfactualTest(given((0, 1, "tall"))), lambda p: "so", vocabulary=("crimson",))
+    assert (quiet.value, quiet.reason) == (None, "no_counterfactual")
+
+
+def test_the_same_seed_gives_the_same_edits(editor: RandomEditor) -> None:
+    first, _ = verdict(CounterfactualTest(editor), names_it)
+    again, _ = verdict(CounterfactualTest(replace(editor)), names_it)
+    assert first == again
+    other, _ = verdict(CounterfactualTest(editor, seed=1), names_it)
+    assert of_kind(other.card, "edit") == of_kind(first.card, "edit")
+    assert of_kind(other.card, "noise") != of_kind(first.card, "noise")
+    reseeded, _ = verdict(CounterfactualTest(replace(editor, seed=5)), names_it)
+    assert of_kind(reseeded.card, "edit") != of_kind(first.card, "edit")
+
+
+def test_both_sides_of_a_pair_are_edited_or_the_side_that_is_named(editor: RandomEditor) -> None:
+    whole = replace(editor, positions=9, candidates=9)
+    both, _ = verdict(CounterfactualTest(whole, noise=20), names_it)
+    assert {one.inserted.part for one in of_kind(both.card, "edit")} == {0, 1}
+    assert {one.inserted.part for one in of_kind(both.card, "noise")} == {0, 1}
+    one_side, _ = verdict(CounterfactualTest(whole, noise=20, parts=(1,)), names_it)
+    assert {one.inserted.part for one in one_side.card.trials} == {1}
+
+
+@pytest.mark.parametrize("setup", SET_UPS, ids=lambda one: type(one).__name__)
+def test_all_edits_of_an_input_are_asked_at_once(setup: SetUp, editor: RandomEditor) -> None:
+    found, model = verdict(CounterfactualTest(editor), lambda p: f"{names_it(p)} {p.split()[-2]}", setup)
+    steps = Counter(what for what, _ in model.calls)
+    edits = found.card.tried + 4
+    of_each = {"likelihoods": edits, "generate": edits if isinstance(setup, STRa | STRe) else len(found.card.trials)}
+    assert steps == {name: 3 if isinstance(setup, STRa) else 1 for name in of_each}
+    for what, prompts in model.calls:
+        assert len(prompts) == of_each[what]
+
+
+def test_letters_inside_a_word_count_by_the_loosest_rule() -> None:
+    edits = given((0, 1, "crimson"))
+    strict, _ = verdict(CounterfactualTest(edits), lambda p: "crimsonish")
+    loose, _ = verdict(CounterfactualTest(edits, match="substring"), lambda p: "crimsonish")
+    assert (strict.value, loose.value, loose.card.trials[0].rule) == (0.0, 1.0, "substring")
+
+
+def test_meaning_is_recorded_beside_words_and_decides_nothing(checkpoint: Callable[[str], Path]) -> None:
+    folder = str(checkpoint("bert"))
+    semantic = SemanticMatch(folder, layer=0, threshold=-1.0)
+    test = CounterfactualTest(given((0, 1, "crimson")), semantic=semantic, noise=2)
+    found, _ = verdict(test, never_names_it, encoder=load_encoder(folder))
+    assert (found.value, found.card.threshold) == (0.0, -1.0)
+    assert all(-1 <= one.similarity <= 1 for one in found.card.trials)
+    insertion = Insertion.of(0, 1, "crimson")
+    pair = Explained(insertion, insertion.apply(instance(PREMISE, HYPOTHESIS)), never_names_it(""))
+    [expected] = semantic.similarities([pair])
+    assert isinstance(expected, Similarity)
+    assert found.card.trials[0].similarity == pytest.approx(expected.cosine, abs=1e-6)
+    with pytest.raises(TypeError, match="encoder"):
+        verdict(test, names_it)
+
+
+def test_what_decides_a_verdict_is_told(editor: RandomEditor) -> None:
+    told = CounterfactualTest(editor, semantic=SemanticMatch("any")).told
+    assert {name.split()[0] for name in told} == {"editor", "match", "semantic"}
+    assert told["editor editor"].startswith("random")
+    assert told["match mention"].startswith("words")
+    assert told["semantic mention"].startswith("cosine")
+
+
+def test_parameters_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(UserError, match="counterfactual test: noise must be 0 or more, got -1"):
+        CounterfactualTest(noise=-1)
+    with pytest.raises(UserError, match="match: "):
+        CounterfactualTest(match="words")  # type: ignore[arg-type]
+    with pytest.raises(UserError, match=r"parts must be numbers from 0 on, got \[-1\]"):
+        CounterfactualTest(parts=(-1,))
+    with pytest.raises(UserError, match=r"parts must be from 0 to 1, got \[2\]"):
+        verdict(CounterfactualTest(given(), parts=(2,)), names_it)

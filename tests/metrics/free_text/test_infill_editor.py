@@ -1,0 +1,152 @@
+"""The trained editor: what it is asked, which of its answers are edits, and that a seed means the same always."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rigged import NLI, Rigged, explained, instance, posed, result
+from tiny_text import save_generator
+from verax.methods.text.answer_first import MTRa
+from verax.metrics.free_text import infill_editor
+from verax.metrics.free_text.counterfactual_test import CounterfactualTest
+from verax.metrics.free_text.editor import Editor, Proposals
+from verax.metrics.free_text.infill_editor import InfillEditor
+from verax.models.editor_wording import EditorFacts
+from verax.types import Undefined, UserError
+
+PARTS = ("A cook in a tall hat stirs the soup.", "It is raining outside today")
+WANTED = ("entailment", "contradiction")
+FACTS = EditorFacts("edit label: {label} premise: {1} hypothesis: {2} words:", "___", NLI)
+
+
+@pytest.fixture
+def rig(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[str], Sequence[str]]], Rigged]:
+    """Puts a rigged model in the place of the one that is loaded."""
+
+    def put(offers: Callable[[str], Sequence[str]]) -> Rigged:
+        model = Rigged(offers=offers)
+        monkeypatch.setattr(infill_editor, "_load", lambda path: infill_editor._Loaded(FACTS, model))
+        return model
+
+    return put
+
+
+def proposed(editor: InfillEditor, parts: tuple[int, ...] | None = None, texts: Sequence[str] = PARTS) -> Proposals:
+    found: Proposals = result(editor.propose(posed(instance(*texts), Rigged()), WANTED, parts))
+    return found
+
+
+def test_four_candidates_at_four_positions_of_both_parts_for_each_other_class(rig: Any) -> None:
+    model = rig(lambda _: ("red", "very red", "so", "not so red"))
+    found = proposed(InfillEditor("any"))
+    at = Counter((one.wanted, one.insertion.part, one.insertion.position) for one in found)
+    assert set(at.values()) == {4}
+    assert Counter((wanted, part) for wanted, part, _ in at) == {(w, p): 4 for w in WANTED for p in (0, 1)}
+    [(what, prompts)] = model.calls
+    assert (what, len(prompts)) == ("candidates", 16)
+
+
+def test_the_prompt_has_the_mark_where_the_words_go(rig: Any) -> None:
+    model = rig(lambda prompt: (prompt.partition("label: ")[2].split()[0],))
+    for insertion, wanted in proposed(InfillEditor("any", positions=99)):
+        assert insertion.words == (wanted,)
+        marked = [*PARTS]
+        marked[insertion.part] = insertion.apply(instance(*PARTS)).parts[insertion.part].raw.replace(wanted, "___")
+        prompt = f"edit label: {wanted} premise: {marked[0]} hypothesis: {marked[1]} words:"
+        assert _letters(prompt) in map(_letters, model.calls[0][1])
+    # of the first part before each of nine words and the full stop; of the second before five words and at the end
+    assert len(model.calls[0][1]) == len(WANTED) * (10 + 6)
+
+
+def _letters(text: str) -> str:
+    """A text without its spaces."""
+    return "".join(text.split())
+
+
+def test_what_can_not_be_put_in_is_left_out(rig: Any) -> None:
+    rig(lambda _: ("red", " red ", "", "...", "one two three four", "one two three", "3", "a ,"))
+    found = proposed(InfillEditor("any", positions=1), parts=(1,))
+    texts = [one.insertion.text for one in found if one.wanted == "entailment"]
+    assert texts == ["red", "one two three", "3", "a ,"]
+
+
+def test_only_parts_that_may_be_edited_are(rig: Any) -> None:
+    rig(lambda _: ("red",))
+    assert {one.insertion.part for one in proposed(InfillEditor("any"), parts=(1,))} == {1}
+    assert {one.insertion.part for one in proposed(InfillEditor("any"), texts=("", "It rains"))} == {1}
+
+
+def test_seed_and_text_decide_the_positions(rig: Any) -> None:
+    rig(lambda _: ("red",))
+    first = proposed(InfillEditor("any"))
+    assert proposed(InfillEditor("any")) == first
+    assert proposed(InfillEditor("any", seed=1)) != first
+    here, there = ([one.insertion for one in first if one.wanted == label] for label in WANTED)
+    assert here != there
+
+
+def test_a_position_without_an_answer_costs_no_other(rig: Any) -> None:
+    def offers(prompt: str) -> Sequence[str]:
+        if "entailment" in prompt:
+            raise Undefined("too_long", "9 tokens")
+        return ("red",)
+
+    rig(offers)
+    assert {one.wanted for one in proposed(InfillEditor("any"))} == {"contradiction"}
+
+    def never(prompt: str) -> Sequence[str]:
+        raise Undefined("too_long", "9 tokens")
+
+    rig(never)
+    with pytest.raises(Undefined, match="too_long"):
+        proposed(InfillEditor("any"))
+    rig(lambda _: [str(1 / 0)])
+    with pytest.raises(ZeroDivisionError):
+        proposed(InfillEditor("any"))
+
+
+def test_a_class_that_the_editor_does_not_know_is_named(rig: Any) -> None:
+    rig(lambda _: ("red",))
+    with pytest.raises(UserError, match=r"editor: 'any' knows entailment, neutral, contradiction; .* to 'maybe'"):
+        result(InfillEditor("any").propose(posed(instance(*PARTS), Rigged()), ("maybe",)))
+
+
+def test_the_counterfactual_test_searches_with_it(rig: Any) -> None:
+    rig(lambda prompt: ("crimson", "tall") if "contradiction" in prompt else ("tall", "wide"))
+    model = Rigged(lambda p: "contradiction" if "crimson" in p else "neutral", lambda _: "it is so")
+    x = posed(instance(*PARTS), model)
+    test = CounterfactualTest(InfillEditor("any"), noise=0)
+    found = result(test(x, explained(x, MTRa()), setup=MTRa(), vocabulary=(), encoder=None))
+    assert found.value == 0.0
+    assert {(one.words, one.wanted) for one in found.card.trials} == {("crimson", "contradiction")}
+    assert len(found.card.trials) == 8
+
+
+@pytest.mark.parametrize("architecture", ["gpt2", "t5"])
+def test_an_editor_from_a_folder(architecture: str, tmp_path: Path) -> None:
+    folder = save_generator(architecture, tmp_path / "editor")
+    facts = {"prompt": FACTS.prompt, "mark": FACTS.mark, "labels": list(FACTS.labels)}
+    (folder / "editor.json").write_text(json.dumps(facts))
+    editor = InfillEditor(str(folder), positions=2, candidates=2)
+    assert isinstance(editor, Editor)
+    told = editor.told
+    assert set(told) == {"editor", "weights", "tokenizer", "facts"}
+    found = proposed(editor, texts=("A cook", "It rains"))
+    assert found == proposed(editor, texts=("A cook", "It rains"))
+    assert {one.wanted for one in found} <= set(WANTED)
+    assert all(1 <= len(one.insertion.words) <= 3 for one in found)
+    assert infill_editor._load(str(folder)) is infill_editor._load(str(folder))
+    (folder / "editor.json").write_text(json.dumps({**facts, "mark": "..."}))
+    assert editor.told != told
+
+
+@pytest.mark.parametrize("name", ["positions", "candidates", "seed"])
+def test_a_number_that_makes_no_sense_is_refused(name: str) -> None:
+    with pytest.raises(UserError, match=f"editor: {name} must be [01] or more, got -1"):
+        InfillEditor("any", **{name: -1})

@@ -1,0 +1,127 @@
+"""Text generators whose answers follow a rule that a test writes down, and what it takes to ask them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from verax.data.text import split_words
+from verax.engine.asks import Asking
+from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.text_protocols import SetUp
+from verax.models.generator import CandidatesPass, GeneratePass, LikelihoodPass
+from verax.models.self_explainer import Posed, SelfExplainer
+from verax.models.self_explainer import SetUp as Name
+from verax.models.wording import shipped_wording
+from verax.types import FloatArray, Generated, Human, Instance, Nle, Target, Undefined
+
+NLI = ("entailment", "neutral", "contradiction")
+
+
+class Rigged:
+    """Knows for each prompt which continuation is the likeliest and what to write; counts how it is asked.
+
+    Args:
+        answers: the likeliest continuation of a prompt.
+        writes: the text for a prompt.
+        offers: the candidates for a prompt.
+    """
+
+    name = "rigged"
+    fingerprint: dict[str, str] = {}  # noqa: RUF012 - as the protocol has it
+    about = {"device": "cpu"}  # noqa: RUF012
+    gives_likelihoods = True
+
+    def __init__(
+        self,
+        answers: Callable[[str], str] = lambda _: "",
+        writes: Callable[[str], str] = lambda _: "so",
+        offers: Callable[[str], Sequence[str]] = lambda _: (),
+    ) -> None:
+        self._answers, self._writes, self._offers = answers, writes, offers
+        self.calls: list[tuple[str, list[str]]] = []
+
+    def length(self, asked: GeneratePass | LikelihoodPass | CandidatesPass) -> int:
+        return 1
+
+    def generate(self, passes: Sequence[GeneratePass], each: Any = None) -> list[Generated | Undefined]:
+        self._called("generate", passes)
+        return [_caught(lambda one=one: Generated(self._writes(one.prompt.user), "stop", 1)) for one in passes]
+
+    def likelihoods(self, passes: Sequence[LikelihoodPass], each: Any = None) -> list[FloatArray | Undefined]:
+        self._called("likelihoods", passes)
+
+        def scores(one: LikelihoodPass) -> FloatArray:
+            best = self._answers(one.prompt.user)
+            return np.array([0.0 if text == best else -5.0 for text in one.continuations])
+
+        return [_caught(lambda one=one: scores(one)) for one in passes]
+
+    def candidates(self, passes: Sequence[CandidatesPass]) -> list[list[Generated] | Undefined]:
+        self._called("candidates", passes)
+
+        def texts(one: CandidatesPass) -> list[Generated]:
+            return [Generated(text, "stop", 1) for text in self._offers(one.prompt.user)]
+
+        return [_caught(lambda one=one: texts(one)) for one in passes]
+
+    def _called(self, what: str, passes: Sequence[Any]) -> None:
+        self.calls.append((what, [one.prompt.user for one in passes]))
+
+
+def _caught(answer: Callable[[], Any]) -> Any:
+    try:
+        return answer()
+    except Undefined as problem:
+        return problem
+
+
+def instance(*parts: str, name: str = "i", explained: Sequence[str] = ()) -> Instance:
+    return Instance(name, tuple(map(split_words, parts)), human=Human(explanations=tuple(explained)))
+
+
+def posed(
+    given: Instance,
+    model: Rigged,
+    *,
+    labels: tuple[str, ...] = NLI,
+    predictor: Rigged | None = None,
+    trained_as: Name | None = "mt_ra",
+) -> Posed:
+    """An input posed to a rigged model, by the prompts that are shipped."""
+    wording = shipped_wording("instructed" if trained_as is None else "trained", labels, len(given.parts))
+    return Posed(given, SelfExplainer("rigged", model, predictor or model, labels, wording, trained_as))
+
+
+def ended(generator: Asking[Any]) -> Outcome[Any]:
+    """How a generator ends that is run alone."""
+    found: list[Outcome[Any]] = []
+
+    def done(outcome: Outcome[Any]) -> tuple[()]:
+        found.append(outcome)
+        return ()
+
+    Engine(None).run([Task(generator, done)])
+    return found[0]
+
+
+def result(generator: Asking[Any]) -> Any:
+    """What it ends with, or what it raises."""
+    outcome = ended(generator)
+    if outcome.error is not None:
+        raise outcome.error
+    return outcome.value
+
+
+def explained(x: Posed, setup: SetUp) -> Nle:
+    """The class and the explanation of an input."""
+
+    def asking() -> Asking[Nle]:
+        said = yield from setup.answer(x)
+        said = yield from setup.explain(x, said)
+        return Nle(x.instance.id, "rigged", Target(), said.text or "", said.label, x.by.labels, said.probabilities)
+
+    nle: Nle = result(asking())
+    return nle

@@ -1,0 +1,276 @@
+"""`verax train nle` and `verax train editor`: folders that can be asked, figures, and a training that is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sacrebleu
+from rich.console import Console
+from typer.testing import CliRunner
+
+from tiny_text import save_generator
+from verax.cli import app
+from verax.data.load import load_dataset
+from verax.engine.engine import Engine, Task
+from verax.engine.text_protocols import Said
+from verax.metrics.free_text import bleu
+from verax.models.editor_wording import editor_prompt, read_editor_facts
+from verax.models.generator import CandidatesPass
+from verax.models.load import load_generator
+from verax.models.self_explainer import Posed, load_self_explainer
+from verax.registry import resolve
+from verax.run import text_checkpoint
+from verax.run.train_text_spec import parse_editor_spec, parse_nle_spec
+from verax.run.training_editor import train_editor
+from verax.run.training_text import train_nle
+from verax.types import UserError
+
+KILLED = 9
+QUIET = Console(quiet=True)
+SEEN = (("red", "far"), ("green", "near"))
+
+
+def _rows(n: int, **more: Any) -> list[dict[str, Any]]:
+    rows = []
+    for i in range(n):
+        colour, label = SEEN[i % 2]
+        why = [f"a boat that is {colour} sails {label}", f"{colour} boats sail {label} away from here"]
+        rows.append({"id": str(i), "text": f"the {colour} boat {i} sails", "label": label, "explanations": why, **more})
+    return rows
+
+
+def _file(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def generator(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    root = tmp_path_factory.mktemp("generators")
+
+    def folder(architecture: str) -> Path:
+        path = root / architecture
+        return path if path.exists() else save_generator(architecture, path)
+
+    return folder
+
+
+def _said(model: Path, data: Path) -> list[Said]:
+    """What the set-up of a trained model says about a file, asked one input at a time."""
+    inputs = load_dataset(str(data))
+    by = load_self_explainer(model, labels=inputs.labels, parts=1)
+    setup, found = resolve("methods", str(by.setup))(), []
+
+    def both(x: Posed) -> Any:
+        said = yield from setup.answer(x)
+        return (yield from setup.explain(x, said))
+
+    for instance in inputs.instances:
+        Engine(None).run([Task(both(Posed(instance, by)), lambda outcome: found.append(outcome.value) or ())])  # type: ignore[func-returns-value]
+    return found
+
+
+@pytest.mark.parametrize(("setup", "architecture"), [("mt_ra", "t5"), ("st_re", "llama"), ("st_ra", "t5")])
+def test_a_rule_is_learned_and_the_figures_are_those_of_the_folder(
+    setup: str, architecture: str, generator: Callable[[str], Path], tmp_path: Path
+) -> None:
+    train, test = _file(tmp_path / "train.jsonl", _rows(40)), _file(tmp_path / "test.jsonl", _rows(9))
+    content = {"setup": setup, "base": str(generator(architecture)), "data": str(train), "test": str(test)}
+    content |= {"epochs": 14, "learning_rate": 5e-3, "batch_size": 8, "measure": 7}
+    facts = train_nle(parse_nle_spec(content), tmp_path / "model", console=QUIET)
+    assert facts == json.loads((tmp_path / "model" / "nle.json").read_bytes())
+    assert facts["figures"]["validation"]["accuracy"] == 1
+    measured = facts["figures"]["test"]
+    assert (measured["accuracy"], measured["inputs"], measured["explained"]) == (1, 7, 7)
+    said = _said(tmp_path / "model", test)[:7]
+    assert [one.label for one in said] == [row["label"] for row in _rows(7)]
+    references = list(zip(*(row["explanations"] for row in _rows(7)), strict=True))
+    expected = sacrebleu.corpus_bleu([one.text or "" for one in said], references).score
+    assert measured["bleu"] == pytest.approx(expected, abs=1e-9)
+    assert measured["bleu"] > 30
+    card = (tmp_path / "model" / "README.md").read_text()
+    assert f"| test | 7 | 1.0000 | {expected:.2f} |" in card
+    assert "verax train nle --setup " + setup in card
+
+
+def test_run_again_nothing_is_trained_and_another_test_set_is_measured(
+    generator: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train, out = _file(tmp_path / "train.jsonl", _rows(10)), tmp_path / "model"
+    content = {"setup": "st_re", "base": str(generator("gpt2")), "data": str(train), "epochs": 1, "measure": 3}
+    explainer_alone = iter([True, False])
+    run = text_checkpoint.TextTraining.run
+
+    def interrupted(self: Any, console: Console) -> dict[str, Any]:
+        if not next(explainer_alone):
+            raise KeyboardInterrupt
+        return run(self, console)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(text_checkpoint.TextTraining, "run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            train_nle(parse_nle_spec(content), out, console=QUIET)
+    assert not (out / "nle.json").exists()
+    trained: list[Path] = []
+    fit = text_checkpoint.fit_pairs
+
+    def counted(*arguments: Any, **named: Any) -> Any:
+        trained.append(named["resume"].folder.parent)
+        return fit(*arguments, **named)
+
+    monkeypatch.setattr(text_checkpoint, "fit_pairs", counted)
+    first = train_nle(parse_nle_spec(content), out, console=QUIET)
+    assert trained == [out / "predictor"], "the explainer was there"
+    assert train_nle(parse_nle_spec(content), out, console=QUIET) == first
+    test = _file(tmp_path / "test.jsonl", _rows(4))
+    more = train_nle(parse_nle_spec({**content, "test": str(test)}), out, console=QUIET)
+    assert more["figures"]["test"]["inputs"] == 3
+    assert more["figures"]["validation"] == first["figures"]["validation"]
+    assert trained == [out / "predictor"]
+    for other in ({"setup": "mt_ra"}, {"seed": 1}, {"setup": "st_ra"}, {"explanations": "all"}):
+        with pytest.raises(UserError, match="already holds another model; choose another --out"):
+            train_nle(parse_nle_spec({**content, **other}), out, console=QUIET)
+
+
+def test_killed_at_any_step_the_same_command_goes_on(generator: Callable[[str], Path], tmp_path: Path) -> None:
+    """Kill -9 at each step of the optimiser and each change of a file; bit for bit what an uninterrupted one writes."""
+    train, validation = _file(tmp_path / "train.jsonl", _rows(3)), _file(tmp_path / "validation.jsonl", _rows(2))
+    command = ["train", "nle", "--setup", "mt_ra", "--base", str(generator("t5")), "--data", str(train)]
+    command += ["--validation", str(validation), "--epochs", "2", "--batch-size", "6", "--measure", "0"]
+    given = json.dumps({"command": command, "root": str(tmp_path / "killed")})
+    child = subprocess.run(
+        [sys.executable, str(Path(__file__).parent.parent / "train" / "dying.py"), given],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
+    )
+    assert child.returncode == 0, child.stderr
+    *killed, whole = [json.loads(line) for line in child.stdout.splitlines()]
+    assert (whole["ended"], whole["before"], whole["after"]) == (0, 2, 0), "run again, nothing is trained again"
+    assert {one["where"] for one in killed} == {"replace", "unlink", "rmdir", "save_pretrained", "_step"}
+    expected = _files(tmp_path / "killed" / str(whole["step"]) / "model")
+    assert {"model.safetensors", "nle.json", "prompts.txt", "README.md", "training.json"} <= expected.keys()
+    for one in killed:
+        home = tmp_path / "killed" / str(one["step"])
+        assert (one["ended"], one["again"]) == (KILLED, 0), (one, (home / "said").read_text())
+        assert _files(home / "model") == expected, one
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_prompts_of_ones_own_are_kept_with_the_model(generator: Callable[[str], Path], tmp_path: Path) -> None:
+    train = _file(tmp_path / "train.jsonl", _rows(10))
+    prompts = tmp_path / "own.txt"
+    prompts.write_text("[answer]\nwhat: {1}\n[explain]\nwhy: {1}\n")
+    content = {"base": str(generator("t5")), "data": str(train), "epochs": 1, "measure": 0, "prompts": str(prompts)}
+    train_nle(parse_nle_spec({**content, "setup": "mt_re"}), tmp_path / "model", console=QUIET)
+    assert (tmp_path / "model" / "prompts.txt").read_text() == prompts.read_text()
+    with pytest.raises(UserError, match=r"own\.txt: the section \[explain_label\] is missing"):
+        train_nle(parse_nle_spec({**content, "setup": "mt_ra"}), tmp_path / "other", console=QUIET)
+
+
+@pytest.mark.parametrize("gone", ["explanations", "label"])
+def test_data_without_what_is_taught_are_told_before_the_training(
+    gone: str, generator: Callable[[str], Path], tmp_path: Path
+) -> None:
+    rows = [{name: value for name, value in row.items() if name != gone} for row in _rows(10)]
+    spec = parse_nle_spec(
+        {"setup": "mt_ra", "base": str(generator("t5")), "data": str(_file(tmp_path / "d.jsonl", rows))}
+    )
+    with pytest.raises(UserError, match=f"d.jsonl has no {gone}"):
+        train_nle(spec, tmp_path / "model", console=QUIET)
+    assert not (tmp_path / "model").exists()
+
+
+def test_what_bleu_needs_is_missing_before_the_training(
+    generator: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train = _file(tmp_path / "d.jsonl", _rows(10))
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics.bleu", None)
+    bleu._bleu.cache_clear()
+    with pytest.raises(UserError, match="it needs sacrebleu, which is not installed"):
+        train_nle(
+            parse_nle_spec({"setup": "mt_ra", "base": str(generator("t5")), "data": str(train)}),
+            tmp_path / "model",
+            console=QUIET,
+        )
+    bleu._bleu.cache_clear()
+
+
+def test_an_editor_learns_which_words_go_with_a_class(generator: Callable[[str], Path], tmp_path: Path) -> None:
+    """The colour is the only word that hangs on the class: masked, it follows from it."""
+    train = _file(tmp_path / "d.jsonl", [{**row, "text": row["text"].split()[1]} for row in _rows(40)])
+    content = {"base": str(generator("t5")), "data": str(train), "epochs": 8, "learning_rate": 5e-3}
+    facts = train_editor(parse_editor_spec(content), tmp_path / "editor", console=QUIET)
+    assert facts == json.loads((tmp_path / "editor" / "editor.json").read_bytes())
+    told = read_editor_facts(tmp_path / "editor")
+    assert (told.prompt, told.labels) == ("edit label: {label} text: {1} words:", ("far", "near"))
+    asked: Any = load_generator(tmp_path / "editor")
+    instance = load_dataset(str(train)).instances[0]
+    for colour, label in SEEN:
+        found = asked.candidates([CandidatesPass(editor_prompt(told, instance, 0, 0, label, words=1), 2, 4)])[0]
+        assert found[0].text == colour
+    with pytest.raises(UserError, match="already holds another model; choose another --out"):
+        train_editor(parse_editor_spec({**content, "masks": 2, "seed": 1}), tmp_path / "editor", console=QUIET)
+
+
+def test_an_editor_may_learn_from_predicted_classes(generator: Callable[[str], Path], tmp_path: Path) -> None:
+    train, base = _file(tmp_path / "d.jsonl", _rows(10)), str(generator("t5"))
+    told = {"base": base, "data": str(train), "epochs": 1}
+    train_nle(parse_nle_spec({**told, "setup": "mt_ra", "measure": 0}), tmp_path / "nle", console=QUIET)
+    predicted = {one.label for one in _said(tmp_path / "nle", train)}
+    assert len(predicted) == 1, "it has learned nothing yet and says the same of all"
+    keys = []
+    for labels_by in (None, str(tmp_path / "nle")):
+        out = tmp_path / f"editor-{labels_by is None}"
+        keys.append(train_editor(parse_editor_spec({**told, "labels_by": labels_by}), out, console=QUIET)["key"])
+    assert keys[0] != keys[1]
+    with pytest.raises(UserError, match="was not made by verax train nle"):
+        train_editor(parse_editor_spec({**told, "labels_by": base}), tmp_path / "other", console=QUIET)
+
+
+def test_the_commands_tell_what_they_wrote(generator: Callable[[str], Path], tmp_path: Path) -> None:
+    train, base = _file(tmp_path / "d.jsonl", _rows(10)), str(generator("t5"))
+    given = ["--base", base, "--data", str(train), "--epochs", "1", "--limit", "8"]
+    made = CliRunner().invoke(
+        app, ["train", "nle", "--setup", "mt_re", *given, "--measure", "2", "--json", "--out", str(tmp_path / "nle")]
+    )
+    assert made.exit_code == 0, made.output
+    told = json.loads(made.stdout)
+    assert (told["setup"], told["figures"]["validation"]["inputs"]) == ("mt_re", 2)
+    made = CliRunner().invoke(
+        app, ["train", "editor", *given, "--labels-by", str(tmp_path / "nle"), "--out", str(tmp_path / "editor")]
+    )
+    assert made.exit_code == 0, made.output
+    assert f"Wrote {tmp_path / 'editor'}" in made.stdout
+    assert "epoch 1 is kept" in made.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({}, "setup"),
+        ({"setup": "mt_ro"}, "mt_r"),
+        ({"setup": "mt_ra", "explanation": "all"}, "explanations"),
+        ({"setup": "mt_ra", "seed": -1}, "seed"),
+    ],
+)
+def test_a_mistake_in_a_spec_names_the_field(content: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        parse_nle_spec({"base": "b", "data": "d", **content})
+
+
+def test_an_editor_has_no_test_set() -> None:
+    with pytest.raises(UserError, match="test"):
+        parse_editor_spec({"base": "b", "data": "d", "test": "t"})

@@ -1,0 +1,156 @@
+"""Fine-tuning on pairs of texts: the loss is the generator's own likelihood, and a rule is learned."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from rich.console import Console
+
+import tiny
+from tiny_text import ARCHITECTURES, generator_model
+from verax.models.generator import GeneratePass, LikelihoodPass, Prompt
+from verax.models.hf_generator import HFGenerator
+from verax.train import text_pairs
+from verax.train.loop import FineTuning, Trained
+from verax.train.resume import Resume
+from verax.train.text_pairs import Pair, encoded, fit_pairs
+from verax.types import Generated, UserError
+
+QUIET = Console(quiet=True)
+PAIRS = (
+    Pair("the small red boat", "sails"),
+    Pair("nobody on the shore is watching the boat, and", "the wind is not strong"),
+    Pair("bread", "warm bread and honey"),
+)
+
+
+def _rule(n: int) -> list[Pair]:
+    """What is red is far, what is green is near."""
+    seen = (("red", "far away"), ("green", "very near"))
+    return [Pair(f"answer: the {seen[i % 2][0]} boat {i}", seen[i % 2][1]) for i in range(n)]
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_loss_is_the_likelihood_that_the_generator_tells(architecture: str) -> None:
+    """Summed over the tokens of the targets, in a padded batch; 1e-10 in float64."""
+    tokenizer = tiny.tokenizer_of("bytes")
+    model = generator_model(architecture, tokenizer).double().eval()
+    asked = HFGenerator(model, tokenizer, name="", fingerprint={})
+    told = asked.likelihoods([LikelihoodPass(Prompt(one.source, plain=True), (one.target,)) for one in PAIRS])
+    rows = [encoded(asked, pair) for pair in PAIRS]
+    training = text_pairs._PairTraining(model, asked.pad, FineTuning(), rows, rows, None)
+    loss, tokens = training._loss(rows)
+    assert -loss.item() == pytest.approx(sum(float(one[0]) for one in told if isinstance(one, np.ndarray)), abs=1e-10)
+    crossing = model.config.is_encoder_decoder
+    targets = [tokenizer(p.target if crossing else f" {p.target}", add_special_tokens=False) for p in PAIRS]
+    assert tokens == sum(len(one["input_ids"]) + 1 for one in targets)
+    assert training._measured() == {"none": pytest.approx(loss.item() / tokens, abs=1e-10)}
+
+
+@pytest.mark.parametrize("architecture", ["t5", "llama"])
+def test_padding_leaves_the_gradients_alone(architecture: str) -> None:
+    tokenizer = tiny.tokenizer_of("bytes")
+    model = generator_model(architecture, tokenizer).double().eval()
+    asked = HFGenerator(model, tokenizer, name="", fingerprint={})
+    rows = [encoded(asked, pair) for pair in PAIRS]
+    training = text_pairs._PairTraining(model, asked.pad, FineTuning(), rows, rows, None)
+
+    def gradients(batches: list[list[Any]]) -> list[torch.Tensor]:
+        model.zero_grad()
+        for batch in batches:
+            training._loss(batch)[0].backward()  # type: ignore[no-untyped-call]
+        return [weight.grad.clone() for weight in model.parameters() if weight.grad is not None]
+
+    together, alone = gradients([rows]), gradients([[row] for row in rows])
+    assert len(together) == len(alone) > 10
+    for one, other in zip(together, alone, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(("architecture", "epochs"), [("t5", 14), ("gpt2", 30), ("llama", 14)])
+def test_a_rule_is_learned_and_written_down(architecture: str, epochs: int) -> None:
+    tokenizer = tiny.tokenizer_of("bytes")
+    model = generator_model(architecture, tokenizer)
+    recipe = FineTuning(epochs=epochs, batch_size=8, learning_rate=5e-3)
+    trained = fit_pairs(model, tokenizer, _rule(48), _rule(8), recipe, console=QUIET)
+    assert trained.losses[-1] < 0.2 * trained.losses[0]
+    assert not model.training
+    asked = HFGenerator(model, tokenizer, name="", fingerprint={})
+    unseen = [Pair(one.source.replace("boat", "boat 9"), one.target) for one in _rule(6)]
+    prompts = [Prompt(one.source, plain=True) for one in unseen]
+    written = asked.generate([GeneratePass(prompt, 8) for prompt in prompts])
+    assert [one.text for one in written if isinstance(one, Generated)] == [one.target for one in unseen]
+    assert all(isinstance(one, Generated) and one.finish == "stop" for one in written), "it learned to end too"
+
+
+RECIPE = FineTuning(epochs=4, batch_size=4, learning_rate=3e-3)
+LOSSES = (0.5, 0.1, 0.9, 0.1)
+
+
+def _fit(
+    monkeypatch: pytest.MonkeyPatch, resume: Resume | None = None, stop: int | None = None
+) -> tuple[Trained, dict[str, torch.Tensor], int]:
+    """Train from the same weights, stopped by Ctrl-C in an epoch; what happened, the weights, epochs begun."""
+    tokenizer = tiny.tokenizer_of("bytes")
+    model = generator_model("t5", tokenizer)
+    epochs: list[int] = []
+    epoch_of = text_pairs._PairTraining._epoch
+
+    def epoch(self: Any, number: int, *rest: Any) -> float:
+        epochs.append(number)
+        if number == stop:
+            raise KeyboardInterrupt
+        return epoch_of(self, number, *rest)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(text_pairs._PairTraining, "_epoch", epoch)
+        patched.setattr(text_pairs._PairTraining, "_measured", lambda _: {"none": LOSSES[epochs[-1]]})
+        trained = fit_pairs(model, tokenizer, _rule(8), _rule(4), RECIPE, resume=resume, console=QUIET)
+    return trained, model.state_dict(), len(epochs)
+
+
+def test_the_first_epoch_with_the_lowest_loss_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    trained, weights, _ = _fit(monkeypatch)
+    assert trained.best == {"none": 1}
+    assert trained.curves == {"none": list(LOSSES)}
+    tokenizer = tiny.tokenizer_of("bytes")
+    model = generator_model("t5", tokenizer)
+    with monkeypatch.context() as patched:  # the same learning rates, but the training ends after the second epoch
+        patched.setattr(text_pairs._PairTraining, "_save", lambda _, epoch: epoch == 1 and pytest.exit("enough"))
+        patched.setattr(text_pairs._PairTraining, "_measured", lambda _: {"none": 0.0})
+        with pytest.raises(pytest.exit.Exception):
+            fit_pairs(model, tokenizer, _rule(8), _rule(4), RECIPE, console=QUIET)
+    assert all(torch.equal(weights[name], tensor) for name, tensor in model.state_dict().items())
+
+
+@pytest.mark.parametrize("stop", [1, 2, 3])
+def test_stopped_in_any_epoch_it_goes_on_bit_for_bit(
+    stop: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, expected, _ = _fit(monkeypatch)
+    resume = Resume(tmp_path / "resume", "key")
+    with pytest.raises(KeyboardInterrupt):
+        _fit(monkeypatch, resume, stop)
+    trained, weights, epochs = _fit(monkeypatch, resume)
+    assert epochs == 4 - stop
+    assert trained == whole
+    assert all(torch.equal(weights[name], expected[name]) for name in expected)
+
+
+def test_what_does_not_fit_is_left_out_and_counted() -> None:
+    tokenizer = tiny.tokenizer_of("bytes")
+    model = generator_model("gpt2", tokenizer)
+    said = io.StringIO()
+    pairs = [*_rule(4), Pair("boat " * 200, "far"), Pair("the boat", " ")]
+    recipe = FineTuning(epochs=1, learning_rate=1e-3)
+    fit_pairs(model, tokenizer, pairs, _rule(2), recipe, console=Console(file=said, width=200))
+    assert "train: left out 2 of 6 pairs: empty, or longer than" in said.getvalue()
+    with pytest.raises(UserError, match="validation: there is nothing to train on: all 1 pairs of texts are empty or"):
+        fit_pairs(model, tokenizer, pairs, pairs[-1:], recipe, console=QUIET)
+    with pytest.raises(UserError, match="train: there is nothing to train on: it is empty"):
+        fit_pairs(model, tokenizer, [], pairs, recipe, console=QUIET)
