@@ -18,24 +18,30 @@ SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 VOCABULARY = 2000
 
 
-def random_bert(
-    *, layers: int = 6, hidden: int = 384, seed: int = 0, dtype: torch.dtype = torch.float32
-) -> tuple[Any, Any, Classifier]:
-    """A randomly initialised BERT classifier: the transformers model, its tokenizer, and the two as verax asks them."""
-    torch.manual_seed(seed)
+def word_tokenizer(ends: tuple[tuple[str, int], ...] = (("[SEP]", 3), ("[CLS]", 2))) -> Any:
+    """A tokenizer whose words are tokens; `ends` are put around every text, nothing if there are none."""
     words = [*SPECIAL, *(f"w{i}" for i in range(VOCABULARY))]
     inner = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="[UNK]"))  # noqa: S106
     inner.pre_tokenizer = pre_tokenizers.Whitespace()
-    inner.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    if ends:
+        inner.post_processor = processors.BertProcessing(*ends)
     names = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
-    tokenizer = PreTrainedTokenizerFast(
+    return PreTrainedTokenizerFast(
         tokenizer_object=inner,
         model_max_length=512,
         model_input_names=["input_ids", "token_type_ids", "attention_mask"],
         **names,
     )
+
+
+def random_bert(
+    *, layers: int = 6, hidden: int = 384, seed: int = 0, dtype: torch.dtype = torch.float32
+) -> tuple[Any, Any, Classifier]:
+    """A randomly initialised BERT classifier: the transformers model, its tokenizer, and the two as verax asks them."""
+    torch.manual_seed(seed)
+    tokenizer = word_tokenizer()
     config = BertConfig(
-        vocab_size=len(words),
+        vocab_size=len(tokenizer),
         hidden_size=hidden,
         num_hidden_layers=layers,
         num_attention_heads=hidden // 32,

@@ -642,6 +642,24 @@ BUILT_IN: dict[Room, dict[str, Entry]] = {
             "built-in",
             "The same, fine-tuned with masking: its explanations can be measured by masking.",
         ),
+        Entry(
+            "world/nli-mt-ra",
+            "verax.models.shipped:world_nli_mt_ra",
+            "built-in",
+            "Small BART for world/nli that answers and then says why.",
+        ),
+        Entry(
+            "world/nli-st-re",
+            "verax.models.shipped:world_nli_st_re",
+            "built-in",
+            "Two small BARTs for world/nli: one says why, the other answers by that.",
+        ),
+        Entry(
+            "world/nli-editor",
+            "verax.models.shipped:world_nli_editor",
+            "built-in",
+            "Small BART that puts words into an input of world/nli so that it fits a class.",
+        ),
     ),
     "presets": _table(
         Entry(

@@ -162,6 +162,19 @@ def test_each_text_is_read_once_however_often_it_is_there(classifier: Load, monk
     assert found == [*found[: len(pairs)], *found[: len(pairs)][::-1]]
 
 
+def test_the_texts_of_both_sides_share_their_batches(classifier: Load) -> None:
+    class Batched(Counting):
+        def token_states(self, passes: Sequence[StatesPass]) -> list[FloatArray]:
+            batches.append({one.row.encoding.instance.parts[0].lang for one in passes})
+            return super().token_states(passes)
+
+    batches: list[set[str]] = []
+    pairs = [TextPair(split_words(f"the boat {i}", "en"), split_words(f"a lake {i}", "xx")) for i in range(9)]
+    found = aligned(Embedding(), Batched(classifier("bert")), pairs)
+    assert batches == [{"en", "xx"}]
+    assert found == [links for pair in pairs for links in aligned(Embedding(), classifier("bert"), [pair])]
+
+
 def test_links_come_while_the_rest_is_not_yet_read_and_few_states_are_held(
     classifier: Load, monkeypatch: pytest.MonkeyPatch
 ) -> None:

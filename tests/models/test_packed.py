@@ -10,6 +10,7 @@ from torch import nn
 import tiny
 from verax.data.text import split_words
 from verax.models.classifier import Row
+from verax.models.layers import stopped_behind
 from verax.models.load import load_model
 from verax.models.packed import PackedLinears, _can_pack
 from verax.types import Instance
@@ -36,6 +37,17 @@ def test_layers_are_really_packed_where_they_can_be() -> None:
     assert len(packed._layers) == (len(linear) if _can_pack() else 0)
     with torch.inference_mode(), packed.in_use():
         assert sum("forward" in vars(module) for module in linear) == len(packed._layers)
+
+
+def test_only_layers_that_are_called_are_packed() -> None:
+    """A call that ends behind the first layer does without those above it."""
+    model, tokenizer = tiny.build("bert")
+    packed = PackedLinears(model)
+    ids = tokenizer("the small red boat", return_tensors="pt")["input_ids"]
+    with torch.inference_mode(), packed.in_use(), stopped_behind(model.bert.encoder.layer[0]):
+        model(input_ids=ids)
+    first = {id(module) for module in model.bert.encoder.layer[0].modules()}
+    assert all((layer.weight is not None) == (id(layer.module) in first) for layer in packed._layers)
 
 
 def test_weights_that_are_trained_on_are_packed_again() -> None:

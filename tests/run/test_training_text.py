@@ -41,7 +41,7 @@ def _rows(n: int, **more: Any) -> list[dict[str, Any]]:
     rows = []
     for i in range(n):
         colour, label = SEEN[i % 2]
-        why = [f"a boat that is {colour} sails {label}", f"{colour} boats sail {label} away from here"]
+        why = [f"it is a {colour} boat", f"a {colour} boat it is"]
         rows.append({"id": str(i), "text": f"the {colour} boat {i} sails", "label": label, "explanations": why, **more})
     return rows
 
@@ -62,7 +62,7 @@ def generator(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
     return folder
 
 
-def _said(model: Path, data: Path) -> list[Said]:
+def _said(model: Path, data: Path, *, why: bool = True) -> list[Said]:
     """What the set-up of a trained model says about a file, asked one input at a time."""
     inputs = load_dataset(str(data))
     by = load_self_explainer(model, labels=inputs.labels, parts=1)
@@ -70,7 +70,7 @@ def _said(model: Path, data: Path) -> list[Said]:
 
     def both(x: Posed) -> Any:
         said = yield from setup.answer(x)
-        return (yield from setup.explain(x, said))
+        return (yield from setup.explain(x, said)) if why else said
 
     for instance in inputs.instances:
         Engine(None).run([Task(both(Posed(instance, by)), lambda outcome: found.append(outcome.value) or ())])  # type: ignore[func-returns-value]
@@ -83,20 +83,20 @@ def test_a_rule_is_learned_and_the_figures_are_those_of_the_folder(
 ) -> None:
     train, test = _file(tmp_path / "train.jsonl", _rows(40)), _file(tmp_path / "test.jsonl", _rows(9))
     content = {"setup": setup, "base": str(generator(architecture)), "data": str(train), "test": str(test)}
-    content |= {"epochs": 14, "learning_rate": 5e-3, "batch_size": 8, "measure": 7}
+    content |= {"epochs": 14, "learning_rate": 5e-3, "batch_size": 4, "measure": 7}
     facts = train_nle(parse_nle_spec(content), tmp_path / "model", console=QUIET)
     assert facts == json.loads((tmp_path / "model" / "nle.json").read_bytes())
     assert facts["figures"]["validation"]["accuracy"] == 1
     measured = facts["figures"]["test"]
-    assert (measured["accuracy"], measured["inputs"], measured["explained"]) == (1, 7, 7)
+    assert measured == {"accuracy": 1, "bleu": measured["bleu"], "inputs": 7, "answered": 7, "explained": 7}
     said = _said(tmp_path / "model", test)[:7]
     assert [one.label for one in said] == [row["label"] for row in _rows(7)]
     references = list(zip(*(row["explanations"] for row in _rows(7)), strict=True))
     expected = sacrebleu.corpus_bleu([one.text or "" for one in said], references).score
     assert measured["bleu"] == pytest.approx(expected, abs=1e-9)
-    assert measured["bleu"] > 30
+    assert measured["bleu"] > 50
     card = (tmp_path / "model" / "README.md").read_text()
-    assert f"| test | 7 | 1.0000 | {expected:.2f} |" in card
+    assert f"| test | 7 | 7 | 1.0000 | {expected:.2f} |" in card
     assert "verax train nle --setup " + setup in card
 
 
@@ -140,11 +140,11 @@ def test_run_again_nothing_is_trained_and_another_test_set_is_measured(
 
 
 def test_killed_at_any_step_the_same_command_goes_on(generator: Callable[[str], Path], tmp_path: Path) -> None:
-    """Kill -9 at each step of the optimiser and each change of a file; bit for bit what an uninterrupted one writes."""
+    """Kill -9 at every third step of the optimiser and change of a file; it ends bit for bit the same."""
     train, validation = _file(tmp_path / "train.jsonl", _rows(3)), _file(tmp_path / "validation.jsonl", _rows(2))
     command = ["train", "nle", "--setup", "mt_ra", "--base", str(generator("t5")), "--data", str(train)]
     command += ["--validation", str(validation), "--epochs", "2", "--batch-size", "6", "--measure", "0"]
-    given = json.dumps({"command": command, "root": str(tmp_path / "killed")})
+    given = json.dumps({"command": command, "root": str(tmp_path / "killed"), "every": 3})
     child = subprocess.run(
         [sys.executable, str(Path(__file__).parent.parent / "train" / "dying.py"), given],
         capture_output=True,
@@ -156,7 +156,8 @@ def test_killed_at_any_step_the_same_command_goes_on(generator: Callable[[str], 
     assert child.returncode == 0, child.stderr
     *killed, whole = [json.loads(line) for line in child.stdout.splitlines()]
     assert (whole["ended"], whole["before"], whole["after"]) == (0, 2, 0), "run again, nothing is trained again"
-    assert {one["where"] for one in killed} == {"replace", "unlink", "rmdir", "save_pretrained", "_step"}
+    assert {"replace", "save_pretrained"} < {one["where"] for one in killed}
+    assert len(killed) > 4
     expected = _files(tmp_path / "killed" / str(whole["step"]) / "model")
     assert {"model.safetensors", "nle.json", "prompts.txt", "README.md", "training.json"} <= expected.keys()
     for one in killed:
@@ -211,7 +212,7 @@ def test_what_bleu_needs_is_missing_before_the_training(
 def test_an_editor_learns_which_words_go_with_a_class(generator: Callable[[str], Path], tmp_path: Path) -> None:
     """The colour is the only word that hangs on the class: masked, it follows from it."""
     train = _file(tmp_path / "d.jsonl", [{**row, "text": row["text"].split()[1]} for row in _rows(40)])
-    content = {"base": str(generator("t5")), "data": str(train), "epochs": 8, "learning_rate": 5e-3}
+    content = {"base": str(generator("t5")), "data": str(train), "epochs": 10, "learning_rate": 5e-3, "batch_size": 4}
     facts = train_editor(parse_editor_spec(content), tmp_path / "editor", console=QUIET)
     assert facts == json.loads((tmp_path / "editor" / "editor.json").read_bytes())
     told = read_editor_facts(tmp_path / "editor")
@@ -229,7 +230,7 @@ def test_an_editor_may_learn_from_predicted_classes(generator: Callable[[str], P
     train, base = _file(tmp_path / "d.jsonl", _rows(10)), str(generator("t5"))
     told = {"base": base, "data": str(train), "epochs": 1}
     train_nle(parse_nle_spec({**told, "setup": "mt_ra", "measure": 0}), tmp_path / "nle", console=QUIET)
-    predicted = {one.label for one in _said(tmp_path / "nle", train)}
+    predicted = {one.label for one in _said(tmp_path / "nle", train, why=False)}
     assert len(predicted) == 1, "it has learned nothing yet and says the same of all"
     keys = []
     for labels_by in (None, str(tmp_path / "nle")):

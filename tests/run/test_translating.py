@@ -19,6 +19,7 @@ import verax
 from verax.data.text import from_words, split_words
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
+from verax.store.store import Store
 from verax.types import Dataset, GivenAlignment, Instance, UserError
 
 GIVEN = {"crosslingual_faithfulness": {"aligner": "given"}}
@@ -75,6 +76,30 @@ def test_the_value_is_that_of_the_two_stored_explanations(model: Classifier, tmp
         own, reference = rows[score.instance_id, score.method], rows[score.instance_id[:-2] + "en", score.method]
         turned = [*own.scores[:6][::-1], *own.scores[6:][::-1]]
         assert score.value == pytest.approx(spearmanr(reference.scores, turned).statistic, abs=1e-12)
+
+
+def test_what_is_compared_is_held_as_it_is_made_and_read_again_where_there_is_no_room(
+    model: Classifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    rows = Store.rows
+
+    def counted(self: Store, wanted: Any = None) -> Any:
+        for key, row in rows(self, wanted):
+            read.append(type(row).__name__)
+            yield key, row
+
+    monkeypatch.setattr(Store, "rows", counted)
+    found = {}
+    for room, numbers in (("ample", 2**24), ("some", 25), ("none", 0)):
+        monkeypatch.setattr("verax.run.translating.MOST_HELD", numbers)
+        read.clear()
+        run = _run(model, parallel_data(), tmp_path / room, GIVEN)
+        found[room] = {(score.instance_id, score.method): score.value for score in run.scores}, len(read)
+        assert set(read) <= {"Highlight"}
+    values, counts = zip(*found.values(), strict=True)
+    assert values[0] == values[1] == values[2]
+    assert counts[0] == 0 < counts[1] < counts[2] == 2 * 6  # two methods; those of the reference are always held
 
 
 def test_translations_of_one_input_count_once_on_the_leaderboard(model: Classifier, tmp_path: Path) -> None:

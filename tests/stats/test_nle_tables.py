@@ -57,6 +57,7 @@ def test_reconstruction_by_hand():
 
 def test_several_counterfactuals_of_one_instance_are_one_instance():
     trials = (made.edit(mentioned=True), made.edit(mentioned=False), made.edit(mentioned=True))
+    trials += (made.edit(mentioned=True, flipped=False, predicted="yes"),)
     scores = [made.score(0, made.RANDOM, "f", trials=trials, decisive=1), made.score(1, made.RANDOM, "o")]
     row = by_test(tables(scores=scores, instances=made.instances(2)).counterfactual)["mt_ra", "random"]
     assert (row.n, row.found.value, row.total.value, row.counterfactuals) == (2, 0.5, 0.5, 3)
@@ -102,6 +103,7 @@ def test_the_noise_floor_by_hand():
         ("oooooooo", 2, "copies"),
         ("ffffffff", 0, "never"),
         ("mfffffff", 1, "like_chance"),
+        ("mmmfffff", 1, "like_chance"),
         ("mmmmm", 0, "too_few"),
         ("oooooo", 0, None),
     ],

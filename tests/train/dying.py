@@ -82,11 +82,15 @@ def _epochs(out: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def die_everywhere(command: list[str], root: Path) -> None:
-    """Until a training has no more steps to die at: kill it there, then give the same command again."""
+def die_everywhere(command: list[str], root: Path, every: int) -> None:
+    """Until a training has no more steps to die at: kill it there, then give the same command again.
+
+    Args:
+        every: 1 for each step, 3 for every third one.
+    """
     status, step = -1, 0
     while status:
-        step += 1
+        step += every
         out = root / str(step) / "model"
         status = go(command, out, step)
         before, begun = _epochs(out), bool(list(out.rglob("epoch.safetensors")))
@@ -103,4 +107,4 @@ if __name__ == "__main__":
     command = given["command"]
     base = Path(command[command.index("--base") + 1])
     load_generator(base) if "nle" in command else load_base(base, "", ("a", "b"), seed=0)  # imports all, once
-    die_everywhere(command, Path(given["root"]))
+    die_everywhere(command, Path(given["root"]), given.get("every", 1))

@@ -72,16 +72,19 @@ def test_padding_leaves_the_gradients_alone(architecture: str) -> None:
         torch.testing.assert_close(one, other, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize(("architecture", "epochs"), [("t5", 14), ("gpt2", 30), ("llama", 14)])
-def test_a_rule_is_learned_and_written_down(architecture: str, epochs: int) -> None:
+@pytest.mark.parametrize("architecture", ["t5", "gpt2", "llama"])
+def test_a_rule_is_learned_and_written_down(architecture: str) -> None:
     tokenizer = tiny.tokenizer_of("bytes")
     model = generator_model(architecture, tokenizer)
-    recipe = FineTuning(epochs=epochs, batch_size=8, learning_rate=5e-3)
+    recipe = FineTuning(epochs=18, batch_size=8, learning_rate=5e-3)
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0  # it would take a model of this size much longer
     trained = fit_pairs(model, tokenizer, _rule(48), _rule(8), recipe, console=QUIET)
     assert trained.losses[-1] < 0.2 * trained.losses[0]
     assert not model.training
     asked = HFGenerator(model, tokenizer, name="", fingerprint={})
-    unseen = [Pair(one.source.replace("boat", "boat 9"), one.target) for one in _rule(6)]
+    unseen = _rule(56)[48:]
     prompts = [Prompt(one.source, plain=True) for one in unseen]
     written = asked.generate([GeneratePass(prompt, 8) for prompt in prompts])
     assert [one.text for one in written if isinstance(one, Generated)] == [one.target for one in unseen]

@@ -67,7 +67,8 @@ def _carry_out(
         out.print(Text(f"{who}validation loss {one['validation_losses'][best]:.4f}, epoch {best + 1} is kept"))
     for split, one in facts.get("figures", {}).items():
         bleu = "–" if one["bleu"] is None else f"{one['bleu']:.2f}"
-        out.print(Text(f"{split}: accuracy {one['accuracy']:.4f}, BLEU {bleu} ({one['inputs']} inputs)"))
+        answered = f"{one['answered']} of {one['inputs']} inputs answered"
+        out.print(Text(f"{split}: accuracy {one['accuracy']:.4f}, BLEU {bleu} ({answered})"), soft_wrap=True)
     out.print(Text(f"Wrote {folder}"), soft_wrap=True)
 
 

@@ -11,7 +11,9 @@ WORTHWHILE = 1 / 8
 """Rows of equal length that fill this share of the budget are a batch of their own."""
 
 
-def cut_batches(lengths: Sequence[int], buckets: Sequence[Hashable], budget: int) -> list[list[int]]:
+def cut_batches(
+    lengths: Sequence[int], buckets: Sequence[Hashable], budget: int, *, even: bool = True
+) -> list[list[int]]:
     """Group rows by length, longest first, so that a batch holds at most `budget` tokens (one row at least).
 
     Rows of equal length stay among themselves once they are enough to be worth a batch: it needs no attention mask and
@@ -21,6 +23,7 @@ def cut_batches(lengths: Sequence[int], buckets: Sequence[Hashable], budget: int
         lengths: tokens of each row.
         buckets: rows with different buckets never share a batch.
         budget: tokens in a batch, padding included.
+        even: rows of equal length may be a batch of their own. Where texts are generated a larger batch is worth more.
 
     Returns:
         Indices of rows, batch by batch; each row exactly once.
@@ -35,7 +38,9 @@ def cut_batches(lengths: Sequence[int], buckets: Sequence[Hashable], budget: int
         for i in sorted(members, key=lambda row: -lengths[row]):
             filled = len(batch) * longest
             full = filled + longest > budget
-            ends_even = bool(batch) and lengths[i] < longest == lengths[batch[-1]] and filled >= WORTHWHILE * budget
+            ends_even = (
+                even and bool(batch) and lengths[i] < longest == lengths[batch[-1]] and filled >= WORTHWHILE * budget
+            )
             if batch and (full or ends_even or lengths[i] < SHORTEST * longest):
                 batches.append(batch)
                 batch = []

@@ -214,6 +214,7 @@ class Engine:
                 partial(self._bucket, kind),
                 self._backward_budget if kind.keeps_graph else self.token_budget,
                 lambda batch, kind=kind: self.on_batch(_done(kind, batch)),  # type: ignore[misc]
+                even=not kind.texts,
             )
             if kind.keeps_graph:
                 self._backward_budget = budget

@@ -195,6 +195,8 @@ def answer_all(
     bucket: Callable[[Pass], Any],
     budget: int,
     on_batch: Callable[[list[Pass]], None],
+    *,
+    even: bool = True,
 ) -> int:
     """Do all passes in batches and settle each with its own answer.
 
@@ -208,11 +210,12 @@ def answer_all(
         bucket: passes with different buckets never share a batch.
         budget: tokens in a batch.
         on_batch: called with each finished batch.
+        even: rows of equal length may be a batch of their own.
 
     Returns:
         The budget that was found to fit.
     """
-    todo = [[passes[i] for i in batch] for batch in _cut(passes, bucket, budget)][::-1]
+    todo = [[passes[i] for i in batch] for batch in _cut(passes, bucket, budget, even=even)][::-1]
     while todo:
         batch = todo.pop()
         start = time.perf_counter()
@@ -244,8 +247,8 @@ def is_out_of_memory(error: Exception) -> bool:
     return isinstance(error, MemoryError) or "out of memory" in text or "can't allocate memory" in text
 
 
-def _cut(passes: Sequence[Pass], bucket: Callable[[Pass], Any], budget: int) -> list[list[int]]:
-    return cut_batches([one.length for one in passes], [bucket(one) for one in passes], budget)
+def _cut(passes: Sequence[Pass], bucket: Callable[[Pass], Any], budget: int, *, even: bool) -> list[list[int]]:
+    return cut_batches([one.length for one in passes], [bucket(one) for one in passes], budget, even=even)
 
 
 def _halves(batch: list[Pass], budget: int) -> list[list[Pass]]:

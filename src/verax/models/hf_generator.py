@@ -126,10 +126,12 @@ class HFGenerator:
                     continue
                 read = [self._read(row, GeneratePass(passes[number].prompt, room)) for row in rows]
                 different: dict[str, Generated] = {}
-                for one in read:
-                    if isinstance(one, Generated):
-                        different.setdefault(one.text, one)
-                answers[number] = list(different.values()) or Undefined("empty_answer", "the model ended without a word")
+                for text in read:
+                    if isinstance(text, Generated):
+                        different.setdefault(text.text, text)
+                answers[number] = list(different.values()) or Undefined(
+                    "empty_answer", "the model ended without a word"
+                )
         return answers
 
     def _generate(self, passes: Sequence[GeneratePass]) -> list[Generated | Undefined]:

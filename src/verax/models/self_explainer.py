@@ -6,11 +6,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from verax.models.generator import TextGenerator
 from verax.models.load import DType, checkpoint_folder, load_generator
 from verax.models.wording import Wording, read_wording, shipped_wording, whole
+from verax.registry import unknown
 from verax.types import Instance, UserError
 
 SetUp = Literal["mt_re", "mt_ra", "st_re", "st_ra", "explain_then_answer", "answer_then_explain"]
@@ -94,11 +95,13 @@ def load_self_explainer(
     if not (home / FACTS).is_file():
         return _prompted(str(name), load_generator(home, **options), labels, parts, prompts)
     if prompts is not None:
-        raise UserError(f"prompts: {name!r} was trained on prompts of its own; leave them out")
+        raise UserError(f"prompts: {str(name)!r} was trained on prompts of its own; leave them out")
     facts = read_facts(home)
     known = tuple(facts["labels"])
     if not set(labels) <= set(known):
-        raise UserError(f"model: {name!r} knows {', '.join(known)}; the data has {', '.join(labels) or 'no labels'}")
+        raise UserError(
+            f"model: {str(name)!r} knows {', '.join(known)}; the data has {', '.join(labels) or 'no labels'}"
+        )
     explainer = load_generator(home / facts["explainer"], **options)
     shared = facts["explainer"] == facts["predictor"]
     predictor = explainer if shared else load_generator(home / facts["predictor"], **options)
@@ -114,6 +117,10 @@ def read_facts(home: Path) -> dict[str, Any]:
         raise UserError(f"model: {home / FACTS} can't be read: {error}") from None
     if missing:
         raise UserError(f"model: {home / FACTS} has no {missing[0]!r}")
+    if facts["setup"] not in get_args(SetUp):
+        raise UserError(f"model: {home / FACTS}: {unknown('set-up', str(facts['setup']), get_args(SetUp))}")
+    if not isinstance(facts["labels"], list) or not all(isinstance(label, str) for label in facts["labels"]):
+        raise UserError(f"model: {home / FACTS}: labels: expected a list of names, got {facts['labels']!r:.80}")
     return facts
 
 

@@ -129,7 +129,7 @@ class Wording:
 def read_wording(path: Path) -> Wording:
     """The prompts of a file."""
     try:
-        return Wording(path.read_text("utf-8"), str(path))
+        return Wording(path.read_text("utf-8-sig"), str(path))
     except FileNotFoundError:
         near = unknown("file of prompts", path.name, [one.name for one in path.parent.glob("*.txt")])
         raise UserError(f"prompts: {near} (in {path.parent})") from None

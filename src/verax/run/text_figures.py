@@ -29,12 +29,14 @@ class NleFigures:
         accuracy: share of inputs whose gold class is predicted; an input that gets no answer counts as wrong.
         bleu: of the corpus, 0 to 100, over the inputs that were explained by the model and by people; None if none was.
         inputs: how many were asked about.
+        answered: how many of them got an answer.
         explained: how many explanations BLEU is of.
     """
 
     accuracy: float
     bleu: float | None
     inputs: int
+    answered: int
     explained: int
 
 
@@ -42,19 +44,18 @@ def nle_figures(by: SelfExplainer, data: Dataset, most: int) -> NleFigures:
     """Ask a trained self-explaining model about the first `most` inputs of a set."""
     setup: SetUp = resolve("methods", str(by.setup))()
     asked = data.instances[:most]
-    right: list[str] = []
+    right: list[bool] = []
     counts: list[FloatArray] = []
 
     def keep(instance: Instance, found: tuple[Said, Measured | None]) -> None:
         said, bleu = found
-        if said.label == instance.label:
-            right.append(instance.id)
+        right.append(said.label == instance.label)
         if bleu is not None:
             counts.append(np.concatenate([bleu.series[name] for name in ("correct", "total", "lengths")]))
 
     ask_each(by, asked, lambda x: _said(x, setup), keep)
     bleu = float(corpus_bleu(np.sum(counts, axis=0))) if counts else None
-    return NleFigures(len(right) / max(1, len(asked)), bleu, len(asked), len(counts))
+    return NleFigures(sum(right) / max(1, len(asked)), bleu, len(asked), len(right), len(counts))
 
 
 def predicted_labels(by: SelfExplainer, data: Dataset) -> dict[str, str]:

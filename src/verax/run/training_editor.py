@@ -77,6 +77,7 @@ def _written(
     """The model card and the facts; the facts last, since they say that it is finished."""
     facts = {
         **asdict(editor),
+        "labels": list(editor.labels),
         "key": trained["key"],
         "base": spec.base,
         "data": spec.data.name,

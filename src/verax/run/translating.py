@@ -54,9 +54,10 @@ class Translating:
     _instances: dict[str, Instance] = field(init=False)
     _held: dict[str, _WordScores] = field(init=False, default_factory=dict)
     _links: dict[str, IntArray | Undefined] = field(init=False, default_factory=dict)
-    _room: int = field(init=False, default=MOST_HELD)
+    _room: int = field(init=False)
 
     def __post_init__(self) -> None:
+        self._room = MOST_HELD
         for planned in self.plan.instances if self.aligners else ():
             for explanation in planned.explanations:
                 for score in explanation.scores:

@@ -39,13 +39,14 @@ def _figures(facts: Mapping[str, Any]) -> list[str]:
     rows = []
     for split, one in facts["figures"].items():
         bleu = "–" if one["bleu"] is None else f"{one['bleu']:.2f}"
-        rows.append(f"| {split} | {one['inputs']} | {one['accuracy']:.4f} | {bleu} |")
+        rows.append(f"| {split} | {one['inputs']} | {one['answered']} | {one['accuracy']:.4f} | {bleu} |")
     return [
-        "| set | inputs | accuracy | BLEU |",
-        "| --- | ---: | ---: | ---: |",
+        "| set | inputs | answered | accuracy | BLEU |",
+        "| --- | ---: | ---: | ---: | ---: |",
         *rows,
         "",
-        "BLEU is of the whole set (sacrebleu), against all explanations that people gave of an input.",
+        "An input without an answer counts as wrong. BLEU is of the whole set (sacrebleu), against all explanations "
+        "that people gave of an input.",
         "",
     ]
 

@@ -81,7 +81,7 @@ RECIPES: dict[str, Recipe] = {
         {
             ".": Generator(
                 ("world/nli-st-re", "explainer"),
-                seeds=2,
+                seeds=1,
                 tuning=FineTuning(epochs=1, batch_size=64, learning_rate=1e-3, warmup=0.05),
             )
         },
@@ -91,7 +91,7 @@ RECIPES: dict[str, Recipe] = {
         {
             ".": Generator(
                 ("world/nli-mt-ra", "."),
-                seeds=3,
+                seeds=2,
                 tuning=FineTuning(epochs=1, batch_size=64, learning_rate=1e-3, warmup=0.05),
             )
         },

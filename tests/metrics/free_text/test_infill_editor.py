@@ -106,7 +106,7 @@ def test_a_position_without_an_answer_costs_no_other(rig: Any) -> None:
     rig(never)
     with pytest.raises(Undefined, match="too_long"):
         proposed(InfillEditor("any"))
-    rig(lambda _: [str(1 / 0)])
+    rig(lambda prompt: [str(1 / 0)] if "entailment" in prompt else ("red",))
     with pytest.raises(ZeroDivisionError):
         proposed(InfillEditor("any"))
 

@@ -1,0 +1,225 @@
+"""Whole runs of a model that follows a rule: what is stored, and what is not asked again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import text_runs
+from rigged import NLI, Rigged
+from text_runs import PAIRS, carry_out, content
+from verax.models import self_explainer
+from verax.run.run import Run
+from verax.store.read import read_rows
+from verax.types import Generated, Nle, Score
+
+
+def asked(model: Rigged) -> int:
+    """How many passes a model was asked for, from now on from zero."""
+    total = sum(len(prompts) for _, prompts in model.calls)
+    model.calls.clear()
+    return total
+
+
+def by_metric(run: Run, name: str) -> list[Score]:
+    return [score for score in run.scores if score.metric.startswith(name)]
+
+
+def test_every_row_is_there_and_counted(model: Rigged, tmp_path: Path) -> None:
+    run = carry_out(content(tmp_path), tmp_path / "run")
+    assert run.card["counts"] == {"rows": 24, "done": 18, "failed": 0, "skipped": 6}
+    assert len(run.stored.instances) == len(run.stored.texts) == len(PAIRS)
+    assert {nle.method for nle in run.stored.texts} == {"mt_ra"}
+    assert {(nle.text, nle.label, nle.how) for nle in run.stored.texts} == {
+        ("nothing is said of it", "neutral", "likelihood")
+    }
+    assert {nle.labels for nle in run.stored.texts} == {NLI}
+    tests = by_metric(run, "counterfactual_test")
+    assert [score.value for score in tests] == [1.0] * 6, "it names the word that decides"
+    for score in tests:
+        assert score.card is not None
+        assert {trial.words for trial in score.card.trials if trial.kind == "edit"} == {text_runs.WORD}
+        assert sum(trial.kind == "noise" for trial in score.card.trials) == 2
+    assert [score.reason for score in by_metric(run, "reconstruction_test")] == ["no_reconstruction"] * 6
+    assert [score.value for score in by_metric(run, "bleu")] == [1.0] * 6
+    assert run.card["model"]["setup"] == "mt_ra"
+    assert run.card["model"]["prompts"]["hash"]
+    assert [one["label"] for one in run.card["methods"]] == ["mt_ra"]
+    assert "requests" not in run.card
+    assert not any(isinstance(row, Generated) for _, row in read_rows(run.folder)), "a local model costs no money"
+
+
+def test_what_is_there_is_not_asked_again(model: Rigged, tmp_path: Path) -> None:
+    first = carry_out(content(tmp_path), tmp_path / "run")
+    assert asked(model) > 0
+    again = carry_out(content(tmp_path), tmp_path / "run")
+    assert asked(model) == 0
+    assert again.stored.texts == first.stored.texts
+    assert again.scores == first.scores
+    assert again.card["created"] == first.card["created"]
+
+
+def test_a_larger_limit_keeps_what_is_there(model: Rigged, tmp_path: Path) -> None:
+    def limited(limit: int | None) -> dict[str, Any]:
+        given = content(tmp_path)
+        return {**given, "data": {"name": given["data"], **({} if limit is None else {"limit": limit})}}
+
+    for limit in (1, 4, None):
+        carry_out(limited(limit), tmp_path / "run")
+        first, _ = asked(model), model.calls
+        assert first > 0
+    piecewise = Run(tmp_path / "run")
+    whole = carry_out(limited(None), tmp_path / "whole")
+    assert [score.value for score in piecewise.scores] == [score.value for score in whole.scores]
+    total = asked(model)
+    for limit in (1, 4, None):
+        carry_out(limited(limit), tmp_path / "again")
+    assert asked(model) == total, "in pieces as many passes as at once"
+    assert carry_out(limited(2), tmp_path / "run").card["counts"]["rows"] == 8, "and a smaller one shows fewer"
+    assert asked(model) == 0
+
+
+@pytest.mark.parametrize("setup", [None, "mt_ra"])
+def test_a_larger_limit_that_shows_more_classes_keeps_what_is_there(
+    setup: str | None, model: Rigged, tmp_path: Path
+) -> None:
+    home = text_runs.write_model(tmp_path / "m", setup)
+    data = {"name": content(tmp_path)["data"]}
+
+    def keys(limit: int) -> set[str]:
+        run = carry_out(
+            content(tmp_path, model=str(home), data={**data, "limit": limit}, metrics=["bleu"]), tmp_path / "run"
+        )
+        return {key for key, row in read_rows(run.folder) if isinstance(row, Nle)}
+
+    before = keys(1)
+    asked(model)
+    assert keys(1) == before
+    assert asked(model) == 0
+    assert before < keys(6)
+    setups = 2 if setup is None else 1
+    assert len(keys(6)) == 6 * setups
+
+
+def test_few_inputs_of_other_classes_show_all_of_them(model: Rigged, tmp_path: Path) -> None:
+    """Classes that are only seen in the data are those of the whole of it, not of the few that are asked about."""
+    home = text_runs.write_model(tmp_path / "m", None)
+    pairs = [(premise, hypothesis, f"kind {number % 2}") for number, (premise, hypothesis, _) in enumerate(PAIRS)]
+    data = text_runs.write_data(tmp_path / "kinds.jsonl", pairs)
+    (tmp_path / "p.txt").write_text("[answer]\n{1} {2}\n[explain_label]\n{1} {2} {label}")
+    spec = content(
+        tmp_path,
+        model={"name": str(home), "prompts": str(tmp_path / "p.txt")},
+        data={"name": str(data), "limit": 1},
+        methods=["answer_then_explain"],
+        metrics=["bleu"],
+    )
+    run = carry_out(spec, tmp_path / "run")
+    assert run.card["model"]["labels"] == ["kind 0", "kind 1"]
+
+
+def test_two_set_ups_of_a_prompted_model_in_one_run(model: Rigged, tmp_path: Path) -> None:
+    home = text_runs.write_model(tmp_path / "instructed", None)
+    run = carry_out(content(tmp_path, model=str(home)), tmp_path / "run")
+    assert Counter(nle.method for nle in run.stored.texts) == {"explain_then_answer": 6, "answer_then_explain": 6}
+    assert run.card["counts"]["rows"] == 2 * 24
+    assert run.card["model"]["setup"] == "prompted"
+    assert run.nle is not None
+    asked(model)
+    assert (
+        carry_out(content(tmp_path, model=str(home), methods=["answer_then_explain"]), tmp_path / "run").card["counts"][
+            "rows"
+        ]
+        == 24
+    )
+    assert asked(model) == 0, "one of them is there already"
+
+
+def test_other_prompts_are_another_question(model: Rigged, tmp_path: Path) -> None:
+    home, prompts = text_runs.write_model(tmp_path / "instructed", None), tmp_path / "mine.txt"
+    prompts.write_text("[answer]\n{1} {2} Which?\n[explain_label]\n{1} {2} {label} Why?")
+    own = {"name": str(home), "prompts": str(prompts)}
+    spec = content(tmp_path, model=own, methods=["answer_then_explain"], metrics=["bleu"])
+    first = carry_out(spec, tmp_path / "run")
+    assert model.calls[0][1][0] == "The gardener waters a rose. A woman sleeps. Which?"
+    asked(model)
+    prompts.write_text(prompts.read_text().replace("Why?", "Why so?"))
+    second = carry_out(spec, tmp_path / "run")
+    assert asked(model) == 12
+    assert second.card["counts"] == first.card["counts"]
+    assert second.card["model"]["prompts"]["hash"] != first.card["model"]["prompts"]["hash"]
+
+
+def test_what_can_t_be_had_is_a_row_with_its_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    silent = Rigged(text_runs.decides, lambda prompt: "" if "dog" in prompt else "so it is")
+    monkeypatch.setattr(self_explainer, "load_generator", lambda *_, **__: silent)
+    run = carry_out(content(tmp_path, metrics=["bleu"]), tmp_path / "run")
+    (skip,) = run.stored.skips
+    assert (skip.instance_id, skip.reason, skip.failed) == ("2", "empty_answer", False)
+    (score,) = [score for score in run.scores if score.instance_id == "2"]
+    assert (score.value, score.reason) == (None, "empty_answer")
+    assert run.card["counts"] == {"rows": 12, "done": 10, "failed": 0, "skipped": 2}
+    silent.calls.clear()
+    carry_out(content(tmp_path, metrics=["bleu"]), tmp_path / "run")
+    assert silent.calls == [], "a local model says the same another time"
+
+
+def test_an_input_without_words_is_not_asked_about(model: Rigged, tmp_path: Path) -> None:
+    pairs = [("A boat.", " ", "neutral"), PAIRS[0]]
+    data = text_runs.write_data(tmp_path / "empty.jsonl", pairs)
+    run = carry_out(content(tmp_path, data=str(data), metrics=["bleu"]), tmp_path / "run")
+    assert [(skip.instance_id, skip.reason) for skip in run.stored.skips] == [("1", "empty")]
+    assert not any("A boat." in prompt for _, prompts in model.calls for prompt in prompts)
+
+
+def test_a_dry_run_asks_and_writes_nothing(model: Rigged, verax: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "spec.yaml").write_text(yaml.safe_dump(content(tmp_path)))
+    said = verax("run", "spec.yaml", "--out", "run", "--dry-run")
+    assert said.code == 0
+    assert "6 instances x 1 set-ups x 3 metrics: 24 rows (explanations, scores) in run; done already: 0" in said.err
+    assert model.calls == []
+    assert not (tmp_path / "run").exists()
+    assert verax("run", "spec.yaml", "--out", "run", "--limit", "2").code == 0
+    assert "done already: 8" in verax("run", "spec.yaml", "--out", "run", "--dry-run").err
+
+
+def test_the_command_prints_the_tables_and_writes_the_report(
+    model: Rigged, verax: Callable[..., Any], tmp_path: Path
+) -> None:
+    (tmp_path / "spec.yaml").write_text(yaml.safe_dump(content(tmp_path)))
+    said = verax("run", "spec.yaml", "--out", "run")
+    assert said.code == 0, said.err
+    assert "Counterfactual consistency test" in said.out
+    assert "24 rows = 18 done + 0 failed + 6 skipped" in said.out
+    assert "no_reconstruction 6" in said.out
+    assert verax("report", "run").code == 0
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "it is crimson" in page
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["command"] == "verax run spec.yaml --out run"
+    for format_ in ("--json", "--csv", "--latex", "--markdown"):
+        assert verax("nle", "run", format_).code == 0
+
+
+def test_a_real_generator_goes_all_the_way(tmp_path: Path) -> None:
+    """Babble of an untrained model, but by the way that a trained one takes; the second run is from the store."""
+    import tiny_text
+
+    home = text_runs.write_model(tmp_path / "model", "mt_re")
+    tiny_text.save_generator("t5", home)
+    spec = content(tmp_path, data={"name": content(tmp_path)["data"], "limit": 2}, model=str(home))
+    shutil.rmtree(tmp_path / "run", ignore_errors=True)
+    text_runs.write_model(home, "mt_re")
+    run = carry_out(spec, tmp_path / "run")
+    assert run.card["counts"]["rows"] == 8
+    assert run.card["counts"]["failed"] == 0
+    assert len(run.stored.texts) + len(run.stored.skips) == 2
+    assert {nle.label for nle in run.stored.texts} <= set(NLI)
+    assert all(sum(nle.probabilities) == pytest.approx(1) for nle in run.stored.texts)
+    assert carry_out(spec, tmp_path / "run").scores == run.scores
