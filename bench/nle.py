@@ -18,7 +18,7 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -127,16 +127,15 @@ def by_transformers(model: Any, tokenizer: Any, by: SelfExplainer, instances: Se
 def by_batches(by: SelfExplainer, instances: Sequence[Instance]) -> None:
     """The passes of `examined`, each once, sorted by length and handed to the generator in full batches."""
     generator, budget = by.explainer, GENERATING * token_budget(by.explainer)
-    asked: list[Any] = []
-    for instance in instances:
-        posed = [Posed(one, by) for one in (instance, *_edits(instance))]
-        asked += [LikelihoodPass(prompt_for(x, "answer"), by.labels) for x in posed]
-        asked += [GeneratePass(prompt_for(x, "explain"), MAX_NEW_TOKENS) for x in posed[:2]]
-    for kind, ask in ((LikelihoodPass, generator.likelihoods), (GeneratePass, generator.generate)):
-        passes = sorted((one for one in asked if isinstance(one, kind)), key=generator.length, reverse=True)
-        rows = budget // generator.length(passes[0])
-        for start in range(0, len(passes), rows):
-            ask(passes[start : start + rows])  # type: ignore[operator]
+    posed = [[Posed(one, by) for one in (instance, *_edits(instance))] for instance in instances]
+    answers = [LikelihoodPass(prompt_for(x, "answer"), by.labels) for several in posed for x in several]
+    reasons = [GeneratePass(prompt_for(x, "explain"), MAX_NEW_TOKENS) for several in posed for x in several[:2]]
+    answers.sort(key=generator.length, reverse=True)
+    reasons.sort(key=generator.length, reverse=True)
+    for start in range(0, len(answers), rows := budget // generator.length(answers[0])):
+        generator.likelihoods(answers[start : start + rows])
+    for start in range(0, len(reasons), rows := budget // generator.length(reasons[0])):
+        generator.generate(reasons[start : start + rows])
 
 
 def measure(inputs: int, repeats: int) -> dict[str, Any]:
@@ -147,7 +146,7 @@ def measure(inputs: int, repeats: int) -> dict[str, Any]:
     if [" ".join(text.split()) for text in bare] != ours:
         raise AssertionError("the two ways write different texts")
     tokens = sum(len(tokenizer(text)["input_ids"]) for text in bare)
-    ways = {
+    ways: dict[str, Callable[[], object]] = {
         "explaining": lambda: by_engine(by, instances, explained),
         "bare generate": lambda: by_transformers(model, tokenizer, by, instances),
         "examining": lambda: by_engine(by, instances, examined),

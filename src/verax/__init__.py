@@ -11,8 +11,10 @@ if TYPE_CHECKING:
         Run,
         SideBySide,
         evaluate,
+        evaluate_texts,
         explain,
         explain_all,
+        explain_in_words,
         open_run,
         train_masked,
         train_plain,
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from verax.data.imports.load import import_explanations
     from verax.data.load import load_dataset
     from verax.models.load import load_model
+    from verax.models.self_explainer import load_self_explainer
     from verax.run.representations import representation_similarity
     from verax.types import (
         Attribution,
@@ -69,11 +72,14 @@ __all__ = [
     "check_explainer",
     "check_metric",
     "evaluate",
+    "evaluate_texts",
     "explain",
     "explain_all",
+    "explain_in_words",
     "import_explanations",
     "load_dataset",
     "load_model",
+    "load_self_explainer",
     "open_run",
     "representation_similarity",
     "train_masked",
@@ -86,8 +92,10 @@ _HOMES = {
         "Run",
         "SideBySide",
         "evaluate",
+        "evaluate_texts",
         "explain",
         "explain_all",
+        "explain_in_words",
         "open_run",
         "train_masked",
         "train_plain",
@@ -98,6 +106,7 @@ _HOMES = {
     "verax.data.imports.load": ("import_explanations",),
     "verax.data.load": ("load_dataset",),
     "verax.models.load": ("load_model",),
+    "verax.models.self_explainer": ("load_self_explainer",),
     "verax.run.representations": ("representation_similarity",),
 }
 

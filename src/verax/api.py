@@ -16,17 +16,21 @@ from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.protocols import Method, Metric, asking
 from verax.models.classifier import Classifier
 from verax.models.encoding import Encoded
+from verax.models.self_explainer import Posed, SelfExplainer
 from verax.registry import Room, entries
 from verax.report.notebook import highlight_html
 from verax.report.page import write_report
 from verax.report.pairs import words_of
 from verax.run.carry_out import carry_out, prepare_with
 from verax.run.execute import as_highlight, predict
+from verax.run.nle.carry_out import carry_out_texts
+from verax.run.nle.execute import explained
+from verax.run.nle.opening import SPOKEN, about_texts, check_setup, open_texts
 from verax.run.parameters import Named, build
 from verax.run.plan import check_fit
 from verax.run.run import Run as _Run
 from verax.run.spec import parse_spec
-from verax.types import Dataset, Highlight, Instance, Prediction, Skip, Span, Target, Undefined, UserError
+from verax.types import Dataset, Highlight, Instance, Nle, Prediction, Skip, Span, Target, Undefined, UserError
 
 if TYPE_CHECKING:
     from verax.run.train_spec import TrainSpec
@@ -162,7 +166,8 @@ def explain_all(
     x, engine = Encoded.of(model.encode(instance)), Engine(model)
     prediction = _result(engine, predict(x))
     made, skipped = [], []
-    for given in entries("methods") if methods is None else methods:
+    scoring = [entry.name for entry in entries("methods").values() if entry.kind != SPOKEN]
+    for given in scoring if methods is None else methods:
         named = _aimed(given, target, seed)
         try:
             check_fit(named, model)
@@ -273,6 +278,55 @@ def evaluate(
     prepared = prepare_with(spec, model, data, methods, metrics, validation)
     console = Console(stderr=True, quiet=not progress)
     carry_out(prepared, folder, command=f"verax.evaluate(..., out={str(folder)!r})", console=console)
+    return Run(folder)
+
+
+def explain_in_words(
+    model: SelfExplainer, *texts: str | Instance, setup: str | None = None, label: str | None = None, lang: str = "en"
+) -> Nle:
+    """Let a model answer one input and say why.
+
+    Args:
+        model: from `load_self_explainer`.
+        texts, label, lang: as for `explain`.
+        setup: how it is asked; what the model was trained as, or explain_then_answer.
+    """
+    named = build("methods", setup or model.setup or "explain_then_answer", 0)
+    check_setup(named, model)
+    return _result(Engine(None), explained(Posed(_as_instance(texts, label, lang), model), named))
+
+
+def evaluate_texts(
+    model: str | Path | Mapping[str, Any],
+    data: str | Path | Mapping[str, Any],
+    metrics: Sequence[str | Mapping[str, Any]] = ("counterfactual_test", "reconstruction_test", "bleu"),
+    *,
+    setups: Sequence[str | Mapping[str, Any]] = (),
+    out: Path | str | None = None,
+    seed: int = 0,
+    progress: bool = True,
+) -> Run:
+    """Let a model explain itself in free text, and test what it says.
+
+    Args:
+        model: a folder made by `verax train nle`, a shipped model, an instruction model, or a section `model` as in a
+            spec (with `endpoint`, `prompts`).
+        data: the name of a dataset or file, or a section `data` as in a spec.
+        metrics: names, or `{name: {parameter: value}}`.
+        setups: how the model is asked; what it was trained as, or both orders of asking one that follows instructions.
+        out, seed, progress: as for `evaluate`.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="verax-")) if out is None else Path(out)
+    named = [section if isinstance(section, Mapping) else str(section) for section in (model, data)]
+    content = {"model": named[0], "data": named[1], "methods": list(setups), "metrics": list(metrics), "seed": seed}
+    spec = parse_spec(content)
+    if not about_texts(spec):
+        raise UserError(
+            "evaluate_texts: metrics must be about free text: counterfactual_test, reconstruction_test, bleu"
+        )
+    console = Console(stderr=True, quiet=not progress)
+    command = f"verax.evaluate_texts(..., out={str(folder)!r})"
+    carry_out_texts(open_texts(spec), folder, command=command, console=console)
     return Run(folder)
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from verax.align.protocol import Aligner
 from verax.engine.protocols import Method, Metric, needs
+from verax.engine.text_protocols import SetUp, TextMetric
 from verax.models.classifier import Classifier
 from verax.models.labels import check_target
 from verax.models.removal import check_removal
@@ -309,6 +310,8 @@ def _with_scores(
 def check_fit(named: Named[Any], model: Classifier) -> None:
     """Refuse a method or metric that asks for what the model can't do."""
     what = named.what
+    if isinstance(what, (SetUp, TextMetric)):
+        raise UserError(f"{named.name} is about explanations in free text: verax run --preset nle measures those")
     for inner in (getattr(what, field.name) for field in dataclasses.fields(what)):
         if isinstance(inner, Method):
             check_fit(Named(named.name, inner), model)

@@ -11,7 +11,7 @@ from verax.engine.text_protocols import SetUp, Tested
 from verax.engine.together import together
 from verax.metrics.free_text.editor import Editor, Proposals
 from verax.metrics.free_text.insertion import Insertion
-from verax.metrics.free_text.linguistics import PIPELINE
+from verax.metrics.free_text.linguistics import PIPELINE, linguistics
 from verax.metrics.free_text.mention import Match, WordMatch
 from verax.metrics.free_text.noise import random_insertions
 from verax.metrics.free_text.random_editor import RandomEditor
@@ -117,7 +117,15 @@ class CounterfactualTest:
     def _noise(self, instance: Instance, proposals: Proposals, vocabulary: Sequence[str]) -> list[_Edit]:
         """Random edits of the lengths that the editor's first ones have."""
         lengths = [len(one.insertion.words) for one in proposals[: self.noise]]
-        drawn = random_insertions(instance, lengths, vocabulary, count=self.noise, seed=self.seed, parts=self.parts)
+        drawn = random_insertions(
+            instance,
+            lengths,
+            vocabulary,
+            count=self.noise,
+            seed=self.seed,
+            stops=linguistics(self.pipeline).stop_words,
+            parts=self.parts,
+        )
         return [_Edit("noise", insertion, ("",)) for insertion in drawn]
 
     def _try(self, x: Posed, edit: _Edit, before: str, setup: SetUp) -> Asking[_Tried]:

@@ -64,6 +64,11 @@ class Linguistics:
         self._one = lru_cache(maxsize=4096)(lambda text: _tokens(nlp(text)))
         self.name = f"{nlp.meta['lang']}_{nlp.meta['name']} {nlp.meta['version']}"
 
+    @property
+    def stop_words(self) -> frozenset[str]:
+        """The words of its language that mean little by themselves, in lower case."""
+        return frozenset(self._nlp.Defaults.stop_words)
+
     def read(self, text: str) -> Tokens:
         """The tokens of a text, white space left out."""
         return self._one(self._readable(text))

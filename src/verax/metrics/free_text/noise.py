@@ -23,6 +23,7 @@ def random_insertions(
     *,
     count: int,
     seed: int,
+    stops: Collection[str] = (),
     parts: Collection[int] | None = None,
 ) -> tuple[Insertion, ...]:
     """As many insertions as asked for, of the given lengths in turn; none where there is no word or no place for one.
@@ -31,6 +32,7 @@ def random_insertions(
         instance: what is edited.
         lengths: in words; one word where there are none.
         vocabulary: words, as often as they occur; those without a letter are not drawn.
+        stops: words in lower case that are not drawn either: stop words are met in any explanation.
         count: how many.
         seed: the same seed gives the same edits of the same text.
         parts: those that may be edited, all by default.
@@ -45,11 +47,11 @@ def random_insertions(
     for length in islice(cycle(lengths or (1,)), count):
         part = open_parts[rng.integers(len(open_parts))]
         position = int(rng.integers(places(instance.parts[part])))
-        words = _words(vocabulary, length, rng)
+        words = _words(vocabulary, length, stops, rng)
         made += [Insertion(part, position, words)] if len(words) == length else []
     return tuple(made)
 
 
-def _words(vocabulary: Sequence[str], count: int, rng: np.random.Generator) -> tuple[str, ...]:
+def _words(vocabulary: Sequence[str], count: int, stops: Collection[str], rng: np.random.Generator) -> tuple[str, ...]:
     drawn = (vocabulary[i] for i in rng.integers(len(vocabulary), size=_TRIES * count))
-    return tuple(islice((word for word in drawn if has_letter([word])), count))
+    return tuple(islice((word for word in drawn if has_letter([word]) and word.lower() not in stops), count))

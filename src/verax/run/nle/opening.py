@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from verax.engine.text_protocols import SetUp, TextMetric
+from verax.metrics.free_text.counterfactual_test import CounterfactualTest
 from verax.metrics.free_text.reconstruction_test import ReconstructionTest, fitting
 from verax.models.classifier import Encoder
 from verax.models.endpoint import Endpoint
@@ -16,6 +17,7 @@ from verax.models.self_explainer import SelfExplainer, load_self_explainer
 from verax.registry import entries
 from verax.run.carry_out import open_data
 from verax.run.nle.kept import Kept
+from verax.run.nle.plan import make_plan
 from verax.run.parameters import Named, build
 from verax.run.spec import ModelSpec, Spec, by_name
 from verax.types import Dataset, UserError
@@ -108,13 +110,14 @@ def prepare_texts(spec: Spec, data: Dataset, wider: Dataset | None = None) -> Pr
 
     Args:
         data: the inputs.
-        wider: the same before it was cut to a few; random words are drawn from its first inputs.
+        wider: the same before it was cut to a few; random words are drawn from its first inputs, and its classes are
+            those of the few too: a larger limit changes no prompt.
     """
     if not data.instances:
         raise UserError(f"data: {data.name} has no inputs")
     if spec.explanations:
         raise UserError("explanations: free text from elsewhere can't be tested: the model must be asked again")
-    by = open_self_explainer(spec.model, data)
+    by = open_self_explainer(spec.model, wider or data)
     setups = tuple(build("methods", given, spec.seed) for given in spec.methods or _default_setups(by))
     metrics = tuple(_fitted(build("metrics", given, spec.seed), by, data) for given in spec.metrics)
     for setup in setups:
@@ -122,7 +125,10 @@ def prepare_texts(spec: Spec, data: Dataset, wider: Dataset | None = None) -> Pr
     words = tuple(
         word for instance in (wider or data).instances[:WORDS_FROM] for part in instance.parts for word in part.words
     )
-    return PreparedText(by, data, setups, metrics, words, _encoder(metrics), spec)
+    encoder = _encoder(metrics)
+    # a plan of nothing: what is there twice, or not installed, is said before a folder is begun or an endpoint paid
+    make_plan(by, dataclasses.replace(data, instances=()), setups, metrics, vocabulary=words, encoder=encoder)
+    return PreparedText(by, data, setups, metrics, words, encoder, spec)
 
 
 def open_self_explainer(spec: ModelSpec, data: Dataset) -> SelfExplainer:
@@ -161,7 +167,10 @@ def check_setup(named: Named[SetUp], by: SelfExplainer) -> None:
 
 
 def _fitted(named: Named[TextMetric], by: SelfExplainer, data: Dataset) -> Named[TextMetric]:
-    """A reconstruction test with the way to reconstruct that fits the task, where none is named."""
+    """A test with what fits the data, where nothing is named: the way to reconstruct, the parts that may be edited."""
+    if isinstance(named.what, CounterfactualTest) and named.what.parts is None and data.maskable is not None:
+        # a question may be edited, the choices below it may not
+        return Named(named.name, dataclasses.replace(named.what, parts=data.maskable), named.implied | {"parts"})
     if not isinstance(named.what, ReconstructionTest) or named.what.by is not None:
         return named
     chosen = fitting(by.labels, len(data.instances[0].parts))
