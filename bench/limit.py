@@ -182,7 +182,8 @@ SHORT = ("exact_shapley",)
 
 def works() -> list[Work]:
     """Every method that asks for a pass, the erasure metrics, recursive masking and the in-distribution test."""
-    timed = [name for name in entries("methods") if name not in (*WITHOUT_PASSES, *SHORT)]
+    scoring = [entry.name for entry in entries("methods").values() if entry.kind != "text"]
+    timed = [name for name in scoring if name not in (*WITHOUT_PASSES, *SHORT)]
     methods = [Work(name, _explaining(name), INSTANCES.get(name, 64)) for name in timed]
     recursive = [
         Work(f"recursive masking, {name}", _recursive(name), n)

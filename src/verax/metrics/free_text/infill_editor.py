@@ -57,8 +57,7 @@ class InfillEditor:
     @property
     def told(self) -> Mapping[str, str]:
         """The model and its prompt; it need not be loaded for that."""
-        folder = checkpoint_folder(self.path, None)
-        return {"editor": f"infill {VERSION}", **fingerprint(folder), "facts": hash_files([folder / FACTS])}
+        return _told(self.path)
 
     def propose(self, x: Posed, wanted: Sequence[str], parts: Collection[int] | None = None) -> Asking[Proposals]:
         """What the editor writes for each class, position by position, all of them asked at once.
@@ -102,6 +101,12 @@ class InfillEditor:
 def _fit(words: tuple[str, ...]) -> bool:
     """Whether words can be put in: some, not many, and more than punctuation."""
     return len(words) <= _MOST_WORDS and any(sign.isalnum() for word in words for sign in word)
+
+
+@cache  # whoever asks what kind of thing an editor is asks for this, and the weights may be large
+def _told(path: str) -> Mapping[str, str]:
+    folder = checkpoint_folder(path, None)
+    return {"editor": f"infill {VERSION}", **fingerprint(folder), "facts": hash_files([folder / FACTS])}
 
 
 @cache
