@@ -21,9 +21,10 @@ from verax.cli import app, main
 from verax.data.columns import Columns
 from verax.data.world import splits
 from verax.engine.protocols import Method
+from verax.metrics.free_text.editor import Editor
 from verax.methods.token.integrated_gradients import Baseline
 from verax.models.removal import CODES
-from verax.registry import BUILT_IN, Room, resolve
+from verax.registry import BUILT_IN, Entry, Room, resolve
 from verax.run.parameters import build
 from verax.run.spec import DataSpec, ModelSpec, Spec, parse_spec
 from verax.run.train_spec import PlainSpec, TrainSpec, parse_plain_spec
@@ -87,14 +88,15 @@ def test_a_page_names_every_parameter_with_its_default(room: Room, name: str) ->
     rows = table(text.split("\n**Missing values**\n")[0])
     assert list(rows) == [field.name for field in fields]
     for field in fields:
-        assert rows[field.name].replace("`", "") == written(field.default), field.name
+        made = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+        assert rows[field.name].replace("`", "") == written(made), field.name
     if not fields:
         assert "It has no parameters." in text
 
 
 def written(default: Any) -> str:
     """A default as the pages write it."""
-    rooms: dict[Room, type] = {"methods": Method, "aligners": Aligner}
+    rooms: dict[Room, type] = {"methods": Method, "aligners": Aligner, "editors": Editor}
     for room, kind in rooms.items():
         if isinstance(default, kind):
             return next(name for name in BUILT_IN[room] if resolve(room, name) is type(default))
@@ -156,7 +158,9 @@ def test_the_index_leads_to_every_page() -> None:
     assert [page for page in PAGES[1:] if f"({page.relative_to(DOCS)})" not in index] == [DOCS / "README.md"]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/spec.md", "docs/tutorial.md", "docs/targets.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/spec.md", "docs/tutorial.md", "docs/targets.md", "docs/free-text.md"]
+)
 def test_the_specs_that_are_shown_are_valid(page: str) -> None:
     shown = [yaml.safe_load(content) for _, content in blocks(ROOT / page, "yaml")]
     assert shown
@@ -257,6 +261,45 @@ def test_the_tutorial_of_the_unified_protocol_works(
     titles = ["Comprehensiveness", "Sufficiency", "Agreement on words", "Agreement on pairs", "Simulatability (symbol)"]
     assert [title for title in [*titles, "Complexity"] if f"| {title} | Shapley | Random |" not in tables] == []
     assert 'id="unified"' in (tmp_path / "runs" / "pairs" / "report.html").read_text("utf-8")
+
+
+def test_the_tutorial_of_free_text_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verax: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With untrained models, and fewer inputs than the built-in corpus has."""
+    import tiny
+    import tiny_text
+
+    page = DOCS / "free-text.md"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(splits, "SIZES", {"train": 24, "validation": 4, "test": 3})
+    for kind in ("yaml", "txt", "python"):
+        for name, content in blocks(page, kind):
+            (tmp_path / (name or "example.py")).write_text(content, "utf-8")
+    tokenizer = tiny.tokenizer_of("bytes")
+    tokenizer.model_max_length = 1024
+    for name in ("my-t5", "my-instruct"):
+        tiny_text.generator_model("t5", tokenizer).save_pretrained(tmp_path / name)
+        tokenizer.save_pretrained(tmp_path / name)
+    said = {line: verax(*shlex.split(line)[1:]) for line in commands_of(page)}
+    assert len(said) == 10
+    assert "Set-ups compared under the consistency tests" in said["verax nle runs/mt-ra runs/st-re"]
+    assert (tmp_path / "runs" / "mt-ra" / "report.html").is_file()
+    exec((tmp_path / "example.py").read_text("utf-8"), {"__name__": "free_text"})  # noqa: S102
+    own: list[tuple[Room, str, str]] = [("editors", "never", "Never"), ("reconstructions", "halves", "Halves")]
+    for room, name, kind in own:
+        monkeypatch.setitem(BUILT_IN[room], name, Entry(name, f"my_tests:{kind}", "plug-in", "My own."))
+    spec = {
+        "model": "models/mt-ra",
+        "data": "world/nli",
+        "metrics": [
+            {"counterfactual_test": {"editor": {"never": {"words": 1}}}},
+            {"reconstruction_test": {"by": "halves"}},
+        ],
+    }
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(spec), "utf-8")
+    assert "MT-Ra, never" in verax("run", "own.yaml")
 
 
 def test_the_table_of_training_has_every_field() -> None:

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
         explain_all,
         explain_in_words,
         open_run,
+        train_editor,
         train_masked,
+        train_nle,
         train_plain,
     )
     from verax.checks.checked import Checked
@@ -82,7 +84,9 @@ __all__ = [
     "load_self_explainer",
     "open_run",
     "representation_similarity",
+    "train_editor",
     "train_masked",
+    "train_nle",
     "train_plain",
 ]
 
@@ -97,7 +101,9 @@ _HOMES = {
         "explain_all",
         "explain_in_words",
         "open_run",
+        "train_editor",
         "train_masked",
+        "train_nle",
         "train_plain",
     ),
     "verax.checks.checked": ("Checked",),

@@ -362,6 +362,36 @@ def train_plain(base: str, data: str | Mapping[str, Any], out: Path | str, **fie
     return _train(parse_plain_spec({"base": str(base), "data": data, **fields}), Path(out))
 
 
+def train_nle(base: str, data: str | Mapping[str, Any], out: Path | str, **fields: Any) -> Path:
+    """Fine-tune a text generator to answer and to say why; arguments as for `train_masked`.
+
+    `fields` are those of `verax train nle` (docs/training.md): setup, prompts, explanations, epochs, ...
+
+    Returns:
+        The folder of the model; `load_self_explainer` and `evaluate_texts` take it.
+    """
+    from verax.run.train_text_spec import parse_nle_spec  # noqa: PLC0415 - imports torch
+    from verax.run.training_text import train_nle as train  # noqa: PLC0415
+
+    train(parse_nle_spec({"base": str(base), "data": data, **fields}), Path(out), console=Console(stderr=True))
+    return Path(out)
+
+
+def train_editor(base: str, data: str | Mapping[str, Any], out: Path | str, **fields: Any) -> Path:
+    """Fine-tune a text generator to write words that lead to a class; arguments as for `train_masked`.
+
+    `fields` are those of `verax train editor` (docs/training.md): labels_by, masks, epochs, ...
+
+    Returns:
+        The folder of the editor, for `{"counterfactual_test": {"editor": {"infill": {"path": folder}}}}`.
+    """
+    from verax.run.train_text_spec import parse_editor_spec  # noqa: PLC0415 - imports torch
+    from verax.run.training_editor import train_editor as train  # noqa: PLC0415
+
+    train(parse_editor_spec({"base": str(base), "data": data, **fields}), Path(out), console=Console(stderr=True))
+    return Path(out)
+
+
 def _train(spec: TrainSpec, out: Path) -> list[Path]:
     from verax.run.trained import folder_of, variants  # noqa: PLC0415 - imports torch
     from verax.run.training import train_all  # noqa: PLC0415

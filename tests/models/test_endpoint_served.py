@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -14,8 +15,11 @@ from time import monotonic, sleep
 
 import pytest
 
+from verax.cli import main
 from verax.models.endpoint import Endpoint
 from verax.models.generator import ChoicePass, Generated, GeneratePass, Prompt
+from verax.run.run import Run
+from verax.store.read import read_rows
 from verax.types import Undefined
 
 NEEDED = ("fastapi", "uvicorn", "openai", "accelerate")
@@ -115,3 +119,34 @@ def test_babble_is_no_label_and_a_model_that_is_not_there_is_no_answer(url: str,
     assert isinstance(answer, Undefined)
     assert answer.reason == "bad_request"
     assert "another" in answer.detail
+
+
+def test_a_whole_run_over_it(
+    url: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It babbles: its reasons are kept, none of its answers is a class, and those alone are asked for again."""
+    (tmp_path / "prompts.txt").write_text("[explain]\nWhy {1}?\n[answer_explanation]\n{1} {explanation} Which?")
+    (tmp_path / "data.jsonl").write_text("".join(f'{{"text": "{text}", "label": "yes"}}\n' for text in TEXTS[:2]))
+    spec = {
+        "model": {
+            "name": str(folder),
+            "labels": ["yes", "no"],
+            "prompts": str(tmp_path / "prompts.txt"),
+            "endpoint": {"url": url, "concurrency": 2},
+        },
+        "data": str(tmp_path / "data.jsonl"),
+        "methods": ["explain_then_answer"],
+        "metrics": ["bleu"],
+    }
+    (tmp_path / "spec.yaml").write_text(json.dumps(spec))
+    monkeypatch.setattr(sys, "argv", ["verax", "run", str(tmp_path / "spec.yaml"), "--out", str(tmp_path / "run")])
+    for requests in (4, 2):
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert not ended.value.code, capsys.readouterr().err
+        run = Run(tmp_path / "run")
+        assert run.card["requests"] == requests
+        assert [skip.reason for skip in run.stored.skips] == ["unparsed_answer"] * 2
+        assert run.card["counts"] == {"rows": 4, "done": 0, "failed": 0, "skipped": 4}
+        kept = {row.text for _, row in read_rows(run.folder) if isinstance(row, Generated)}
+        assert kept == {directly(folder, f"Why {text}?", 64) for text in TEXTS[:2]}

@@ -27,7 +27,8 @@ from verax.models.load import load_generator
 from verax.models.self_explainer import Posed, load_self_explainer
 from verax.registry import resolve
 from verax.run import text_checkpoint
-from verax.run.train_text_spec import parse_editor_spec, parse_nle_spec
+from verax.run.train_spec import RecipeSpec
+from verax.run.train_text_spec import EditorSpec, NleSpec, parse_editor_spec, parse_nle_spec
 from verax.run.training_editor import train_editor
 from verax.run.training_text import train_nle
 from verax.types import UserError
@@ -77,13 +78,15 @@ def _said(model: Path, data: Path, *, why: bool = True) -> list[Said]:
     return found
 
 
-@pytest.mark.parametrize(("setup", "architecture"), [("mt_ra", "t5"), ("st_re", "llama"), ("st_ra", "t5")])
+@pytest.mark.parametrize(
+    ("setup", "architecture", "epochs"), [("mt_ra", "t5", 14), ("st_re", "llama", 14), ("st_ra", "t5", 2)]
+)
 def test_a_rule_is_learned_and_the_figures_are_those_of_the_folder(
-    setup: str, architecture: str, generator: Callable[[str], Path], tmp_path: Path
+    setup: str, architecture: str, epochs: int, generator: Callable[[str], Path], tmp_path: Path
 ) -> None:
     train, test = _file(tmp_path / "train.jsonl", _rows(40)), _file(tmp_path / "test.jsonl", _rows(9))
     content = {"setup": setup, "base": str(generator(architecture)), "data": str(train), "test": str(test)}
-    content |= {"epochs": 14, "learning_rate": 5e-3, "batch_size": 4, "measure": 7}
+    content |= {"epochs": epochs, "learning_rate": 5e-3, "batch_size": 4, "measure": 7}
     facts = train_nle(parse_nle_spec(content), tmp_path / "model", console=QUIET)
     assert facts == json.loads((tmp_path / "model" / "nle.json").read_bytes())
     measured = facts["figures"]["test"]
@@ -278,6 +281,18 @@ def test_the_commands_tell_what_they_wrote(generator: Callable[[str], Path], tmp
 def test_a_mistake_in_a_spec_names_the_field(content: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         parse_nle_spec({"base": "b", "data": "d", **content})
+
+
+@pytest.mark.parametrize("kind", [NleSpec, EditorSpec])
+def test_the_page_of_training_has_every_field(kind: type[RecipeSpec]) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "training.md").read_text()
+    for name, told in kind.model_fields.items():
+        if name in RecipeSpec.model_fields:
+            assert f"| `{name}` |" in page
+        else:
+            default = "required" if told.is_required() else "none" if told.default is None else told.default
+            shown = (default, f"`{default}`")
+            assert any(f"| `{name}` | {one} | {told.description} |" in page for one in shown), name
 
 
 def test_an_editor_has_no_test_set() -> None:

@@ -106,7 +106,10 @@ def summary(
     """
     from verax.report import tables, terminal
 
-    rows = open_run(folder).summaries
+    opened = open_run(folder)
+    rows = opened.summaries
+    if not rows and opened.nle is not None:
+        raise UserError(f"{folder} holds free-text explanations, which are tested and not ranked: verax nle {folder}")
     show(
         tables.summary_table(rows),
         lambda: terminal.leaderboard(rows),
@@ -315,6 +318,8 @@ def run_texts(spec: Spec, folder: Path, command: str, *, dry_run: bool) -> None:
     def announce(left: Left) -> None:
         size = f"{len(prepared.data)} instances x {len(prepared.setups)} set-ups x {len(prepared.metrics)} metrics"
         notes.print(Text(f"{size}: {left.rows} rows (explanations, scores) in {folder}; done already: {left.done}"))
+        if prepared.endpoint is not None:
+            notes.print(Text(f"at most {prepared.most_requests} requests in all, repeated ones not counted"))
 
     with notes.status("loading model and data"):
         prepared = open_texts(spec)

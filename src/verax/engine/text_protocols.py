@@ -70,6 +70,7 @@ class TextMetric(Protocol):
 
     Attributes:
         version, reference, higher_is_better, range: as for a metric.
+        ranked: False: tables of their own take the place of a leaderboard, which would leave out what was not found.
         needs: what it is handed by name: `setup`, who explains, to ask about new inputs; `vocabulary`, the words of all
             inputs of the run, as often as they occur; `encoder`, the loaded encoder of its semantic match.
 
@@ -80,11 +81,15 @@ class TextMetric(Protocol):
     reference: ClassVar[str]
     higher_is_better: ClassVar[bool]
     range: ClassVar[tuple[float | None, float | None]]
+    ranked: ClassVar[bool]
     needs: ClassVar[frozenset[str]]
 
     @property
     def told(self) -> Mapping[str, str]:
         """What decides a value beside the parameters."""
+
+    def most(self, parts: int, labels: int) -> int:
+        """How many new inputs it asks about at most, of so many parts and classes."""
 
     def __call__(self, x: Posed, nle: Nle, *args: Any, **handed: Any) -> Asking[Tested | Measured]:
         """The value for one explanation of x; what it needs is handed by name."""

@@ -88,7 +88,7 @@ def _continued(model: Any, ids: Tensor, attended: Tensor, whose: Tensor, texts: 
     """The same of a decoder: keys and values of the prompts are kept, and read by each continuation."""
     positions = _positions(attended)
     read = model(input_ids=ids, attention_mask=attended, use_cache=True, **_handed(model, positions=positions, kept=1))
-    first = read.logits[whose, -1:]
+    first: Tensor = read.logits[whose, -1:]
     if texts.shape[1] == 1:
         return first
     cache = read.past_key_values

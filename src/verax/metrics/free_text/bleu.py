@@ -28,6 +28,7 @@ class Bleu:
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Papineni et al. 2002; Post 2018"
     higher_is_better: ClassVar[bool] = True
+    ranked: ClassVar[bool] = False
     range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
     needs: ClassVar[frozenset[str]] = frozenset()
 
@@ -36,6 +37,10 @@ class Bleu:
         """sacrebleu's version: how it splits and smooths."""
         _bleu()
         return {"bleu": f"sacrebleu {version('sacrebleu')}"}
+
+    def most(self, parts: int, labels: int) -> int:
+        """None: people's explanations are there."""
+        return 0
 
     def __call__(self, x: Posed, nle: Nle) -> Asking[Measured]:
         """The value for one explanation of x; no model is asked."""

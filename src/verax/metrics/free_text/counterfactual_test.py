@@ -66,6 +66,7 @@ class CounterfactualTest:
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Atanasova et al. 2023, Section 2.1"
     higher_is_better: ClassVar[bool] = True
+    ranked: ClassVar[bool] = False
     range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
     needs: ClassVar[frozenset[str]] = frozenset({"setup", "vocabulary", "encoder"})
 
@@ -84,6 +85,10 @@ class CounterfactualTest:
         if self.semantic is not None:
             told["semantic"] = self.semantic.told
         return {f"{who} {name}": value for who, one in told.items() for name, value in one.items()}
+
+    def most(self, parts: int, labels: int) -> int:
+        """Each edit is a new input, and so is each random one."""
+        return self.editor.most(parts if self.parts is None else len(self.parts), labels) + self.noise
 
     def __call__(
         self, x: Posed, nle: Nle, *, setup: SetUp, vocabulary: Sequence[str], encoder: Encoder | None

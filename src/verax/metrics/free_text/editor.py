@@ -29,6 +29,9 @@ class Editor(Protocol):
     def told(self) -> Mapping[str, str]:
         """What decides the edits beside the parameters."""
 
+    def most(self, parts: int, labels: int) -> int:
+        """How many edits it proposes at most for an input with so many parts to edit, and so many classes."""
+
     def propose(self, x: Posed, wanted: Sequence[str], parts: Collection[int] | None = None) -> Asking[Proposals]:
         """The edits to try, in the order of the search; a generator, since an editor may be a model itself.
 

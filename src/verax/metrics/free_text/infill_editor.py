@@ -59,6 +59,10 @@ class InfillEditor:
         """The model and its prompt; it need not be loaded for that."""
         return _told(self.path)
 
+    def most(self, parts: int, labels: int) -> int:
+        """As many for each class but the predicted one."""
+        return self.positions * self.candidates * parts * (labels - 1)
+
     def propose(self, x: Posed, wanted: Sequence[str], parts: Collection[int] | None = None) -> Asking[Proposals]:
         """What the editor writes for each class, position by position, all of them asked at once.
 

@@ -63,6 +63,10 @@ class RandomEditor:
         words, read = word_lists(self.wordnet), linguistics(self.pipeline)
         return {"editor": f"random {VERSION}", "pipeline": read.name, "wordnet": words.fingerprint}
 
+    def most(self, parts: int, labels: int) -> int:
+        """As many for any number of classes."""
+        return self.positions * self.candidates * parts
+
     def propose(self, x: Posed, wanted: Sequence[str], parts: Collection[int] | None = None) -> Asking[Proposals]:
         """Its edits: they aim at no class, so there are as many whatever is wanted, and no model is asked."""
         yield from ()

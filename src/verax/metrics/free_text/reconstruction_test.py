@@ -48,6 +48,7 @@ class ReconstructionTest:
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Atanasova et al. 2023, Section 2.2"
     higher_is_better: ClassVar[bool] = True
+    ranked: ClassVar[bool] = False
     range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
     needs: ClassVar[frozenset[str]] = frozenset({"setup"})
 
@@ -55,6 +56,10 @@ class ReconstructionTest:
     def told(self) -> Mapping[str, str]:
         """What decides the new input; nothing is known of it before a way is chosen."""
         return {} if self.by is None else self.by.told
+
+    def most(self, parts: int, labels: int) -> int:
+        """The reconstructed one."""
+        return 1
 
     def __call__(self, x: Posed, nle: Nle, *, setup: SetUp) -> Asking[Tested]:
         """The verdict on the explanation of x.

@@ -37,6 +37,8 @@ ANSWERS = frozenset(
     }
 )
 """Reasons that lie with an endpoint: another time it may answer."""
+NEARBY, FAR_AWAY = 512, 8
+"""At an endpoint so many inputs are open at a time: batches gain nothing there, and finished rows are seen soon."""
 GENERATING = 4
 """A batch that generates holds so many times the tokens of one that reads: each step computes one of each text."""
 
@@ -72,7 +74,8 @@ def carry_out_texts(
             prepared.endpoint.open_with(store)
         budget = prepared.spec.token_budget or GENERATING * token_budget(prepared.by.explainer)
         with watching(left.rows, left.done, console) as watch:
-            engine = Engine(prepared.encoder, token_budget=budget, on_batch=watch.on_batch)
+            window = NEARBY if prepared.endpoint is None else FAR_AWAY
+            engine = Engine(prepared.encoder, token_budget=budget, window=window, on_batch=watch.on_batch)
             TextExecution(plan, store, engine, prepared.by, prepared.vocabulary, on_row=watch.on_row).run()
         store.seal()
         final = closing_card(card, read_run(folder))

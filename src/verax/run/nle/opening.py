@@ -46,6 +46,13 @@ class PreparedText:
         """Who is asked over the network, if anybody is."""
         return self.by.explainer if isinstance(self.by.explainer, Kept) else None
 
+    @property
+    def most_requests(self) -> int:
+        """How many answers and explanations are asked for at most: one of each for every input, new ones too."""
+        parts, labels = len(self.data.instances[0].parts), len(self.by.labels)
+        inputs = 1 + sum(named.what.most(parts, labels) for named in self.metrics)
+        return 2 * inputs * len(self.setups) * len(self.data)
+
 
 def about_texts(spec: Spec) -> bool:
     """Whether a spec is about free-text explanations: its metrics say so. Metrics of scores can't be beside them."""

@@ -1,0 +1,223 @@
+"""Whole runs over a real connection: what comes is kept, what does not come is a reason and is asked again."""
+
+from __future__ import annotations
+
+import socket
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from answering import answers_by_rule, bodies, rule_of, wants_label
+from fault_server import Asked, Fault, FaultServer, Handler, after, resets, resets_mid_body, says, sends
+from text_runs import PAIRS, content, counterfactual
+from verax.models.endpoint import FAILURES_IN_A_ROW
+from verax.run.run import Run
+from verax.store.read import read_rows
+from verax.types import Generated
+
+QUICK = {"first_wait": 0.01, "request_timeout": 20.0, "retries": 1, "concurrency": 3}
+
+
+@pytest.fixture
+def ask(verax: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
+    """Run the pairs over an endpoint by the command line, into one folder."""
+
+    def run(url: str, metrics: Any = ("bleu",), limit: int = 6, methods: Any = None, **endpoint: Any) -> Any:
+        spec = content(
+            tmp_path,
+            model={"name": "m", "endpoint": {"url": url, **QUICK, **endpoint}},
+            metrics=list(metrics),
+            methods=methods,
+        )
+        (tmp_path / "spec.yaml").write_text(yaml.safe_dump(spec))
+        return verax("run", "spec.yaml", "--out", "run", "--limit", limit)
+
+    return run
+
+
+def kept(place: Path) -> list[Generated]:
+    return [row for _, row in read_rows(place / "run") if isinstance(row, Generated)]
+
+
+def one_line(said: Any) -> str:
+    """What a run that ends early says: its plan, and one line why."""
+    assert said.code == 2, said
+    assert "Traceback" not in said.err
+    return str(said.err.strip().splitlines()[-1])
+
+
+def by_text(faults: dict[str, Fault]) -> Fault:
+    """The rule, but for prompts that hold certain words."""
+
+    def fault(handler: Handler, asked: Asked) -> None:
+        chosen = next((one for text, one in faults.items() if text in asked.user), answers_by_rule())
+        chosen(handler, asked)
+
+    return fault
+
+
+def babble(handler: Handler, asked: Asked) -> None:
+    """No class, where one is wanted."""
+    says("who knows" if wants_label(asked.user) else rule_of(asked.user))(handler, asked)
+
+
+def test_every_answer_is_kept_and_asked_for_once(ask: Callable[..., Any], tmp_path: Path) -> None:
+    with FaultServer(default=answers_by_rule()) as server:
+        assert ask(server.url, [counterfactual(tmp_path), "bleu"]).code == 0
+        first = bodies(server)
+        assert ask(server.url, [counterfactual(tmp_path), "bleu"]).code == 0
+    assert len(first) == len(set(first)) == len(kept(tmp_path))
+    assert len(server.asked) == len(first), "the second run asks nothing"
+    assert server.peak <= 3
+    run = Run(tmp_path / "run")
+    assert Counter(nle.method for nle in run.stored.texts) == {"explain_then_answer": 6, "answer_then_explain": 6}
+    assert {(nle.how, nle.probabilities) for nle in run.stored.texts} == {("parsed", ())}
+    tested = [score for score in run.scores if score.card is not None]
+    assert {score.value for score in tested} == {1.0}
+    assert {trial.how for score in tested if score.card for trial in score.card.trials} == {"parsed"}
+    assert run.card["model"]["architecture"] == "endpoint"
+    assert run.card["counts"]["failed"] == 0
+    assert all(one.body["model"] == "m" and one.body["temperature"] == 0 for one in server.asked)
+
+
+def test_a_larger_limit_pays_for_the_new_inputs_alone(ask: Callable[..., Any], tmp_path: Path) -> None:
+    with FaultServer(default=answers_by_rule()) as server:
+        for limit in (1, 3, 6):
+            assert ask(server.url, limit=limit).code == 0
+    assert len(bodies(server)) == len(set(bodies(server))) == 6 * 4
+
+
+def test_a_cap_ends_the_run_and_a_larger_one_goes_on(ask: Callable[..., Any], tmp_path: Path) -> None:
+    with FaultServer(default=answers_by_rule()) as server:
+        line = one_line(ask(server.url, max_requests=7))
+        assert "max_requests: all 7 requests are spent" in line
+        assert len(server.asked) == len(kept(tmp_path)) == 7
+        one_line(ask(server.url, max_requests=7))
+        assert len(server.asked) == len(kept(tmp_path)) == 14
+        assert ask(server.url, max_requests=10).code == 0
+    assert len(bodies(server)) == len(set(bodies(server))) == 24
+    run = Run(tmp_path / "run")
+    assert run.card["counts"]["skipped"] == 0
+    assert run.card["requests"] == 10
+
+
+def test_passing_trouble_passes(ask: Callable[..., Any], tmp_path: Path) -> None:
+    script = [sends(b"", ("Retry-After", "0"), status=429), sends(b"{}", status=500), resets(), resets_mid_body()]
+    with FaultServer(script, default=answers_by_rule()) as server:
+        assert ask(server.url, retries=5).code == 0
+    assert len(server.asked) == 24 + len(script)
+    assert Run(tmp_path / "run").card["counts"] == {"rows": 24, "done": 24, "failed": 0, "skipped": 0}
+
+
+BAD: dict[str, tuple[Fault, str]] = {
+    "rose": (sends(b"<html>not JSON</html>"), "bad_answer"),
+    "dog": (says(None, refusal="I would rather not."), "refused"),
+    "car": (after(30.0), "timeout"),
+    "bread": (sends(b'{"error": "no"}', status=400), "bad_request"),
+    "boat": (babble, "unparsed_answer"),
+}
+
+
+def test_bad_answers_are_reasons_and_are_asked_again(ask: Callable[..., Any], tmp_path: Path) -> None:
+    metrics = [counterfactual(tmp_path), "bleu"]
+    healthy = PAIRS[5][0].partition(" paints")[0]
+    faults = {text: fault for text, (fault, _) in BAD.items()}
+    with FaultServer(default=by_text(faults)) as server:
+        said = ask(server.url, metrics, methods=["answer_then_explain"], retries=0, request_timeout=3.0)
+    assert said.code == 0, said.err
+    run = Run(tmp_path / "run")
+    assert [skip.reason for skip in run.stored.skips] == [reason for _, reason in BAD.values()]
+    assert not any(skip.failed for skip in run.stored.skips)
+    assert [nle.instance_id for nle in run.stored.texts] == ["6"]
+    assert run.card["counts"]["skipped"] == 15
+    assert "refused 3" in said.out, "they are told by reason"
+    assert {row.text for row in kept(tmp_path)} <= {"neutral", "contradiction", *map(rule_of, ("", "crimson"))}
+    assert all("who knows" not in row.text for row in kept(tmp_path))
+    answered = {body for body in bodies(server) if healthy in body}
+    with FaultServer(default=answers_by_rule()) as server:
+        assert ask(server.url, metrics, methods=["answer_then_explain"]).code == 0
+    assert not answered & set(bodies(server)), "what was answered is not paid again"
+    assert len(bodies(server)) == len(set(bodies(server)))
+    again = Run(tmp_path / "run")
+    assert again.card["counts"] == {"rows": 18, "done": 18, "failed": 0, "skipped": 0}
+    assert again.stored.skips == []
+    with FaultServer(default=answers_by_rule()) as server:
+        assert ask(server.url, metrics, methods=["answer_then_explain"]).code == 0
+    assert server.asked == []
+
+
+def test_an_answer_that_stays_bad_is_asked_again_and_again(ask: Callable[..., Any], tmp_path: Path) -> None:
+    with FaultServer(default=by_text({"wall": says(" ")})) as server:
+        for runs in (1, 2, 3):
+            assert ask(server.url, methods=["explain_then_answer"]).code == 0
+            (skip,) = Run(tmp_path / "run").stored.skips
+            assert (skip.instance_id, skip.reason) == ("6", "empty_answer")
+            assert sum("wall" in one.user for one in server.asked) == runs
+            assert Run(tmp_path / "run").card["counts"] == {"rows": 12, "done": 10, "failed": 0, "skipped": 2}
+    assert len(server.asked) == 10 + 3
+
+
+def test_edits_without_an_answer_are_asked_again(ask: Callable[..., Any], tmp_path: Path) -> None:
+    """A verdict by some of the edits is kept as such, counted, and made anew when the rest can be had."""
+    metrics, methods = [counterfactual(tmp_path)], ["answer_then_explain"]
+    with FaultServer(default=by_text({" tall ": sends(b"{}", status=418)})) as server:
+        assert ask(server.url, metrics, methods=methods, limit=2).code == 0
+    before = Run(tmp_path / "run").scores
+    assert all(score.value == 1.0 and score.card is not None and score.card.unanswered for score in before)
+    with FaultServer(default=answers_by_rule()) as server:
+        assert ask(server.url, metrics, methods=methods, limit=2).code == 0
+    assert server.asked
+    assert all(" tall " in one.user for one in server.asked), "the others are kept"
+    later = Run(tmp_path / "run").scores
+    assert [score.value for score in later] == [1.0, 1.0]
+    assert all(score.card is not None and score.card.unanswered == 0 for score in later)
+    assert len(later) == len(before), "a reader sees the newest verdict alone"
+
+
+def test_an_endpoint_that_only_fails_ends_the_run(ask: Callable[..., Any], tmp_path: Path) -> None:
+    with FaultServer(default=sends(b"[]")) as server:
+        assert f"no answer to {FAILURES_IN_A_ROW} prompts in a row" in one_line(ask(server.url, concurrency=1))
+    assert len(server.asked) == FAILURES_IN_A_ROW
+    assert kept(tmp_path) == []
+    with FaultServer(default=answers_by_rule()) as server:
+        assert ask(server.url).code == 0
+    assert Run(tmp_path / "run").card["counts"]["skipped"] == 0
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_redirects_are_not_followed(status: int, ask: Callable[..., Any], tmp_path: Path) -> None:
+    with FaultServer() as elsewhere:
+        away = sends(b"", ("Location", f"{elsewhere.url}/chat/completions"), status=status)
+        with FaultServer(default=away) as server:
+            line = one_line(ask(server.url))
+    assert "redirects are not followed" in line
+    assert (elsewhere.asked, elsewhere.gets, elsewhere.connections) == ([], 0, 0)
+    assert kept(tmp_path) == []
+
+
+@pytest.mark.parametrize(("status", "said"), [(401, "key_env: the endpoint wants a key"), (404, "url, model:")])
+def test_what_befalls_every_request_ends_the_run_at_once(
+    status: int, said: str, ask: Callable[..., Any], tmp_path: Path
+) -> None:
+    with FaultServer(default=sends(b"{}", status=status)) as server:
+        assert said in one_line(ask(server.url, concurrency=1))
+    assert len(server.asked) == 1
+
+
+def test_nobody_there(ask: Callable[..., Any]) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    assert f"url: 127.0.0.1:{port} can't be reached" in one_line(ask(f"http://127.0.0.1:{port}/v1", retries=0))
+
+
+def test_another_address_of_the_same_model_pays_nothing(ask: Callable[..., Any]) -> None:
+    with FaultServer(default=answers_by_rule()) as server:
+        assert ask(server.url).code == 0
+    with FaultServer() as moved:
+        assert ask(moved.url, concurrency=1, retries=0).code == 0
+    assert moved.asked == []
