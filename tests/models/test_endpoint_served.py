@@ -140,7 +140,7 @@ def test_a_whole_run_over_it(
     }
     (tmp_path / "spec.yaml").write_text(json.dumps(spec))
     monkeypatch.setattr(sys, "argv", ["verax", "run", str(tmp_path / "spec.yaml"), "--out", str(tmp_path / "run")])
-    for requests in (4, 2):
+    for requests in (4, 6):
         with pytest.raises(SystemExit) as ended:
             main()
         assert not ended.value.code, capsys.readouterr().err

@@ -72,7 +72,7 @@ class Embedding:
         """The same by an encoder that is loaded already.
 
         A pair that is there again is aligned once. The pairs of one reference text are aligned one after the other,
-        wherever they stand, so that the model reads it once, and no more hidden states are held than those of some
+        wherever they stand, so that the model reads it once, and no more hidden states are held than those of some ten
         thousand words.
         """
         self.check(model)

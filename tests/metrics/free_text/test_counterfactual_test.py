@@ -55,7 +55,7 @@ class Given:
     told: Mapping[str, str] = field(default_factory=dict)
 
     def most(self, parts: int, labels: int) -> int:
-        return len(self.edits)
+        return len(self.proposals)
 
     def propose(self, x: Posed, wanted: Sequence[str], parts: Collection[int] | None = None) -> Asking[Proposals]:
         yield from ()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ import yaml
 
 from answering import answers_by_rule, bodies, rule_of, wants_label
 from fault_server import Asked, Fault, FaultServer, Handler, after, resets, resets_mid_body, says, sends
-from text_runs import PAIRS, content, counterfactual
+from text_runs import PAIRS, content, counterfactual, write_data, write_words
 from verax.models.endpoint import FAILURES_IN_A_ROW
 from verax.run.run import Run
 from verax.store.read import read_rows
@@ -102,14 +104,14 @@ def test_a_cap_ends_the_run_and_a_larger_one_goes_on(ask: Callable[..., Any], tm
     assert len(bodies(server)) == len(set(bodies(server))) == 24
     run = Run(tmp_path / "run")
     assert run.card["counts"]["skipped"] == 0
-    assert run.card["requests"] == 10
+    assert run.card["requests"] == 24, "of all runs together"
 
 
 def test_passing_trouble_passes(ask: Callable[..., Any], tmp_path: Path) -> None:
     script = [sends(b"", ("Retry-After", "0"), status=429), sends(b"{}", status=500), resets(), resets_mid_body()]
     with FaultServer(script, default=answers_by_rule()) as server:
         assert ask(server.url, retries=5).code == 0
-    assert len(server.asked) == 24 + len(script)
+    assert len(server.asked) == Run(tmp_path / "run").card["requests"] == 24 + len(script)
     assert Run(tmp_path / "run").card["counts"] == {"rows": 24, "done": 24, "failed": 0, "skipped": 0}
 
 
@@ -221,3 +223,42 @@ def test_another_address_of_the_same_model_pays_nothing(ask: Callable[..., Any])
     with FaultServer() as moved:
         assert ask(moved.url, concurrency=1, retries=0).code == 0
     assert moved.asked == []
+
+
+def test_the_preset_by_flags_alone(verax: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WNSEARCHDIR", str(write_words(tmp_path / "wordnet")))
+    data = write_data(tmp_path / "pairs.jsonl")
+    with FaultServer(default=answers_by_rule()) as server:
+        where = ("--endpoint", server.url, "--data", data, "--limit", 2, "--out", "run")
+        said = verax("run", "--preset", "nle", "--model", "some/model", *where)
+    assert said.code == 0, said.err
+    run = Run(tmp_path / "run")
+    assert {one.body["model"] for one in server.asked} == {"some/model"}
+    assert [one["name"] for one in run.card["methods"]] == ["explain_then_answer", "answer_then_explain"]
+    assert [one["name"] for one in run.card["metrics"]] == ["counterfactual_test", "reconstruction_test", "bleu"]
+    assert f"--endpoint {server.url}" in run.card["command"]
+    assert run.card["counts"]["rows"] == 2 * 2 * 4
+    assert run.card["counts"]["failed"] == 0
+
+
+def test_ctrl_c_keeps_what_came(ask: Callable[..., Any], tmp_path: Path) -> None:
+    main_thread, left = get_ident(), iter(range(10, 0, -1))
+
+    def fault(handler: Handler, asked: Asked) -> None:
+        if next(left, 0) == 3:
+            signal.pthread_kill(main_thread, signal.SIGINT)
+        answers_by_rule()(handler, asked)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored
+    try:
+        with FaultServer(default=fault) as server:
+            said = ask(server.url, concurrency=1)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert said.code == 130
+    assert "what was done is kept" in said.err
+    paid, came = bodies(server), kept(tmp_path)
+    assert len(paid) - 2 <= len(came) <= len(paid) < 24
+    with FaultServer(default=answers_by_rule()) as server:
+        assert ask(server.url).code == 0
+    assert len(server.asked) == 24 - len(came)

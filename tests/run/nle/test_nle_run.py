@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -73,8 +72,7 @@ def test_a_larger_limit_keeps_what_is_there(model: Rigged, tmp_path: Path) -> No
 
     for limit in (1, 4, None):
         carry_out(limited(limit), tmp_path / "run")
-        first, _ = asked(model), model.calls
-        assert first > 0
+        assert asked(model) > 0
     piecewise = Run(tmp_path / "run")
     whole = carry_out(limited(None), tmp_path / "whole")
     assert [score.value for score in piecewise.scores] == [score.value for score in whole.scores]
@@ -83,6 +81,19 @@ def test_a_larger_limit_keeps_what_is_there(model: Rigged, tmp_path: Path) -> No
         carry_out(limited(limit), tmp_path / "again")
     assert asked(model) == total, "in pieces as many passes as at once"
     assert carry_out(limited(2), tmp_path / "run").card["counts"]["rows"] == 8, "and a smaller one shows fewer"
+    assert asked(model) == 0
+
+
+def test_one_more_metric_asks_for_its_own_rows_alone(model: Rigged, tmp_path: Path) -> None:
+    carry_out(content(tmp_path, metrics=["bleu"]), tmp_path / "run")
+    explained = asked(model)
+    more = carry_out(content(tmp_path), tmp_path / "run")
+    beside = asked(model)
+    assert more.card["counts"]["rows"] == 24
+    carry_out(content(tmp_path), tmp_path / "whole")
+    assert explained + beside == asked(model)
+    fewer = carry_out(content(tmp_path, metrics=["reconstruction_test"]), tmp_path / "run")
+    assert fewer.card["counts"]["rows"] == len(fewer.stored.texts) + len(fewer.scores) == 12
     assert asked(model) == 0
 
 
@@ -211,11 +222,9 @@ def test_a_real_generator_goes_all_the_way(tmp_path: Path) -> None:
     """Babble of an untrained model, but by the way that a trained one takes; the second run is from the store."""
     import tiny_text
 
-    home = text_runs.write_model(tmp_path / "model", "mt_re")
+    home = text_runs.write_model(tmp_path / "real", "mt_re")
     tiny_text.save_generator("t5", home)
     spec = content(tmp_path, data={"name": content(tmp_path)["data"], "limit": 2}, model=str(home))
-    shutil.rmtree(tmp_path / "run", ignore_errors=True)
-    text_runs.write_model(home, "mt_re")
     run = carry_out(spec, tmp_path / "run")
     assert run.card["counts"]["rows"] == 8
     assert run.card["counts"]["failed"] == 0
@@ -223,3 +232,20 @@ def test_a_real_generator_goes_all_the_way(tmp_path: Path) -> None:
     assert {nle.label for nle in run.stored.texts} <= set(NLI)
     assert all(sum(nle.probabilities) == pytest.approx(1) for nle in run.stored.texts)
     assert carry_out(spec, tmp_path / "run").scores == run.scores
+
+
+def test_inputs_without_a_gold_class_are_explained_too(model: Rigged, tmp_path: Path) -> None:
+    data = tmp_path / "bare.jsonl"
+    data.write_text(json.dumps({"premise": "A boat.", "hypothesis": "A lake."}) + "\n")
+    run = carry_out(content(tmp_path, data=str(data)), tmp_path / "run")
+    assert [nle.label for nle in run.stored.texts] == ["neutral"]
+    assert [score.reason for score in by_metric(run, "bleu")] == ["no_gold"]
+
+
+def test_gold_classes_that_a_prompted_model_is_not_offered_are_warned_of(model: Rigged, tmp_path: Path) -> None:
+    home = text_runs.write_model(tmp_path / "instructed", None)
+    spec = content(tmp_path, model={"name": str(home), "labels": list(NLI)}, metrics=["bleu"])
+    spec["data"] = str(text_runs.write_data(tmp_path / "odd.jsonl", [("A boat.", "A lake.", "unsure"), *PAIRS[:2]]))
+    run = carry_out(spec, tmp_path / "run")
+    assert run.card["warnings"] == ["labels that the model has no class for: unsure"]
+    assert len(run.stored.texts) == 6

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -67,23 +68,35 @@ def carry_out_texts(
         left = plan.left(store.keys)
         announce(left)
         card = _opening_card(prepared, plan, command)
-        card["created"] = read_card(folder)[0].get("created", card["created"])
+        earlier = read_card(folder)[0]
+        card["created"] = earlier.get("created", card["created"])
+        if prepared.endpoint is not None:
+            card["requests"] = earlier.get("requests", 0)
         store.write_card(card)
         store.write_plan([*(planned.key for planned in plan.instances), *plan.row_keys()])
         if prepared.endpoint is not None:
             prepared.endpoint.open_with(store)
         budget = prepared.spec.token_budget or GENERATING * token_budget(prepared.by.explainer)
-        with watching(left.rows, left.done, console) as watch:
+        with _counting_requests(prepared, store, card), watching(left.rows, left.done, console) as watch:
             window = NEARBY if prepared.endpoint is None else FAR_AWAY
             engine = Engine(prepared.encoder, token_budget=budget, window=window, on_batch=watch.on_batch)
             TextExecution(plan, store, engine, prepared.by, prepared.vocabulary, on_row=watch.on_row).run()
         store.seal()
         final = closing_card(card, read_run(folder))
         check_counts(final["counts"], left.rows)
-        if prepared.endpoint is not None:
-            final["requests"] = prepared.endpoint.requests
         store.write_card(final)
     return Run(folder)
+
+
+@contextmanager
+def _counting_requests(prepared: PreparedText, store: Store, card: dict[str, Any]) -> Iterator[None]:
+    """Add to the card what an endpoint was sent, also where `max_requests` or a mistake ends the run."""
+    try:
+        yield
+    finally:
+        if prepared.endpoint is not None:
+            card["requests"] += prepared.endpoint.requests
+            store.write_card(card)
 
 
 def plan_of(prepared: PreparedText, rows: Iterator[tuple[str, Row]]) -> TextPlan:
