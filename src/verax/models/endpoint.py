@@ -217,8 +217,8 @@ class Endpoint:
         with self._lock:
             if self._max_requests is not None and self._requests >= self._max_requests:
                 raise RequestsSpent(
-                    f"max_requests: all {self._max_requests} requests are spent; answers that came are kept, "
-                    "and a larger number goes on from there"
+                    f"max_requests: all {self._max_requests} requests of this process are spent; answers that came are "
+                    "kept, and the same command goes on from there"
                 )
             self._requests += 1
 

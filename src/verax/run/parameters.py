@@ -47,7 +47,7 @@ class Named(Generic[T]):
         changed = []
         for field in dataclasses.fields(self.what):  # type: ignore[arg-type]
             value = getattr(self.what, field.name)
-            if not _same(value, field.default, self.implied) and field.name not in self.implied:
+            if not _same(value, _default(field), self.implied) and field.name not in self.implied:
                 changed.append(f"{field.name}={_short(value, self.implied)}")
         return f"{self.name}({', '.join(changed)})" if changed else self.name
 
@@ -103,6 +103,12 @@ def _seeded(made: T, given: Collection[str], seed: int) -> T:
     return dataclasses.replace(made, **changed) if changed else made  # type: ignore[type-var]
 
 
+def _default(field: dataclasses.Field[Any]) -> Any:
+    """What a parameter is where nobody says anything."""
+    made = field.default_factory
+    return field.default if made is dataclasses.MISSING else made()
+
+
 def _same(value: Any, default: Any, implied: frozenset[str]) -> bool:
     """Whether a parameter is as by default; of a method, whatever its seed if that is the run's."""
     if "seed" in implied and type(value) is type(default) and hasattr(value, "seed"):
@@ -127,9 +133,13 @@ def _split(room: Room, given: Any) -> tuple[str, Mapping[str, Any]]:
 
 
 def _convert(where: str, hint: Any, value: Any, seed: int) -> Any:
-    room = next((_ROOMS[one] for one in (hint, *get_args(hint)) if one in _ROOMS), None)
-    if room is not None and not (value is None and type(None) in get_args(hint)):
-        return build(room, value, seed).what
+    part = next((one for one in (hint, *get_args(hint)) if one in _ROOMS), None)
+    if part is not None and not (value is None and type(None) in get_args(hint)):
+        made = build(_ROOMS[part], value, seed)
+        missing = [name for name in dir(part) if not name.startswith("_") and not hasattr(made.what, name)]
+        if missing:
+            raise UserError(f"{where}: {made.name} is none of {_ROOMS[part]}: it has no {missing[0]!r}")
+        return made.what
     if hint is Target and isinstance(value, str):
         return Target(value)
     if hint is Target and isinstance(value, Mapping):
@@ -174,4 +184,7 @@ def _short(value: Any, implied: frozenset[str]) -> str:
         return inner.label
     if isinstance(value, tuple):
         return "/".join(_short(one, implied) for one in value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, (type, Target)):
+        fields = [(getattr(value, field.name), _default(field)) for field in dataclasses.fields(value)]
+        return "/".join(_short(one, implied) for one, default in fields if one != default)
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -25,6 +25,7 @@ from verax.types import Dataset, UserError
 SPOKEN = "text"
 """The kind of set-ups and of metrics that are about free text."""
 SHIPPED_FOR, SHIPPED_EDITOR = "world/nli", "world/nli-editor"
+PAIR = 2
 WORDS_FROM = 500
 """Random words are drawn from so many inputs, however few of them are measured: a larger limit changes no score."""
 
@@ -175,12 +176,13 @@ def check_setup(named: Named[SetUp], by: SelfExplainer) -> None:
 
 def _fitted(named: Named[TextMetric], by: SelfExplainer, data: Dataset) -> Named[TextMetric]:
     """A test with what fits the data, where nothing is named: the way to reconstruct, the parts that may be edited."""
-    if isinstance(named.what, CounterfactualTest) and named.what.parts is None and data.maskable is not None:
-        # a question may be edited, the choices below it may not
+    parts = len(data.instances[0].parts)
+    if isinstance(named.what, CounterfactualTest) and named.what.parts is None and data.maskable and parts > PAIR:
+        # a question may be edited, the choices below it may not; of a pair both sides are
         return Named(named.name, dataclasses.replace(named.what, parts=data.maskable), named.implied | {"parts"})
     if not isinstance(named.what, ReconstructionTest) or named.what.by is not None:
         return named
-    chosen = fitting(by.labels, len(data.instances[0].parts))
+    chosen = fitting(by.labels, parts)
     return Named(named.name, dataclasses.replace(named.what, by=chosen), named.implied | {"by"})
 
 
