@@ -12,6 +12,7 @@ import pytest
 import text_runs
 from rigged import Rigged
 from verax.cli import main
+from verax.cli.app import notes, out
 from verax.models import self_explainer
 
 
@@ -35,13 +36,15 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Rigged:
 def verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Said]:
     """Call the command line in this process, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "400")
+    for console in (out, notes):  # whatever terminal the tests run in, no line is wrapped
+        monkeypatch.setattr(console, "_width", 400)
+        monkeypatch.setattr(console, "_height", 50)
 
     def call(*args: Any) -> Said:
         monkeypatch.setattr(sys, "argv", ["verax", *map(str, args)])
         with pytest.raises(SystemExit) as ended:
             main()
-        out, err = capsys.readouterr()
-        return Said(int(ended.value.code or 0), out, err)
+        said = capsys.readouterr()
+        return Said(int(ended.value.code or 0), said.out, said.err)
 
     return call
