@@ -341,7 +341,7 @@ class Card:
 
     Args:
         tried: how many edits the model was asked about.
-        unanswered: how many of them it gave no answer to.
+        unanswered: how many of them, and of the random edits beside them, it gave no answer to.
         trials: every edit that changed the prediction, every random one, or the reconstructed input.
         decisive: the number of the trial that decided the verdict, None if none did.
         threshold: the least similarity that counts as a mention by meaning; None if it was not measured.

@@ -63,7 +63,7 @@ def test_one_to_three_words_of_any_part_are_masked_and_a_seed_draws_the_same() -
     ("position", "words", "expected"),
     [
         (0, 0, "___ A boat, (red)."),
-        (2, 0, "A boat___ , (red)."),
+        (2, 0, "A boat ___ , (red)."),
         (4, 0, "A boat, (___ red)."),
         (1, 1, "A ___, (red)."),
         (0, 2, "___, (red)."),

@@ -60,7 +60,7 @@ def run(
     `verax run --preset nle --model my-nle-model --editor my-editor --data test.jsonl`
     """
     from verax.run.carry_out import prepare
-    from verax.run.nle.opening import about_texts, with_editor
+    from verax.run.nle.opening import about_texts, with_editor, without_shipped_editor
     from verax.run.spec import override, parse_spec, preset_spec, read_spec
 
     if spec is None and preset is None:
@@ -71,6 +71,9 @@ def run(
     content = override(
         content, limit=limit, model=model, data=data, validation=validation, seed=seed, endpoint=endpoint
     )
+    if preset == "nle" and editor is None and (fitting := without_shipped_editor(content)) != content:
+        notes.print(Text("edits are drawn at random alone; --editor names one that `verax train editor` made"))
+        content = fitting
     content = with_editor(content, editor)
     folder = folder or Path("runs") / (preset if spec is None else spec.stem)  # type: ignore[operator]
     command = ["verax", "run", *([] if spec is None else [str(spec)]), "--out", str(folder)]

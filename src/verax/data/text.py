@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,8 @@ import regex
 
 from verax.types import Text, UserError
 
+_OPENING = frozenset({"Ps", "Pi"})
+_QUOTES = frozenset("\"'`")
 # Scripts written without spaces: where no segmenter splits them, each grapheme cluster is a word. Their digits are left
 # out, so that a number stays one word.
 _UNSPACED = "[{}--\\p{{Nd}}]".format(
@@ -149,3 +152,10 @@ def _words_of_run(raw: str, clusters: list[tuple[int, int]], segmenter: Segmente
             cuts |= {place, done}
     starts = [cluster for cluster, _ in clusters if cluster in cuts]
     return list(zip(starts, [*starts[1:], end], strict=True))
+
+
+def needs_space(before: str) -> bool:
+    """Whether a word can't follow right behind a text: not after white space, a bracket or an opening quotation."""
+    if not before or before[-1].isspace():
+        return False
+    return unicodedata.category(before[-1]) not in _OPENING and before[-1] not in _QUOTES

@@ -10,6 +10,7 @@ from typing import Any
 
 import regex
 
+from verax.data.text import needs_space
 from verax.models.generator import Prompt
 from verax.types import Instance, Text, UserError
 
@@ -85,9 +86,9 @@ def _marked(text: Text, position: int, words: int, mark: str) -> str:
     start = text.offsets[position][0] if inside else (ends or [0])[-1]
     after = text.raw[ends[position + words - 1] if words else start :]
     before = text.raw[:start]
-    if not inside:
-        return f"{before} {mark}{after}".lstrip()
-    return f"{before}{mark}{after}" if words else f"{before}{mark} {after}"
+    if words:
+        return f"{before}{mark}{after}"
+    return f"{before}{' ' * needs_space(before)}{mark}{' ' * inside}{after}"
 
 
 def read_editor_facts(folder: Path) -> EditorFacts:

@@ -250,7 +250,10 @@ def override(
         changed["model"] = _merge(changed.get("model", {}), {"name": model})
     if endpoint is not None:
         section = by_name(changed.get("model", {}))
-        changed["model"] = _merge(section, {"endpoint": {**(section.get("endpoint") or {}), "url": endpoint}})
+        given = section.get("endpoint") if isinstance(section, Mapping) else None
+        changed["model"] = _merge(
+            section, {"endpoint": {**(given if isinstance(given, Mapping) else {}), "url": endpoint}}
+        )
     if validation is not None:
         changed["validation"] = _merge(changed.get("validation") or {}, {"name": validation})
     if seed is not None:

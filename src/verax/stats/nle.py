@@ -209,11 +209,12 @@ def _counts(score: Score) -> list[float] | None:
 
 def _comparisons(found: Sequence[tuple[Whose, Results]], seed: int) -> Iterator[SetupComparison]:
     """All pairs of set-ups under each test that both have."""
-    by_test: dict[tuple[str, str, str], list[tuple[Whose, dict[str, Outcome]]]] = {}
+    by_test: dict[tuple[str, str, str, str], list[tuple[Whose, dict[str, Outcome]]]] = {}
     for whose, results in found:
         test = results.test
-        by_test.setdefault((test.kind, test.name, test.settings), []).append((whose, results.outcomes))
-    for (_, name, _), columns in by_test.items():
+        same = (test.kind, test.name, test.settings, test.search)
+        by_test.setdefault(same, []).append((whose, results.outcomes))
+    for (_, name, _, _), columns in by_test.items():
         pairs = [_pair(name, one, other, seed) for one, other in combinations(columns, 2)]
         rows = [row for row in pairs if row is not None]
         corrected = holm([row.p for row in rows])

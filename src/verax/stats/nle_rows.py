@@ -37,13 +37,16 @@ class ConsistencyTest:
         metrics: its label in the run; of a union of editors those of all of them.
         kind: what is done to the input.
         name: how tables call it: the editor, or `reconstruction`; its label where others would be called the same.
-        settings: its other parameters. Tests of one name and the same settings are the same test in every run.
+        settings: its other parameters.
+        search: those of the editor, but for where a trained one is kept. Tests of one name are the same test in every
+            run if settings and search are.
     """
 
     metrics: tuple[str, ...]
     kind: Literal["counterfactual", "reconstruction"]
     name: str
     settings: str
+    search: str = ""
 
 
 class Outcome(NamedTuple):
@@ -80,6 +83,7 @@ def consistency_tests(card: Any) -> tuple[ConsistencyTest, ...]:
             "counterfactual" if entry["name"] == COUNTERFACTUAL else "reconstruction",
             name if called.count(name) == 1 else entry["label"],
             _settings(entry),
+            _search(entry),
         )
         for entry, name in zip(entries, called, strict=True)
     )
@@ -99,6 +103,13 @@ def _settings(entry: Mapping[str, Any]) -> str:
     return json.dumps(rest, sort_keys=True, default=str)
 
 
+def _search(entry: Mapping[str, Any]) -> str:
+    editor = parameter(entry, "editor")
+    own = next(iter(editor.values()), None) if isinstance(editor, Mapping) else None
+    rest = {key: value for key, value in own.items() if key != "path"} if isinstance(own, Mapping) else {}
+    return json.dumps(rest, sort_keys=True, default=str)
+
+
 def unions(found: Sequence[ConsistencyTest]) -> tuple[ConsistencyTest, ...]:
     """Editors that are tested with in the same way, taken together: `random + infill`."""
     by_settings: dict[str, list[ConsistencyTest]] = {}
@@ -109,7 +120,8 @@ def unions(found: Sequence[ConsistencyTest]) -> tuple[ConsistencyTest, ...]:
     for settings, several in by_settings.items():
         several.sort(key=lambda test: test.name != "random")
         name = " + ".join(test.name for test in several)
-        made += [ConsistencyTest(tuple(m for t in several for m in t.metrics), "counterfactual", name, settings)]
+        metrics, search = tuple(m for t in several for m in t.metrics), " + ".join(t.search for t in several)
+        made += [ConsistencyTest(metrics, "counterfactual", name, settings, search)]
     return tuple(test for test in made if len(test.metrics) > 1)
 
 

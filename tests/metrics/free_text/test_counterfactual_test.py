@@ -211,9 +211,9 @@ def test_if_no_edit_has_an_answer_the_reason_is_that_of_the_first() -> None:
         verdict(CounterfactualTest(edits), refuses("crimson"))
 
 
-def test_noise_without_an_answer_is_not_among_the_edits() -> None:
+def test_noise_without_an_answer_is_counted_and_is_no_edit() -> None:
     found, _ = verdict(CounterfactualTest(given((0, 1, "crimson"))), refuses("tulip", "lantern", "walks"))
-    assert (found.value, found.card.tried, found.card.unanswered, len(found.card.trials)) == (1.0, 1, 0, 1)
+    assert (found.value, found.card.tried, found.card.unanswered, len(found.card.trials)) == (1.0, 1, 4, 1)
 
 
 def test_what_nobody_foresaw_is_raised() -> None:

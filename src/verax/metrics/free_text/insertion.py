@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass, replace
 
-from verax.data.text import split_words
+from verax.data.text import needs_space, split_words
 from verax.types import Instance, Span, Text
-
-_OPENING = frozenset({"Ps", "Pi"})
-_QUOTES = frozenset("\"'`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +59,7 @@ class Insertion:
         inside = self.position < len(text.words)
         ends = [end for _, end in text.offsets]
         place = text.offsets[self.position][0] if inside else ends[-1] if ends else 0
-        before = " " if _needs_space(text.raw[:place]) else ""
+        before = " " if needs_space(text.raw[:place]) else ""
         shift = len(before) + len(self.text) + inside
         raw = text.raw[:place] + before + self.text + " " * inside + text.raw[place:]
         own, start = [], place + len(before)
@@ -73,10 +69,3 @@ class Insertion:
         moved = [(start + shift, end + shift) for start, end in text.offsets[self.position :]]
         words = (*text.words[: self.position], *self.words, *text.words[self.position :])
         return Text(raw, words, (*text.offsets[: self.position], *own, *moved), text.lang)
-
-
-def _needs_space(before: str) -> bool:
-    """Whether a word can't follow right behind a text: not after white space, a bracket or an opening quotation."""
-    if not before or before[-1].isspace():
-        return False
-    return unicodedata.category(before[-1]) not in _OPENING and before[-1] not in _QUOTES

@@ -79,22 +79,22 @@ def _kind(room: Any, name: str) -> str | None:
 
 
 def with_editor(content: Mapping[str, Any], editor: str | None) -> dict[str, Any]:
-    """A spec's content with a trained editor in its counterfactual tests.
-
-    The shipped editor knows the words of its own corpus alone: for other data it is left out.
-    """
-    metrics, changed = content.get("metrics"), dict(content)
-    if not isinstance(metrics, (list, tuple)):
-        return changed
+    """A spec's content with a trained editor in its counterfactual tests, in place of any other."""
+    metrics = content.get("metrics")
+    if editor is None or not isinstance(metrics, (list, tuple)):
+        return dict(content)
+    if not any(_name(one) == "counterfactual_test" for one in metrics):
+        raise UserError("--editor: the run has no counterfactual_test; use --preset nle, or name it in the spec")
     infill = {"counterfactual_test": {"editor": {"infill": {"path": editor}}}}
-    kept = [one for one in metrics if not _is_infill(one)]
-    if editor is not None:
-        if not any(_name(one) == "counterfactual_test" for one in metrics):
-            raise UserError("--editor: the run has no counterfactual_test; use --preset nle, or name it in the spec")
-        changed["metrics"] = [*kept, infill]
-    elif by_name(content.get("data") or {}).get("name") != SHIPPED_FOR:
-        changed["metrics"] = [one for one in metrics if not _is_infill(one) or SHIPPED_EDITOR not in str(one)]
-    return changed
+    return {**content, "metrics": [*(one for one in metrics if not _is_infill(one)), infill]}
+
+
+def without_shipped_editor(content: Mapping[str, Any]) -> dict[str, Any]:
+    """A preset's content for other data than its own, whose words are all that the shipped editor knows."""
+    data = by_name(content.get("data") or {})
+    if isinstance(data, Mapping) and data.get("name") == SHIPPED_FOR:
+        return dict(content)
+    return {**content, "metrics": [one for one in content["metrics"] if SHIPPED_EDITOR not in str(one)]}
 
 
 def _is_infill(metric: Any) -> bool:
@@ -125,11 +125,13 @@ def prepare_texts(spec: Spec, data: Dataset, wider: Dataset | None = None) -> Pr
         raise UserError(f"data: {data.name} has no inputs")
     if spec.explanations:
         raise UserError("explanations: free text from elsewhere can't be tested: the model must be asked again")
+    _check_parts(data)
     by = open_self_explainer(spec.model, wider or data)
     setups = tuple(build("methods", given, spec.seed) for given in spec.methods or _default_setups(by))
     metrics = tuple(_fitted(build("metrics", given, spec.seed), by, data) for given in spec.metrics)
     for setup in setups:
         check_setup(setup, by)
+        _check_prompts(setup, by, data)
     words = tuple(
         word for instance in (wider or data).instances[:WORDS_FROM] for part in instance.parts for word in part.words
     )
@@ -137,6 +139,23 @@ def prepare_texts(spec: Spec, data: Dataset, wider: Dataset | None = None) -> Pr
     # a plan of nothing: what is there twice, or not installed, is said before a folder is begun or an endpoint paid
     make_plan(by, dataclasses.replace(data, instances=()), setups, metrics, vocabulary=words, encoder=encoder)
     return PreparedText(by, data, setups, metrics, words, encoder, spec)
+
+
+def _check_parts(data: Dataset) -> None:
+    """Refuse inputs that are not made alike: a prompt has a place for each part."""
+    first = data.instances[0]
+    for instance in data.instances:
+        if len(instance.parts) != len(first.parts):
+            raise UserError(
+                f"data: {data.name}: instance {instance.id!r} has {len(instance.parts)} parts and {first.id!r} has "
+                f"{len(first.parts)}; all inputs of a run need as many"
+            )
+
+
+def _check_prompts(setup: Named[SetUp], by: SelfExplainer, data: Dataset) -> None:
+    """Fill every prompt once: a place that nothing stands for is told now, and not after hours."""
+    for stage in setup.what.stages:
+        by.wording.prompt(stage, data.instances[0], by.labels, label=by.labels[0], explanation="", plain=by.plain)
 
 
 def open_self_explainer(spec: ModelSpec, data: Dataset) -> SelfExplainer:

@@ -119,9 +119,9 @@ def _identity(named: Named[SetUp] | Named[TextMetric]) -> dict[str, JSON]:
 
 def _told(named: Named[TextMetric], words: str, encoder: Encoder | None) -> dict[str, JSON]:
     """What decides the scores of a metric beside the explanation."""
-    needs = named.what.needs
+    needs, semantic = named.what.needs, getattr(named.what, "semantic", None)
     handed: Mapping[str, JSON] = {
-        **({"vocabulary": words} if "vocabulary" in needs else {}),
-        **({"encoder": encoder.fingerprint} if encoder is not None and "encoder" in needs else {}),
+        **({"vocabulary": words} if "vocabulary" in needs and getattr(named.what, "noise", True) else {}),
+        **({"encoder": encoder.fingerprint} if encoder is not None and semantic is not None else {}),
     }
     return {**_identity(named), "told": dict(named.what.told), "handed": handed}
