@@ -27,7 +27,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from bench.models import PairMaker, word_tokenizer
 from verax.data.text import from_words
 from verax.engine.asks import Asking
-from verax.engine.engine import Engine, Outcome, Task, token_budget
+from verax.engine.engine import GENERATING, Engine, Outcome, Task, token_budget
 from verax.engine.text_protocols import Said
 from verax.engine.together import together
 from verax.methods.text.answer_first import MTRe
@@ -36,7 +36,6 @@ from verax.models.generator import GeneratePass, LikelihoodPass
 from verax.models.hf_generator import HFGenerator
 from verax.models.self_explainer import Posed, SelfExplainer
 from verax.models.wording import Wording
-from verax.run.nle.carry_out import GENERATING
 from verax.types import Instance
 
 LIMIT = 1.15

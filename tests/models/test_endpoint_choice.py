@@ -14,6 +14,7 @@ from verax.types import Undefined
 
 NLI = ("entailment", "neutral", "contradiction")
 YES_NO = ("yes", "no")
+LETTERS = ("A", "B", "C", "D", "E")
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,18 @@ YES_NO = ("yes", "no")
         ("STRASSE", ("straße", "weg"), "straße"),
         ("The sentence of the first man makes no sense", ("first", "second"), "first"),
         ("(b)", ("a", "b", "c"), "b"),
+        ("B", LETTERS, "B"),
+        ("**A.**", LETTERS, "A"),
+        ("A. library", LETTERS, "A"),
+        ("B) a box", LETTERS, "B"),
+        ("**C**: a dog, not a cat", LETTERS, "C"),
+        ("Answer: (C) a box", LETTERS, "C"),
+        ("It must be (D), for a dog is a pet.", LETTERS, "D"),
+        ("The correct answer is **E** because a box is none.", LETTERS, "E"),
+        ("Answer: A", LETTERS, "A"),
+        ("**Answer:** A\nA library has books.", LETTERS, "A"),
+        ("I would take option A here", LETTERS, "A"),
+        ("The answer is C++", ("C", "C++"), "C++"),
     ],
 )
 def test_a_label_that_is_named_is_found(text: str, labels: tuple[str, ...], label: str) -> None:
@@ -58,6 +71,17 @@ def test_a_label_that_is_named_is_found(text: str, labels: tuple[str, ...], labe
         ("not no", YES_NO),
         ("yesterday", YES_NO),
         ("", YES_NO),
+        ("The best choice is a library.", LETTERS),
+        ("It is a dog", LETTERS),
+        ("A dog has four legs", LETTERS),
+        ("Answer: A library", LETTERS),
+        ("The answer is a library", LETTERS),
+        ("a", LETTERS),
+        ("(a) box", LETTERS),
+        ("A.M. or P.M.", LETTERS),
+        ("(A) or (B)", LETTERS),
+        ("I do not think the answer is A", LETTERS),
+        ("It is not (A)", LETTERS),
         ("हाँजी", ("हाँ", "नहीं")),
         ("नहीं में हाँ", ("हाँ", "नहीं")),
     ],

@@ -306,6 +306,16 @@ def test_refusals_and_failures_now_and_then_do_not_stop_it() -> None:
     assert sum(isinstance(answer, Generated) for answer in answers) == 1
 
 
+def test_a_model_that_spends_its_tokens_on_hidden_thought_is_not_paid_for_ever() -> None:
+    said = r"no answer to 10 prompts in a row; the last: empty_answer: .* extra: \{max_tokens: \.\.\.\}"
+    with FaultServer(default=says("", finish="length")) as server, pytest.raises(UserError, match=said):
+        endpoint(server).generate(numbered(50))
+    assert len(server.asked) == FAILURES_IN_A_ROW
+    with FaultServer(default=says("", finish="stop")) as server:
+        endpoint(server).generate(numbered(2 * FAILURES_IN_A_ROW))
+    assert len(server.asked) == 2 * FAILURES_IN_A_ROW, "a model that has nothing to say works"
+
+
 def test_nobody_there() -> None:
     with socket.socket() as taken:  # bound, and nobody listens
         taken.bind(("127.0.0.1", 0))

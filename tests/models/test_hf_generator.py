@@ -31,8 +31,15 @@ CONTINUATIONS = ("yes", "maybe not", "the quiet lake")
 def made(request: pytest.FixtureRequest) -> tuple[Any, Any, HFGenerator]:
     tokenizer = tiny.tokenizer_of("bytes")
     model = generator_model(request.param, tokenizer).double().eval()
-    model.generation_config.suppress_tokens = tokenizer.all_special_ids  # an untrained model would end at any place
+    _never_ends(model, tokenizer)
     return model, tokenizer, HFGenerator(model, tokenizer, name=request.param, fingerprint={"weights": "1"})
+
+
+def _never_ends(model: Any, tokenizer: Any) -> None:
+    """An untrained model would end at any place."""
+    special = torch.zeros(len(tokenizer)).double()
+    special[tokenizer.all_special_ids] = -50
+    model.get_output_embeddings().register_forward_hook(lambda _, __, logits: logits + special)
 
 
 def test_a_batch_gives_what_transformers_gives_for_each_alone(made: tuple[Any, Any, HFGenerator]) -> None:
@@ -153,6 +160,71 @@ def test_a_classifier_generates_nothing() -> None:
     with pytest.raises(UserError, match="generates no text"):
         HFGenerator(model, tokenizer, name="bert", fingerprint={})
     assert load_model(model, tokenizer=tokenizer).labels
+
+
+def test_how_a_checkpoint_wants_to_be_decoded_plays_no_role(made: tuple[Any, Any, HFGenerator]) -> None:
+    model, tokenizer, _ = made
+    passes = [GeneratePass(Prompt(text, plain=True), 8) for text in PROMPTS]
+    beams = [CandidatesPass(Prompt(text, plain=True), 3, 6) for text in PROMPTS]
+
+    def answers() -> tuple[Any, Any]:
+        asked = HFGenerator(model, tokenizer, name="", fingerprint={})
+        return asked.generate(passes), asked.candidates(beams)
+
+    expected = answers()
+    theirs = model.generation_config
+    theirs.repetition_penalty, theirs.no_repeat_ngram_size, theirs.length_penalty = 50.0, 1, -9.0
+    theirs.early_stopping, theirs.min_new_tokens, theirs.num_beams = True, 6, 4
+    theirs.bad_words_ids = [[token] for token in tokenizer("the boat", add_special_tokens=False)["input_ids"]]
+    theirs.suppress_tokens = list(range(len(tokenizer) // 2))
+    before = theirs.to_dict()
+    assert answers() == expected
+    assert model.generation_config is theirs
+    assert theirs.to_dict() == before
+
+
+@pytest.mark.parametrize("name", ["eos_token_id", "bos_token_id", "forced_bos_token_id", "forced_eos_token_id"])
+def test_the_tokens_that_a_text_begins_and_ends_with_are_in_the_fingerprint(name: str) -> None:
+    tokenizer = tiny.tokenizer_of("bytes")
+    model = generator_model("bart", tokenizer)
+    before = HFGenerator(model, tokenizer, name="", fingerprint={}).fingerprint
+    model.generation_config.repetition_penalty = 2.0
+    assert HFGenerator(model, tokenizer, name="", fingerprint={}).fingerprint == before
+    setattr(model.generation_config, name, 7)
+    assert HFGenerator(model, tokenizer, name="", fingerprint={}).fingerprint != before
+
+
+def test_a_chat_is_the_same_on_every_day_and_does_not_think() -> None:
+    tokenizer = tiny.tokenizer_of("bytes")
+    model = generator_model("gpt2", tokenizer)
+    plain = HFGenerator(model, tokenizer, name="", fingerprint={}).fingerprint
+    thinks = "{% if enable_thinking is not defined or enable_thinking %}[think]{% endif %}"
+    given = "{% if date_string is not defined %}{% set date_string = strftime_now('%d %b %Y') %}{% endif %}"
+    clock = "{{ strftime_now('%A, %-d %B %Y, %Y-%m-%d %H:%M:%S') }}"
+    inner = "{% macro today() %}{{ strftime_now('%y') }}{% endmacro %}{{ today() }}"
+    tokenizer.chat_template = f"{given}{{{{ date_string }}}}; {clock}; {inner}[{{{{ messages[0].content }}}}]{thinks}"
+    asked = HFGenerator(model, tokenizer, name="", fingerprint={})
+    assert asked.written(Prompt("why?")) == "01 Jan 2025; Wednesday, 1 January 2025, 2025-01-01 00:00:00; 25[why?]"
+    assert plain.keys() < asked.fingerprint.keys()
+    assert "2025-01-01" in asked.fingerprint["chat"]
+    assert '"enable_thinking":false' in asked.fingerprint["chat"]
+
+
+def test_a_system_text_that_a_template_refuses_is_said_by_the_user() -> None:
+    tokenizer = tiny.tokenizer_of("bytes")
+    refuses = "{% if m.role == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
+    tokenizer.chat_template = f"{{% for m in messages %}}{refuses}[{{{{ m.role }}}}]{{{{ m.content }}}}{{% endfor %}}"
+    asked = HFGenerator(generator_model("gpt2", tokenizer), tokenizer, name="", fingerprint={})
+    assert asked.written(Prompt("why?", "be brief")) == "[user]be brief\n\nwhy?"
+
+
+def test_half_a_surrogate_pair_is_read_as_a_question_mark(made: tuple[Any, Any, HFGenerator]) -> None:
+    _, _, asked = made
+    odd, readable = (Prompt(f"the {sign} boat", plain=True) for sign in ("\ud83d", "?"))
+    assert asked.length(GeneratePass(odd, 4)) == asked.length(GeneratePass(readable, 4))
+    assert asked.generate([GeneratePass(odd, 4)]) == asked.generate([GeneratePass(readable, 4)])
+    values = asked.likelihoods([LikelihoodPass(odd, ("yes \udc00",)), LikelihoodPass(readable, ("yes ?",))])
+    np.testing.assert_allclose(values[0], values[1], atol=1e-12)  # type: ignore[arg-type]
 
 
 def test_what_comes_after_a_prompt_is_joined_as_training_joins_it() -> None:

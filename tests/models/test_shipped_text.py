@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 
 from verax.data.world import nli
+from verax.models.editor_wording import read_editor_facts
+from verax.models.load import load_generator
 from verax.models.self_explainer import load_self_explainer
-from verax.models.shipped import world_nli_mt_ra, world_nli_st_re
+from verax.models.shipped import world_nli_editor, world_nli_mt_ra, world_nli_st_re
 from verax.models.wording import shipped_wording
-from verax.train.world_text_figures import explaining
+from verax.train.editor import editor_pairs
+from verax.train.world_text_figures import editing, explaining
 
 EXPLAINING = ("world/nli-mt-ra", "world/nli-st-re")
-FOLDERS = (world_nli_mt_ra(), world_nli_st_re())
+FOLDERS = (world_nli_mt_ra(), world_nli_st_re(), world_nli_editor())
 
 
 @pytest.mark.parametrize("name", EXPLAINING)
@@ -30,6 +33,16 @@ def test_it_is_right_and_explains_as_people_do(name: str) -> None:
 def test_it_was_trained_on_the_prompts_that_are_shipped(name: str) -> None:
     by = load_self_explainer(name, labels=nli.LABELS, parts=2)
     assert by.wording.hash == shipped_wording("trained", nli.LABELS, 2).hash
+
+
+def test_the_editor_fills_in_words_that_fit_the_class() -> None:
+    data = nli.load("test", 150)
+    facts, generator = read_editor_facts(world_nli_editor()), load_generator("world/nli-editor")
+    golds = {instance.id: str(instance.label) for instance in data.instances}
+    others = {name: facts.labels[facts.labels.index(label) - 1] for name, label in golds.items()}
+    (right,), (wrong,) = (editing(generator, editor_pairs(facts, data, given)).values() for given in (golds, others))
+    assert right >= 0.5
+    assert wrong < right - 0.05
 
 
 def test_they_are_at_most_six_megabytes_together_and_nothing_but_safetensors() -> None:

@@ -180,6 +180,15 @@ def test_tests_with_other_settings_are_not_compared():
     assert {row.test for row in found.comparisons} == {"infill", "reconstruction"}
 
 
+def test_searches_of_another_size_are_not_compared_but_editors_from_other_folders_are():
+    cards = [made.card(), made.card()]
+    for card, size, folder in zip(cards, (1, 16), ("mine", "yours"), strict=True):
+        card["metrics"][0]["parameters"]["editor"] = {"random": {"positions": size}}
+        card["metrics"][1]["parameters"]["editor"] = {"infill": {"path": folder, "positions": 4}}
+    found = nle_tables([run(name, card=card) for name, card in zip("ab", cards, strict=True)])
+    assert {row.test for row in found.comparisons} == {"infill", "reconstruction"}
+
+
 def test_editors_of_one_name_go_by_their_labels_and_unions_need_the_same_settings():
     card = made.card()
     second = card["metrics"][1] | {"label": "cf_other"}

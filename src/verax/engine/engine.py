@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, Literal, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -39,6 +39,8 @@ T = TypeVar("T")
 
 ON_PROCESSOR = 1024
 ON_ACCELERATOR = 16384
+GENERATING = 4
+"""A batch that generates holds so many times the tokens of one that reads: each step computes one of each text."""
 
 
 def token_budget(model: Encoder | TextGenerator) -> int:
@@ -75,7 +77,8 @@ class Engine:
     Args:
         model: what is asked; one without classes knows its hidden states alone, and where there is none, only text
             generators can be asked.
-        token_budget: tokens in one batch.
+        token_budget: tokens in one batch, whoever is asked; left out, as many as suit the device of the model or of the
+            text generator that is asked.
         pool: how many batches' worth of questions are gathered before they are asked.
         window: how many tasks are open at a time, at most.
         on_batch: called with the passes of each batch when it is done.
@@ -83,16 +86,13 @@ class Engine:
     """
 
     model: Encoder | None
-    token_budget: int = 1024
+    token_budget: int | None = None
     pool: int = 48
     window: int = 512
     on_batch: Callable[[Cost], None] = lambda _: None
     cost: Cost = Cost()
     _memos: WeakKeyDictionary[Encoding, Memo] = field(default_factory=WeakKeyDictionary)
-    _backward_budget: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._backward_budget = self.token_budget
+    _budgets: dict[Hashable, int] = field(default_factory=dict)
 
     @property
     def encoder(self) -> Encoder:
@@ -112,7 +112,7 @@ class Engine:
         waiting: deque[Task[Any]] = deque()
         while True:
             pool = _Pool()
-            while len(pool.tasks) < self.window and pool.tokens < self.pool * self.token_budget:
+            while len(pool.tasks) < self.window and pool.batches < self.pool:
                 if not waiting:
                     new = next(source, None)
                     if new is None:
@@ -162,7 +162,7 @@ class Engine:
         elif isinstance(ask, WholeAsk):
             cost = self._gather_whole(task, ask, pool)
         elif isinstance(ask, TextAsk):
-            cost = _gather_text(task, ask, pool)
+            cost = self._gather_text(task, ask, pool)
         else:
             raise TypeError(f"a method yielded {ask!r}, which is no question")
         task.cost = task.cost + cost
@@ -184,7 +184,7 @@ class Engine:
                 continue
             answers[key] = ASKED
             passes.append(Pass(Row(encoding, state), length, partial(_keep_outputs, answers, key), task))
-            pool.tokens += length
+            pool.batches += length / self._budget("forward")
         return Cost(forward_asked=len(states), forward=len(passes) - before)
 
     def _gather_whole(self, task: Task[Any], ask: WholeAsk, pool: _Pool) -> Cost:
@@ -203,25 +203,51 @@ class Engine:
                 pool.passes[kind] += [Pass(question, length, settle, task) for question, settle in passes]
                 pool.finishing += [finish] if finish is not None else []
                 # a backward pass is about twice the work of a forward pass
-                pool.tokens += length * asked * (2 if backward(ask) else 1)
+                pool.batches += length * asked * (2 if backward(ask) else 1) / self._budget("forward")
         return Cost(backward_asked=asked, backward=new) if backward(ask) else Cost(forward_asked=asked, forward=new)
+
+    def _gather_text(self, task: Task[Any], ask: TextAsk, pool: _Pool) -> Cost:
+        """One pass for each text or continuation, unless its answer is known or on its way."""
+        answers, key = ask.x.memo, _text_key(ask)
+        asked = len(ask.asked.continuations) if isinstance(ask, Likelihood) else 1
+        if key in answers:
+            return Cost(forward_asked=asked)
+        try:
+            length = ask.by.length(ask.asked)
+        except UserError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a text that can't be read is the answer to its own question alone
+            answers[key] = error
+            return Cost(forward_asked=asked)
+        answers[key] = ASKED
+
+        def keep(answer: Any) -> None:
+            answers[key] = finite(answer, "likelihoods")
+
+        pool.passes[_TEXT_KINDS[type(ask)]].append(Pass(ask, length, keep, task))
+        pool.batches += length / self._budget(ask.by)
+        return Cost(forward_asked=asked, forward=asked)
 
     def _evaluate(self, pool: _Pool) -> None:
         for name, kind in KINDS.items():
-            budget = answer_all(
-                pool.passes[name],
-                partial(kind.compute, self._classifier),
-                partial(self._bucket, kind),
-                self._backward_budget if kind.keeps_graph else self.token_budget,
-                lambda batch, kind=kind: self.on_batch(_done(kind, batch)),  # type: ignore[misc]
-                even=not kind.texts,
-            )
-            if kind.keeps_graph:
-                self._backward_budget = budget
-            else:
-                self.token_budget = budget
+            for whose, passes in _by_budget(kind, pool.passes[name]):
+                self._budgets[_held(whose)] = answer_all(
+                    passes,
+                    partial(kind.compute, self._classifier),
+                    partial(self._bucket, kind),
+                    self._budget(whose),
+                    lambda batch, kind=kind: self.on_batch(_done(kind, batch)),  # type: ignore[misc]
+                    even=not kind.texts,
+                )
         for finish in pool.finishing:
             finish()
+
+    def _budget(self, whose: _Whose) -> int:
+        """Tokens in a batch of the model's passes, or of a text generator's; less once one did not fit into memory."""
+        known = self._budgets.get(_held(whose), self.token_budget)
+        if known is not None:
+            return known
+        return token_budget(self.encoder) if isinstance(whose, str) else GENERATING * token_budget(whose)
 
     def _bucket(self, kind: Kind, one: Pass) -> Any:
         """What passes of a kind must have in common to share a batch."""
@@ -270,7 +296,7 @@ class _Pool:
     tasks: list[Task[Any]] = field(default_factory=list)
     passes: dict[str, list[Pass]] = field(default_factory=lambda: {name: [] for name in KINDS})
     finishing: list[Callable[[], None]] = field(default_factory=list)
-    tokens: int = 0
+    batches: float = 0.0
 
 
 _TEXT_KINDS: dict[type, str] = {
@@ -285,21 +311,23 @@ def _text_key(ask: TextAsk) -> Hashable:
     return id(ask.by), type(ask), ask.asked
 
 
-def _gather_text(task: Task[Any], ask: TextAsk, pool: _Pool) -> Cost:
-    """One pass for each text or continuation, unless its answer is known or on its way."""
-    answers, key = ask.x.memo, _text_key(ask)
-    asked = len(ask.asked.continuations) if isinstance(ask, Likelihood) else 1
-    if key in answers:
-        return Cost(forward_asked=asked)
-    answers[key] = ASKED
-    length = ask.by.length(ask.asked)
+_Whose = Literal["forward", "backward"] | TextGenerator
+"""Who has a budget: the model, one for passes forward alone and one for those that may go back, or a text generator."""
 
-    def keep(answer: Any) -> None:
-        answers[key] = finite(answer, "likelihoods")
 
-    pool.passes[_TEXT_KINDS[type(ask)]].append(Pass(ask, length, keep, task))
-    pool.tokens += length
-    return Cost(forward_asked=asked, forward=asked)
+def _held(whose: _Whose) -> Hashable:
+    """By what a budget is found."""
+    return whose if isinstance(whose, str) else id(whose)
+
+
+def _by_budget(kind: Kind, passes: list[Pass]) -> list[tuple[_Whose, list[Pass]]]:
+    """The passes of a kind, those of each text generator by themselves."""
+    if not kind.texts:
+        return [("backward" if kind.keeps_graph else "forward", passes)] if passes else []
+    apart: dict[Hashable, list[Pass]] = {}
+    for one in passes:
+        apart.setdefault(id(one.question.by), []).append(one)
+    return [(several[0].question.by, several) for several in apart.values()]
 
 
 def _keep_outputs(answers: dict[bytes, FloatArray | Exception], key: bytes, answer: FloatArray | Exception) -> None:

@@ -12,6 +12,7 @@ from time import monotonic
 from types import MappingProxyType
 
 from verax.models.endpoint_address import parse_address
+from verax.models.endpoint_answer import CutOff
 from verax.models.endpoint_choice import ask_for_label, parse_label
 from verax.models.endpoint_crew import Crew
 from verax.models.endpoint_key import DEFAULT_VARIABLE, Key
@@ -225,7 +226,8 @@ class Endpoint:
     def _counted(self, undefined: Undefined) -> Undefined:
         """The same, counted: an endpoint that answers nothing is not asked for ever."""
         with self._lock:
-            self._failures = 0 if undefined.reason in _READ else self._failures + 1
+            works = undefined.reason in _READ and not isinstance(undefined, CutOff)
+            self._failures = 0 if works else self._failures + 1
             if self._failures >= FAILURES_IN_A_ROW:
                 raise UserError(
                     f"the endpoint gave no answer to {self._failures} prompts in a row; the last: {undefined}"

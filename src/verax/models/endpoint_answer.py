@@ -14,6 +14,16 @@ _LONGEST_QUOTE = 200
 _FINISH: dict[Any, Finish] = {"stop": "stop", "length": "length", None: "unknown"}
 
 
+class CutOff(Undefined):
+    """An answer that was cut off before its first word: every other one of the model may fare the same."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "empty_answer",
+            "finish_reason is length, before the first word; a model that thinks unseen needs extra: {max_tokens: ...}",
+        )
+
+
 def read_answer(body: bytes, hide: Callable[[str], str]) -> Generated:
     """The text in the body of a chat completion; raises Undefined for whatever is no text.
 
@@ -34,6 +44,8 @@ def read_answer(body: bytes, hide: Callable[[str], str]) -> Generated:
     if not isinstance(content, str | None):
         raise Undefined("bad_answer", f"the message's content is {type(content).__name__}, not text")
     if not (content and content.strip()):
+        if finish == "length":
+            raise CutOff
         raise Undefined("empty_answer", f"finish_reason is {quote(finish, hide)}")
     if not isinstance(finish, str | None) or finish not in _FINISH:
         raise Undefined("bad_answer", f"finish_reason is {quote(finish, hide)}, not stop or length")

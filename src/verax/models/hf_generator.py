@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from transformers import GenerationConfig
 
+from verax.models.chat import as_chat, chat_facts
 from verax.models.generator import Asked, CandidatesPass, Each, GeneratePass, LikelihoodPass, Prompt
 from verax.models.hf_encoder import as_array, max_length
 from verax.models.text_rows import likelihoods, padded
 from verax.models.untouched import untouched
+from verax.store.keys import canonical_json
 from verax.types import FloatArray, Generated, Undefined, UserError
+
+_MARKS = (
+    "decoder_start_token_id",
+    "bos_token_id",
+    "eos_token_id",
+    "forced_bos_token_id",
+    "forced_eos_token_id",
+)
+"""All that is taken over from how a checkpoint wants to be decoded: penalties, beams and the like are not."""
 
 
 class HFGenerator:
@@ -26,7 +39,8 @@ class HFGenerator:
         model: a transformers model with a head for language.
         tokenizer: its tokenizer.
         name: as the user gave it.
-        fingerprint: hashes of weights and tokenizer.
+        fingerprint: hashes of weights and tokenizer; the tokens that texts begin and end with, and what a chat template
+            is told, are added to it.
 
     Attributes:
         longest: how many tokens it can read.
@@ -44,8 +58,11 @@ class HFGenerator:
         self.longest = max_length(model.config, tokenizer)
         # no token is needed for padding: it is never attended
         self.pad = next(i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if i is not None)
+        wanted = model.generation_config
+        self._marks = {**{name: getattr(wanted, name, None) for name in _MARKS}, "pad_token_id": self.pad}
         dtype = str(model.dtype).removeprefix("torch.")
-        self.fingerprint = {**fingerprint, "dtype": dtype}
+        marks = canonical_json(self._marks).decode()
+        self.fingerprint = {**fingerprint, "dtype": dtype, "marks": marks, **chat_facts(tokenizer)}
         self.about = {
             "architecture": type(model).__name__,
             "device": str(self._device),
@@ -56,16 +73,12 @@ class HFGenerator:
     def written(self, prompt: Prompt) -> str:
         """A prompt as the model reads it: in the template of its chat, if it has one and the prompt is not plain."""
         if self._chats(prompt):
-            said = [] if prompt.system is None else [{"role": "system", "content": prompt.system}]
-            said.append({"role": "user", "content": prompt.user})
-            text: str = self._tokenizer.apply_chat_template(said, tokenize=False, add_generation_prompt=True)
-            return text
+            return as_chat(self._tokenizer, prompt)
         return prompt.user if prompt.system is None else f"{prompt.system}\n\n{prompt.user}"
 
     def tokens(self, prompt: Prompt) -> list[int]:
         """The ids of a prompt, with the special tokens that go around a text, unless a chat has put its own."""
-        ids: list[int] = self._tokenizer(self.written(prompt), add_special_tokens=not self._chats(prompt))["input_ids"]
-        return ids
+        return self._ids(self.written(prompt), special=not self._chats(prompt))
 
     def continuation(self, prompt: Prompt, text: str) -> list[int]:
         """The ids of what comes after a prompt, in training as in asking; none if the text has no token.
@@ -74,10 +87,10 @@ class HFGenerator:
         space, and closes what follows a plain prompt, as training teaches it to; in a chat the text alone counts.
         """
         spaced = not self._crossing and not self._chats(prompt)
-        ids: list[int] = self._tokenizer(" " + text if spaced else text, add_special_tokens=False)["input_ids"]
+        ids = self._ids(" " + text if spaced else text, special=False)
         if not text.strip() or not ids:
             return []
-        first = self._model.generation_config.forced_bos_token_id if self._crossing else None
+        first = self._marks["forced_bos_token_id"] if self._crossing else None
         closed = self._crossing or prompt.plain
         return [*([] if first is None else [first]), *ids, *([self._end] if closed and self._end is not None else [])]
 
@@ -92,6 +105,12 @@ class HFGenerator:
             return prompt + sum(len(self.continuation(asked.prompt, text)) for text in asked.continuations)
         rows = asked.wanted if isinstance(asked, CandidatesPass) else 1
         return rows * (prompt + asked.max_new_tokens)
+
+    def _ids(self, text: str, *, special: bool) -> list[int]:
+        """Token ids of a text; half of a surrogate pair, which tokenizers choke on, is read as a question mark."""
+        whole = text.encode("utf-8", "replace").decode()
+        ids: list[int] = self._tokenizer(whole, add_special_tokens=special)["input_ids"]
+        return ids
 
     def _chats(self, prompt: Prompt) -> bool:
         return not prompt.plain and bool(getattr(self._tokenizer, "chat_template", None))
@@ -140,7 +159,7 @@ class HFGenerator:
         if first.temperature > 0:
             options |= {"temperature": first.temperature, "top_k": 0, "top_p": 1.0}
         if first.stop:
-            options |= {"stop_strings": list(first.stop), "tokenizer": self._tokenizer}
+            options["stop_strings"] = list(first.stop)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(first.seed)
             found = self._decoded([one.prompt for one in passes], first.max_new_tokens, options)
@@ -162,14 +181,13 @@ class HFGenerator:
         if not fit:
             return answers
         ids, attended = padded([rows[n] for n in fit], self.pad, self._device, left=not self._crossing)
-        with torch.inference_mode(), untouched(self._model):
+        own = GenerationConfig(**self._marks, max_new_tokens=room, use_cache=True, **options)
+        with torch.inference_mode(), untouched(self._model), _marks_alone(self._model, self._marks):
             made: Tensor = self._model.generate(
                 input_ids=ids,
                 attention_mask=attended,
-                max_new_tokens=room,
-                pad_token_id=self.pad,
-                use_cache=True,
-                **options,
+                generation_config=own,
+                **({"tokenizer": self._tokenizer} if "stop_strings" in options else {}),
             )
         new = (made[:, 1:] if self._crossing else made[:, ids.shape[1] :]).tolist()
         each = len(new) // len(fit)
@@ -192,7 +210,7 @@ class HFGenerator:
 
     @property
     def _ends(self) -> frozenset[int]:
-        marks = self._model.generation_config.eos_token_id
+        marks = self._marks["eos_token_id"]
         marks = self._tokenizer.eos_token_id if marks is None else marks
         return frozenset() if marks is None else frozenset(np.atleast_1d(marks).tolist())
 
@@ -233,3 +251,14 @@ class HFGenerator:
         if self.occupied(prompt, max(texts, key=len, default=())) > self.longest:
             return Undefined("too_long", f"the prompt and a continuation exceed {self.longest} tokens")
         return None
+
+
+@contextmanager
+def _marks_alone(model: Any, marks: Mapping[str, Any]) -> Iterator[None]:
+    """Hide how the checkpoint wants to be decoded: transformers takes from there whatever a call leaves open."""
+    theirs = model.generation_config
+    model.generation_config = GenerationConfig(**marks)
+    try:
+        yield
+    finally:
+        model.generation_config = theirs

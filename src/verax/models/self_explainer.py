@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from verax.models.generator import TextGenerator
-from verax.models.load import DType, checkpoint_folder, load_generator
-from verax.models.wording import Wording, read_wording, shipped_wording, whole
+from verax.models.load import DType, checkpoint_folder, fingerprint, load_generator
+from verax.models.wording import Wording, shipped_wording
 from verax.registry import unknown
 from verax.types import Instance, UserError
 
@@ -46,9 +46,8 @@ class SelfExplainer:
     @property
     def fingerprint(self) -> dict[str, str]:
         """Whatever decides its answers."""
-        who = {"explainer": self.explainer, "predictor": self.predictor}
-        hashes = {f"{part} {name}": value for part, one in who.items() for name, value in one.fingerprint.items()}
-        return {**hashes, "wording": self.wording.hash, "labels": "\n".join(self.labels), "setup": self.setup or ""}
+        who = {"explainer": self.explainer.fingerprint, "predictor": self.predictor.fingerprint}
+        return _identity(who, self.wording, self.labels, self.setup)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +81,7 @@ def load_self_explainer(
 
     Args:
         name: a folder made by `verax train nle`, a shipped model, or any text generator that follows instructions.
-        labels: the classes of the data, in order.
+        labels: the classes of the data, in order; `whole` adds those that few inputs do not show.
         parts: how many parts its inputs have.
         prompts: a file of prompts in place of those that are shipped; a trained model has its own.
         endpoint: who is asked in place of a local model.
@@ -105,7 +104,27 @@ def load_self_explainer(
     explainer = load_generator(home / facts["explainer"], **options)
     shared = facts["explainer"] == facts["predictor"]
     predictor = explainer if shared else load_generator(home / facts["predictor"], **options)
-    return SelfExplainer(str(name), explainer, predictor, known, read_wording(home / PROMPTS), facts["setup"])
+    return SelfExplainer(str(name), explainer, predictor, known, Wording.read(home / PROMPTS), facts["setup"])
+
+
+def is_trained(name: str | Path, revision: str | None = None) -> bool:
+    """Whether `verax train nle` made a model: it has prompts and classes of its own."""
+    return (checkpoint_folder(str(name), revision) / FACTS).is_file()
+
+
+def trained_fingerprint(name: str | Path) -> dict[str, str]:
+    """That of a model made by `verax train nle`; it need not be loaded for that."""
+    home = checkpoint_folder(str(name), None)
+    facts = read_facts(home)
+    who = {part: fingerprint(home / facts[part]) for part in ("explainer", "predictor")}
+    return _identity(who, Wording.read(home / PROMPTS), facts["labels"], facts["setup"])
+
+
+def _identity(
+    who: Mapping[str, Mapping[str, str]], wording: Wording, labels: Sequence[str], setup: SetUp | None
+) -> dict[str, str]:
+    hashes = {f"{part} {name}": value for part, one in who.items() for name, value in one.items()}
+    return {**hashes, "wording": wording.hash, "labels": "\n".join(labels), "setup": setup or ""}
 
 
 def read_facts(home: Path) -> dict[str, Any]:
@@ -127,8 +146,7 @@ def read_facts(home: Path) -> dict[str, Any]:
 def _prompted(
     name: str, generator: TextGenerator, labels: Sequence[str], parts: int, prompts: Path | None
 ) -> SelfExplainer:
-    labels = whole(labels, parts)
     if len(labels) < 2:
         raise UserError("data.labels: a model that follows instructions needs the names of two classes at least")
-    wording = shipped_wording("instructed", labels, parts) if prompts is None else read_wording(prompts)
+    wording = shipped_wording("instructed", labels, parts) if prompts is None else Wording.read(prompts)
     return SelfExplainer(name, generator, generator, tuple(labels), wording)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Literal, get_args
+from typing import ClassVar, Literal, Self, get_args
 
 import regex
 
@@ -21,22 +21,19 @@ Stage = Literal["answer", "explain", "explain_label", "answer_explanation"]
 Style = Literal["trained", "instructed"]
 """For models that were fine-tuned on these very prompts, and for those that follow instructions."""
 
+Task = Literal["nli", "commonsense", "questions", "text"]
+"""What verax has prompts and rules of its own for."""
+
 _SYSTEM = "system"
-_SECTIONS = (_SYSTEM, *get_args(Stage))
 _HEADING = regex.compile(r"^\[(\w+)\][ \t]*$", regex.MULTILINE)
 _PLACE = regex.compile(r"\{(\w+)\}")
-_PLACES = ("parts", "choices", "labels", "label", "chosen", "explanation")
 _ENTAILMENT = ("entailment", "neutral", "contradiction")
+_COMMONSENSE = ("first", "second")
 
 
 @dataclass(frozen=True)
-class Wording:
-    """The prompts of a task.
-
-    A file holds a section for each stage, under a heading such as `[explain]`, and may hold a `[system]` text. In them
-    stand `{1}`, `{2}`, ... for the parts of the input, `{parts}` for all of them, `{labels}` for the names of the
-    classes, `{choices}` for the parts behind the first with the class that each stands for, `{label}` for a class,
-    `{chosen}` for the part that it stands for, and `{explanation}`.
+class PromptFile:
+    """A file of prompts: sections under headings such as `[explain]`, with placeholders such as `{label}` in them.
 
     Args:
         text: the content of the file; it decides answers, so its hash is part of every key.
@@ -46,11 +43,34 @@ class Wording:
     text: str
     source: str
 
+    headings: ClassVar[tuple[str, ...]] = ()
+    """The sections that a file of this kind may have; every kind may have a `[system]` text beside them."""
+    places: ClassVar[tuple[str, ...]] = ()
+    """The placeholders that may stand in them."""
+    numbered: ClassVar[bool] = False
+    """Whether `{1}`, `{2}`, ... may too."""
+
     def __post_init__(self) -> None:
         for name, section in self.sections.items():
             for place in _PLACE.findall(section):
-                if not place.isdecimal() and place not in _PLACES:
-                    raise UserError(f"prompts: {self.source}: [{name}]: {unknown('placeholder', place, _PLACES)}")
+                if place not in self.places and not (self.numbered and place.isdecimal()):
+                    raise UserError(f"prompts: {self.source}: [{name}]: {unknown('placeholder', place, self.places)}")
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """The prompts of a user's file."""
+        try:
+            return cls(path.read_text("utf-8-sig"), str(path))
+        except FileNotFoundError:
+            near = unknown("file of prompts", path.name, [one.name for one in path.parent.glob("*.txt")])
+            raise UserError(f"prompts: {near} (in {path.parent})") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(f"prompts: {path} can't be read: {error}") from None
+
+    @classmethod
+    def shipped(cls, name: str) -> Self:
+        """The prompts of a file that comes with verax."""
+        return cls((resources.files("verax.models") / "prompts" / name).read_text("utf-8"), name)
 
     @property
     def hash(self) -> str:
@@ -63,16 +83,54 @@ class Wording:
         before, *pieces = _HEADING.split(self.text)
         if before.strip() or not pieces:
             raise UserError(
-                f"prompts: {self.source}: it must begin with a heading such as [answer], got {before.strip()[:40]!r}"
+                f"prompts: {self.source}: it must begin with a heading such as [{self.headings[0]}], got "
+                f"{before.strip()[:40]!r}"
             )
         found: dict[str, str] = {}
         for name, body in zip(pieces[::2], pieces[1::2], strict=True):
-            if name not in _SECTIONS:
-                raise UserError(f"prompts: {self.source}: {unknown('heading', name, _SECTIONS)}")
+            if name not in (_SYSTEM, *self.headings):
+                raise UserError(f"prompts: {self.source}: {unknown('heading', name, (_SYSTEM, *self.headings))}")
             if name in found:
                 raise UserError(f"prompts: {self.source}: the heading [{name}] is there twice")
             found[name] = body.strip("\n")
         return found
+
+    def check(self, sections: Sequence[str]) -> None:
+        """Refuse prompts that lack a section."""
+        for section in sections:
+            if section not in self.sections:
+                raise UserError(f"prompts: {self.source}: the section [{section}] is missing")
+
+    def filled(self, section: str, values: Mapping[str, str | None], *, plain: bool = False) -> Prompt:
+        """A section and the system text with everything put in; of a text to be continued there is no system text."""
+        self.check([section])
+        system = None if plain or _SYSTEM not in self.sections else self._put(_SYSTEM, values)
+        return Prompt(self._put(section, values), system, plain)
+
+    def _put(self, section: str, values: Mapping[str, str | None]) -> str:
+        """The section with everything put in, in one go: what is put in is not looked through again."""
+
+        def put(match: regex.Match[str]) -> str:
+            value = values.get(match[1])
+            if value is None:
+                raise UserError(f"prompts: {self.source}: [{section}] has {match[0]}, and there is none at this stage")
+            return value
+
+        filled: str = _PLACE.sub(put, self.sections[section])
+        return filled
+
+
+class Wording(PromptFile):
+    """The prompts of a task, a section for each stage.
+
+    In them stand `{1}`, `{2}`, ... for the parts of the input, `{parts}` for all of them, `{labels}` for the names of
+    the classes, `{choices}` for the parts behind the first with the class that each stands for, `{label}` for a class,
+    `{chosen}` for the part that it stands for, and `{explanation}`.
+    """
+
+    headings: ClassVar[tuple[str, ...]] = get_args(Stage)
+    places: ClassVar[tuple[str, ...]] = ("parts", "choices", "labels", "label", "chosen", "explanation")
+    numbered: ClassVar[bool] = True
 
     def prompt(
         self,
@@ -103,61 +161,34 @@ class Wording:
             "chosen": None if label is None else _chosen(instance, labels, label),
             **{str(number): part.raw for number, part in enumerate(instance.parts, 1)},
         }
-        system = None if plain or _SYSTEM not in self.sections else self._filled(_SYSTEM, values)
-        return Prompt(self._filled(stage, values), system, plain)
-
-    def check(self, stages: Sequence[Stage]) -> None:
-        """Refuse prompts that lack a stage."""
-        for stage in stages:
-            if stage not in self.sections:
-                raise UserError(f"prompts: {self.source}: the section [{stage}] is missing")
-
-    def _filled(self, section: str, values: Mapping[str, str | None]) -> str:
-        """The section with everything put in, in one go: what is put in is not looked through again."""
-        self.check([] if section == _SYSTEM else [section])  # type: ignore[list-item]
-
-        def put(match: regex.Match[str]) -> str:
-            value = values.get(match[1])
-            if value is None:
-                raise UserError(f"prompts: {self.source}: [{section}] has {match[0]}, and there is none at this stage")
-            return value
-
-        filled: str = _PLACE.sub(put, self.sections[section])
-        return filled
-
-
-def read_wording(path: Path) -> Wording:
-    """The prompts of a file."""
-    try:
-        return Wording(path.read_text("utf-8-sig"), str(path))
-    except FileNotFoundError:
-        near = unknown("file of prompts", path.name, [one.name for one in path.parent.glob("*.txt")])
-        raise UserError(f"prompts: {near} (in {path.parent})") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"prompts: {path} can't be read: {error}") from None
+        return self.filled(stage, values, plain=plain)
 
 
 def shipped_wording(style: Style, labels: Sequence[str], parts: int) -> Wording:
     """The prompts that come with verax for inputs of so many parts and these classes."""
-    task = _task(labels, parts)
+    task = task_of(labels, parts)
     if task is None:
         raise UserError(
             f"prompts: none are shipped for {parts} parts and the classes {', '.join(labels) or '(none)'}; write some "
             "into a file and name it: model: {prompts: FILE}"
         )
-    name = f"{style}-{task}.txt"
-    return Wording((resources.files("verax.models") / "prompts" / name).read_text("utf-8"), name)
+    return Wording.shipped(f"{style}-{task}.txt")
 
 
 def whole(labels: Sequence[str], parts: int) -> tuple[str, ...]:
-    """The classes of a task of which few inputs may show only some."""
+    """The classes of a task of which few inputs may show only some; for classes that were read off the inputs alone."""
     return _ENTAILMENT if parts == 2 and labels and set(labels) < set(_ENTAILMENT) else tuple(labels)
 
 
-def _task(labels: Sequence[str], parts: int) -> str | None:
-    if parts == 2 and {label.casefold() for label in labels} == set(_ENTAILMENT):
+def task_of(labels: Sequence[str], parts: int) -> Task | None:
+    """What inputs of so many parts and these classes are about, capitals or not; None if it is nothing that is known.
+
+    The classes of inference may come in any order. Those of commonsense validation stand for the sentences in turn.
+    """
+    names = tuple(label.casefold() for label in labels)
+    if parts == 2 and len(names) == len(_ENTAILMENT) and set(names) == set(_ENTAILMENT):
         return "nli"
-    if parts == 2 and tuple(labels) == ("first", "second"):
+    if parts == 2 and names == _COMMONSENSE:
         return "commonsense"
     if len(labels) > 1 and parts == len(labels) + 1:
         return "questions"

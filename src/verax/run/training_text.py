@@ -13,7 +13,7 @@ from rich.console import Console
 from verax.metrics.free_text.bleu import Bleu
 from verax.models.load import checkpoint_folder, load_generator
 from verax.models.self_explainer import FACTS, PROMPTS, SelfExplainer
-from verax.models.wording import Wording, read_wording, shipped_wording
+from verax.models.wording import Wording, shipped_wording
 from verax.run.plan import input_key
 from verax.run.text_checkpoint import TextTraining, check_out, only_parts, read_json
 from verax.run.text_figures import nle_figures
@@ -78,7 +78,7 @@ def _plan(spec: NleSpec, out: Path) -> _Planned:
         check_labels(one, labels)
         check_explanations(one)
     parts = only_parts(sets)
-    wording = shipped_wording("trained", labels, parts) if spec.prompts is None else read_wording(Path(spec.prompts))
+    wording = shipped_wording("trained", labels, parts) if spec.prompts is None else Wording.read(Path(spec.prompts))
     base = checkpoint_folder(spec.base, None)
     trainings = {}
     for name, stages in TEACHINGS[spec.setup].stages.items():

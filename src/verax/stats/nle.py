@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,10 @@ from verax.stats.nle_noise import NoiseRow, mentions, noise_row
 from verax.stats.nle_rows import BLEU, NleRun, Outcome, Results, consistency_tests, results_of, setups, unions
 from verax.stats.recorded import recorded
 from verax.stats.shares import mean_difference, of_sums, share
-from verax.types import Instance, Interval, Score
+from verax.types import Interval, Nle, Score
+
+_FAILED = "failed"
+"""The reason of a score whose explanation failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,8 @@ class PerformanceRow:
 
     Args:
         n: explanations.
-        accuracy: over the `judged` instances whose gold class is one of the model's.
+        accuracy: over the `judged` instances whose gold class is one of the model's; one that the model gave no answer
+            for counts as wrong.
         bleu: of the corpus, from 0 to 100, over the `compared` explanations that people's can be compared with.
         parsed: how many classes were read from what the model wrote, since it gives no likelihoods.
     """
@@ -172,12 +177,7 @@ def _row(model: str, setup: str, results: Results, seed: int) -> ConsistencyRow:
 
 def _performance(run: NleRun, setup: str, seed: int) -> PerformanceRow:
     texts = [text for text in run.texts if text.method == setup]
-    gold = {instance.id: instance for instance in run.instances}
-    judged = [
-        text.label.casefold() == _gold(gold, text.instance_id)
-        for text in texts
-        if _gold(gold, text.instance_id) in {label.casefold() for label in text.labels}
-    ]
+    judged = _judged(run, setup, texts)
     labels = [entry["label"] for entry in recorded(run.card, "metrics") if entry.get("name") == BLEU]
     counts = [_counts(score) for score in run.scores if score.method == setup and score.metric in labels[:1]]
     compared = [count for count in counts if count is not None]
@@ -193,10 +193,25 @@ def _performance(run: NleRun, setup: str, seed: int) -> PerformanceRow:
     )
 
 
-def _gold(instances: Mapping[str, Instance], name: str) -> str | None:
-    """The gold class as it is compared; an instance that the model has no such class for can't be judged."""
-    label = instances[name].label if name in instances else None
-    return None if label is None else label.casefold()
+def _judged(run: NleRun, setup: str, texts: Sequence[Nle]) -> list[bool]:
+    """Whether each input whose gold class the model has got that class.
+
+    One without an explanation has scores that say why; it got no answer, unless an exception that nobody foresaw is why.
+    """
+    said: dict[str, str | None] = {
+        score.instance_id: None for score in run.scores if score.method == setup and score.reason != _FAILED
+    }
+    said |= {text.instance_id: text.label.casefold() for text in texts}
+    known = {label.casefold() for label in (texts[0].labels if texts else _labels(run.card))}
+    gold = {one.id: one.label.casefold() for one in run.instances if one.label is not None}
+    return [said[name] == label for name, label in gold.items() if name in said and label in known]
+
+
+def _labels(card: Mapping[str, Any]) -> list[str]:
+    """The classes of the model, as the run card has them."""
+    model = card.get("model")
+    labels = model.get("labels") if isinstance(model, Mapping) else None
+    return [label for label in labels if isinstance(label, str)] if isinstance(labels, list) else []
 
 
 def _counts(score: Score) -> list[float] | None:

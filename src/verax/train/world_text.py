@@ -91,7 +91,7 @@ RECIPES: dict[str, Recipe] = {
         {
             ".": Generator(
                 ("world/nli-mt-ra", "."),
-                seeds=2,
+                seeds=6,
                 tuning=FineTuning(epochs=1, batch_size=64, learning_rate=1e-3, warmup=0.05),
             )
         },

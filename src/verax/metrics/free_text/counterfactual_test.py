@@ -100,7 +100,7 @@ class CounterfactualTest:
             nle: its class and explanation.
             setup: how the model answers and explains.
             vocabulary: the words of all inputs, as often as they occur.
-            encoder: of the semantic match.
+            encoder: of the semantic match; it is the engine's own model too.
         """
         self._check(x.instance)
         wanted = [label for label in nle.labels if label != nle.label]
@@ -112,7 +112,8 @@ class CounterfactualTest:
         if problems and not any(one.trial.kind == "edit" for one in answered):
             raise problems[0]
         found = [one for one in answered if one.trial.kind == "noise" or one.trial.flipped]
-        return self._verdict(self._with_similarities(found, encoder), tried, len(problems))
+        trials = yield from self._with_similarities(found, encoder)
+        return self._verdict(trials, tried, len(problems))
 
     def _check(self, instance: Instance) -> None:
         count = len(instance.parts)
@@ -156,16 +157,20 @@ class CounterfactualTest:
             trial = replace(trial, explanation=text, mentioned=mention.mentioned, rule=mention.rule, by=mention.by)
         return _Tried(trial, edit.insertion, edited)
 
-    def _with_similarities(self, found: Sequence[_Tried], encoder: Encoder | None) -> tuple[Trial, ...]:
+    def _with_similarities(self, found: Sequence[_Tried], encoder: Encoder | None) -> Asking[tuple[Trial, ...]]:
+        """The trials with what the semantic match says of each, all asked at once; None where it can't say."""
         if self.semantic is None or not found:
             return tuple(one.trial for one in found)
         if encoder is None:
             raise TypeError("the counterfactual test was not handed the encoder of its semantic match")
-        pairs = [Explained(one.insertion, one.edited, one.trial.explanation or "") for one in found]
-        measured = self.semantic.similarities_with(encoder, pairs)
+        pairs = (Explained(one.insertion, one.edited, one.trial.explanation or "") for one in found)
+        measured = yield from together(self.semantic.similarity(encoder, pair) for pair in pairs)
+        for end in measured:
+            if isinstance(end, Exception) and not isinstance(end, Undefined):
+                raise end
         return tuple(
-            replace(one.trial, similarity=similarity.cosine if isinstance(similarity, Similarity) else None)
-            for one, similarity in zip(found, measured, strict=True)
+            replace(one.trial, similarity=end.cosine if isinstance(end, Similarity) else None)
+            for one, end in zip(found, measured, strict=True)
         )
 
     def _verdict(self, trials: tuple[Trial, ...], tried: int, unanswered: int) -> Tested:

@@ -42,6 +42,14 @@ class Editor(Protocol):
         """
 
 
+@runtime_checkable
+class ParticularEditor(Editor, Protocol):
+    """An editor that does not fit every input, and can tell before anything is asked."""
+
+    def check(self, labels: Sequence[str], parts: int) -> None:
+        """Refuse inputs of so many parts and these classes, if the editor is not made for them."""
+
+
 def places(text: Text) -> int:
     """How many positions a word can be put in at: before each word, and at the end where no full stop closes it."""
     return len(text.words) + (has_letter(text.words[-1:]) if text.words else 0)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import NamedTuple, cast
+
+import regex
 
 from verax.data.text import split_words
 from verax.engine.asks import Asking, Candidates
 from verax.engine.together import together
 from verax.metrics.free_text.editor import Proposal, Proposals, check_search, places
 from verax.metrics.free_text.insertion import Insertion
+from verax.metrics.free_text.stamps import Stamps, stamps_of
 from verax.models.editor_wording import FACTS, EditorFacts, editor_prompt, read_editor_facts
 from verax.models.generator import CandidateGenerator, CandidatesPass
 from verax.models.load import checkpoint_folder, fingerprint, load_generator
@@ -24,6 +28,7 @@ VERSION = 1
 """Raised whenever the editor comes to make other edits: it is part of what decides them."""
 _MOST_WORDS = 3
 _MAX_NEW_TOKENS = 12
+_PART = regex.compile(r"\{(\d+)\}")
 
 
 class _Loaded(NamedTuple):
@@ -63,15 +68,17 @@ class InfillEditor:
         """As many for each class but the predicted one."""
         return self.positions * self.candidates * parts * (labels - 1)
 
+    def check(self, labels: Sequence[str], parts: int) -> None:
+        """Refuse other classes than those that the editor knows, and another number of parts; it is not loaded."""
+        self._refuse_others(read_editor_facts(_folder(self.path)), labels, parts)
+
     def propose(self, x: Posed, wanted: Sequence[str], parts: Collection[int] | None = None) -> Asking[Proposals]:
         """What the editor writes for each class, position by position, all of them asked at once.
 
         A position that gets no answer has no edits; if none gets one, the reason of the first is raised.
         """
         facts, generator = _load(self.path)
-        strange = [label for label in wanted if label not in facts.labels]
-        if strange:
-            raise UserError(f"editor: {self.path!r} knows {', '.join(facts.labels)}; it can't lead to {strange[0]!r}")
+        self._refuse_others(facts, wanted, len(x.instance.parts))
         spots = [
             (label, part, position)
             for label in wanted
@@ -85,6 +92,14 @@ class InfillEditor:
         if unforeseen or (problems and len(problems) == len(spots)):
             raise (unforeseen or problems)[0]
         return tuple(one for end in ends if not isinstance(end, Exception) for one in end)
+
+    def _refuse_others(self, facts: EditorFacts, labels: Sequence[str], parts: int) -> None:
+        strange = [label for label in labels if label not in facts.labels]
+        if strange:
+            raise UserError(f"editor: {self.path!r} knows {', '.join(facts.labels)}; it can't lead to {strange[0]!r}")
+        known = len(set(_PART.findall(facts.prompt)))
+        if known != parts:
+            raise UserError(f"editor: {self.path!r} was trained on inputs of {known} part(s), and these have {parts}")
 
     def _positions(self, instance: Instance, part: int, label: str) -> list[int]:
         rng = rng_of(self.seed, (text.raw for text in instance.parts), f"infill_editor {part} {label}".encode())
@@ -107,14 +122,28 @@ def _fit(words: tuple[str, ...]) -> bool:
     return len(words) <= _MOST_WORDS and any(sign.isalnum() for word in words for sign in word)
 
 
-@cache  # whoever asks what kind of thing an editor is asks for this, and the weights may be large
+@cache  # the hub is asked once; what a folder holds may change all the same
+def _folder(path: str) -> Path:
+    return checkpoint_folder(path, None)
+
+
 def _told(path: str) -> Mapping[str, str]:
-    folder = checkpoint_folder(path, None)
+    folder = _folder(path)
+    return _told_once(folder, stamps_of(folder.glob("*")))
+
+
+@lru_cache(maxsize=8)  # whoever asks what kind of thing an editor is asks for this, and the weights may be large
+def _told_once(folder: Path, _: Stamps) -> Mapping[str, str]:
+    read_editor_facts(folder)  # refuses a folder that holds no editor
     return {"editor": f"infill {VERSION}", **fingerprint(folder), "facts": hash_files([folder / FACTS])}
 
 
-@cache
 def _load(path: str) -> _Loaded:
-    folder = checkpoint_folder(path, None)
+    folder = _folder(path)
+    return _load_once(folder, stamps_of(folder.glob("*")))
+
+
+@lru_cache(maxsize=2)
+def _load_once(folder: Path, _: Stamps) -> _Loaded:
     # every model that is loaded from a folder can be asked for candidates; endpoints can't
     return _Loaded(read_editor_facts(folder), cast("CandidateGenerator", load_generator(folder)))

@@ -12,13 +12,8 @@ import regex
 from verax.data.text import split_words
 from verax.engine.asks import Asking, Generate
 from verax.metrics.free_text.reconstruction import Reconstructed, made_of
-from verax.metrics.free_text.rewrite_prompt import (
-    RewritePrompt,
-    is_question,
-    read_prompt,
-    shipped_prompt,
-    shipped_prompts,
-)
+from verax.metrics.free_text.rewrite_prompt import RewritePrompt, is_question, shipped_prompt, shipped_prompts
+from verax.metrics.free_text.stamps import Stamps, stamps_of
 from verax.models.generator import GeneratePass
 from verax.models.self_explainer import Posed
 from verax.store.keys import hash_bytes
@@ -47,15 +42,18 @@ class ModelWritten:
     @property
     def told(self) -> Mapping[str, str]:
         """The way of reading, and the prompts."""
-        texts = list(shipped_prompts()) if self.prompts is None else [_given(self.prompts)]
+        texts = shipped_prompts() if self.prompts is None else [_given(self.prompts)]
         whole = hash_bytes(*(one.hash.encode() for one in texts))
         return {"reconstruction": f"model-written {VERSION}", "prompts": whole}
 
     def reconstruct(self, x: Posed, explanation: str, predicted: str) -> Asking[Reconstructed]:
-        """The input that the model writes; which class is predicted it is not told."""
+        """The input that the model writes; which class is predicted it is not told.
+
+        A model that knows the prompts of its training alone can't be asked to: that says nothing of the explanation.
+        """
         if x.by.plain:
             raise Undefined(
-                "no_reconstruction",
+                "unfit",
                 f"it needs a model that follows instructions, and {x.by.name!r} was trained on prompts of its own",
             )
         question = is_question(x.instance, x.by.labels)
@@ -72,9 +70,14 @@ class ModelWritten:
         return Reconstructed(made, {"written_by": x.by.explainer.name})
 
 
-@lru_cache(maxsize=4)
 def _given(path: str) -> RewritePrompt:
-    return read_prompt(Path(path).expanduser())
+    file = Path(path).expanduser()
+    return _read_once(file, stamps_of([file]))
+
+
+@lru_cache(maxsize=4)
+def _read_once(file: Path, _: Stamps) -> RewritePrompt:
+    return RewritePrompt.read(file)
 
 
 def _read(text: str, x: Posed, question: bool) -> list[str]:

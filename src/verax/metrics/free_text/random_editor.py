@@ -18,21 +18,6 @@ VERSION = 1
 """Raised whenever the editor comes to make other edits: it is part of what decides them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edits:
-    """What an editor proposes for one instance.
-
-    Args:
-        insertions: position by position.
-        places: for each part how many positions could have been chosen; 0 for a part that may not be edited.
-        chosen: for each part how many were: fewer than asked for where there are fewer.
-    """
-
-    insertions: tuple[Insertion, ...]
-    places: tuple[int, ...]
-    chosen: tuple[int, ...]
-
-
 @dataclass(frozen=True)
 class RandomEditor:
     """Single words from all adjectives and adverbs of WordNet (Atanasova et al. 2023, Section 3, Baseline).
@@ -70,24 +55,22 @@ class RandomEditor:
     def propose(self, x: Posed, wanted: Sequence[str], parts: Collection[int] | None = None) -> Asking[Proposals]:
         """Its edits: they aim at no class, so there are as many whatever is wanted, and no model is asked."""
         yield from ()
-        return tuple(Proposal(insertion) for insertion in self.edits(x.instance, parts).insertions)
+        return tuple(Proposal(insertion) for insertion in self.edits(x.instance, parts))
 
-    def edits(self, instance: Instance, parts: Collection[int] | None = None) -> Edits:
-        """Insertions into the parts that may be edited, all by default."""
+    def edits(self, instance: Instance, parts: Collection[int] | None = None) -> tuple[Insertion, ...]:
+        """Insertions into the parts that may be edited, all by default, position by position."""
         words = word_lists(self.wordnet)
         insertions: list[Insertion] = []
-        places, chosen = [0] * len(instance.parts), [0] * len(instance.parts)
         for number, part in enumerate(instance.parts):
             if parts is not None and number not in parts:
                 continue
             lists = _lists(part, words, self.pipeline)
             rng = rng_of(self.seed, (text.raw for text in instance.parts), f"random_editor {number}".encode())
             drawn = rng.permutation(sorted(lists))[: self.positions].tolist()
-            places[number], chosen[number] = len(lists), len(drawn)
             for position in drawn:
                 several = rng.choice(len(lists[position]), min(self.candidates, len(lists[position])), replace=False)
                 insertions += [Insertion(number, position, (lists[position][i],)) for i in several]
-        return Edits(tuple(insertions), tuple(places), tuple(chosen))
+        return tuple(insertions)
 
 
 def _lists(text: Text, words: WordLists, pipeline: str) -> dict[int, tuple[str, ...]]:

@@ -18,18 +18,18 @@ from verax.metrics.free_text.reconstruction import (
     Reconstruction,
 )
 from verax.models.self_explainer import Posed
+from verax.models.wording import task_of
 from verax.types import Card, Nle, Trial, Undefined
-
-_ENTAILMENT = frozenset({"entailment", "neutral", "contradiction"})
-_COMMONSENSE = frozenset({"first", "second"})
 
 
 def fitting(labels: Sequence[str], parts: int) -> Reconstruction:
     """The reconstruction for inputs of so many parts and these classes: by rules where there are some for the task."""
-    if parts == 2 and set(labels) == _ENTAILMENT:
+    task = task_of(labels, parts)
+    if task == "nli":
         return NliByTemplates()
-    if parts == 2 and set(labels) == _COMMONSENSE:
-        return ComveByReplacement()
+    if task == "commonsense":
+        first, second = labels
+        return ComveByReplacement((first, second))
     return ModelWritten()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,11 +11,9 @@ import numpy as np
 from verax.align.embedding import default_layer
 from verax.data.text import split_words
 from verax.engine.asks import Asking, TokenStates
-from verax.engine.engine import Engine, Outcome, Task
 from verax.metrics.free_text.insertion import Insertion
 from verax.models.classifier import Encoder
 from verax.models.encoding import Encoded
-from verax.models.load import load_encoder
 from verax.types import FloatArray, Instance, Text, Undefined, UserError
 
 VERSION = 1
@@ -75,36 +73,13 @@ class SemanticMatch:
         """What decides a similarity beside the parameters and the weights of the encoder."""
         return {"mention": f"cosine {VERSION}"}
 
-    def similarities(self, pairs: Sequence[Explained]) -> list[Similarity | Undefined]:
-        """For each pair, in order, how similar it is, or why that can't be said; by the encoder that is named."""
-        return self.similarities_with(load_encoder(self.encoder), pairs)
-
-    def similarities_with(self, model: Encoder, pairs: Sequence[Explained]) -> list[Similarity | Undefined]:
-        """The same by an encoder that is loaded already."""
+    def similarity(self, model: Encoder, pair: Explained) -> Asking[Similarity]:
+        """How similar a pair is, asked of the loaded encoder: the engine must hold it. Undefined says why not."""
         layer = default_layer(model.layers) if self.layer is None else self.layer
         if layer > model.layers:
             raise UserError(
                 f"semantic match: layer must be at most {model.layers}, the layers of the encoder, got {layer}"
             )
-        found: dict[int, Similarity | Undefined] = {}
-
-        def tasks() -> Iterator[Task[Similarity]]:
-            for number, pair in enumerate(pairs):
-                yield Task(self._asking(model, pair, layer), lambda outcome, number=number: kept(number, outcome))  # type: ignore[misc]
-
-        def kept(number: int, outcome: Outcome[Similarity]) -> Iterable[Task[Similarity]]:
-            if isinstance(outcome.error, Undefined):
-                found[number] = outcome.error
-            elif outcome.value is None:
-                raise outcome.error or RuntimeError("a similarity ended without a value")
-            else:
-                found[number] = outcome.value
-            return ()
-
-        Engine(model).run(tasks())
-        return [found[number] for number in range(len(pairs))]
-
-    def _asking(self, model: Encoder, pair: Explained, layer: int) -> Asking[Similarity]:
         edited, explanation = pair.edited.parts[pair.insertion.part], split_words(pair.explanation)
         if not explanation.words:
             raise Undefined("empty", "the explanation has no word")

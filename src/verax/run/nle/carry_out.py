@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from verax.engine.engine import Engine, token_budget
+from verax.engine.engine import Engine
 from verax.run.card import card_of, closing_card, data_facts
 from verax.run.carry_out import check_counts
 from verax.run.nle.execute import TextExecution
@@ -40,8 +40,6 @@ ANSWERS = frozenset(
 """Reasons that lie with an endpoint: another time it may answer."""
 NEARBY, FAR_AWAY = 512, 8
 """At an endpoint so many inputs are open at a time: batches gain nothing there, and finished rows are seen soon."""
-GENERATING = 4
-"""A batch that generates holds so many times the tokens of one that reads: each step computes one of each text."""
 
 
 def carry_out_texts(
@@ -76,9 +74,9 @@ def carry_out_texts(
         store.write_plan([*(planned.key for planned in plan.instances), *plan.row_keys()])
         if prepared.endpoint is not None:
             prepared.endpoint.open_with(store)
-        budget = prepared.spec.token_budget or GENERATING * token_budget(prepared.by.explainer)
         with _counting_requests(prepared, store, card), watching(left.rows, left.done, console) as watch:
             window = NEARBY if prepared.endpoint is None else FAR_AWAY
+            budget = prepared.spec.token_budget
             engine = Engine(prepared.encoder, token_budget=budget, window=window, on_batch=watch.on_batch)
             TextExecution(plan, store, engine, prepared.by, prepared.vocabulary, on_row=watch.on_row).run()
         store.seal()

@@ -9,11 +9,13 @@ from typing import Any
 
 from verax.engine.text_protocols import SetUp, TextMetric
 from verax.metrics.free_text.counterfactual_test import CounterfactualTest
+from verax.metrics.free_text.editor import ParticularEditor
 from verax.metrics.free_text.reconstruction_test import ReconstructionTest, fitting
 from verax.models.classifier import Encoder
 from verax.models.endpoint import Endpoint
 from verax.models.load import load_encoder
-from verax.models.self_explainer import SelfExplainer, load_self_explainer
+from verax.models.self_explainer import SelfExplainer, is_trained, load_self_explainer
+from verax.models.wording import whole
 from verax.registry import entries
 from verax.run.carry_out import open_data
 from verax.run.nle.kept import Kept
@@ -126,7 +128,7 @@ def prepare_texts(spec: Spec, data: Dataset, wider: Dataset | None = None) -> Pr
     if spec.explanations:
         raise UserError("explanations: free text from elsewhere can't be tested: the model must be asked again")
     _check_parts(data)
-    by = open_self_explainer(spec.model, wider or data)
+    by = open_self_explainer(spec.model, wider or data, named=spec.model.labels or spec.data.labels)
     setups = tuple(build("methods", given, spec.seed) for given in spec.methods or _default_setups(by))
     metrics = tuple(_fitted(build("metrics", given, spec.seed), by, data) for given in spec.metrics)
     for setup in setups:
@@ -158,15 +160,17 @@ def _check_prompts(setup: Named[SetUp], by: SelfExplainer, data: Dataset) -> Non
         by.wording.prompt(stage, data.instances[0], by.labels, label=by.labels[0], explanation="", plain=by.plain)
 
 
-def open_self_explainer(spec: ModelSpec, data: Dataset) -> SelfExplainer:
-    """The model that a spec names, with the classes of the spec or of the data."""
-    endpoint = None
+def open_self_explainer(spec: ModelSpec, data: Dataset, named: Sequence[str] | None = None) -> SelfExplainer:
+    """The model that a spec names, with the classes that are named or, for want of names, those of the data."""
+    parts, labels, endpoint = len(data.instances[0].parts), named or data.labels, None
     if spec.endpoint is not None:
         endpoint = Kept(Endpoint(model=spec.name, **spec.endpoint.model_dump()))
+    if not named and (endpoint is not None or not is_trained(spec.name, spec.revision)):
+        labels = whole(labels, parts)  # a trained model has classes of its own
     return load_self_explainer(
         spec.name,
-        labels=spec.labels or data.labels,
-        parts=len(data.instances[0].parts),
+        labels=labels,
+        parts=parts,
         prompts=spec.prompts,
         endpoint=endpoint,
         dtype=spec.dtype,
@@ -196,6 +200,8 @@ def check_setup(named: Named[SetUp], by: SelfExplainer) -> None:
 def _fitted(named: Named[TextMetric], by: SelfExplainer, data: Dataset) -> Named[TextMetric]:
     """A test with what fits the data, where nothing is named: the way to reconstruct, the parts that may be edited."""
     parts = len(data.instances[0].parts)
+    if isinstance(named.what, CounterfactualTest) and isinstance(named.what.editor, ParticularEditor):
+        named.what.editor.check(by.labels, parts)
     if isinstance(named.what, CounterfactualTest) and named.what.parts is None and data.maskable and parts > PAIR:
         # a question may be edited, the choices below it may not; of a pair both sides are
         return Named(named.name, dataclasses.replace(named.what, parts=data.maskable), named.implied | {"parts"})
