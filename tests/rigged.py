@@ -11,6 +11,7 @@ from verax.data.text import split_words
 from verax.engine.asks import Asking
 from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.text_protocols import SetUp
+from verax.models.classifier import Encoder
 from verax.models.generator import CandidatesPass, GeneratePass, LikelihoodPass
 from verax.models.self_explainer import Posed, SelfExplainer
 from verax.models.self_explainer import SetUp as Name
@@ -95,7 +96,7 @@ def posed(
     return Posed(given, SelfExplainer("rigged", model, predictor or model, labels, wording, trained_as))
 
 
-def ended(generator: Asking[Any]) -> Outcome[Any]:
+def ended(generator: Asking[Any], encoder: Encoder | None = None) -> Outcome[Any]:
     """How a generator ends that is run alone."""
     found: list[Outcome[Any]] = []
 
@@ -103,13 +104,13 @@ def ended(generator: Asking[Any]) -> Outcome[Any]:
         found.append(outcome)
         return ()
 
-    Engine(None).run([Task(generator, done)])
+    Engine(encoder).run([Task(generator, done)])
     return found[0]
 
 
-def result(generator: Asking[Any]) -> Any:
+def result(generator: Asking[Any], encoder: Encoder | None = None) -> Any:
     """What it ends with, or what it raises."""
-    outcome = ended(generator)
+    outcome = ended(generator, encoder)
     if outcome.error is not None:
         raise outcome.error
     return outcome.value

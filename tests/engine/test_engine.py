@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pytest
 
 from verax.data.text import split_words
-from verax.engine.asks import Asking, Outputs, PathGradient, SummedGradient, resolve
-from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.asks import Asking, Candidates, Generate, Outputs, PathGradient, SummedGradient, resolve
+from verax.engine.engine import GENERATING, ON_ACCELERATOR, ON_PROCESSOR, Engine, Outcome, Task
 from verax.engine.protocols import asking
 from verax.methods.token.activation import Activation
 from verax.methods.token.attention import AttentionWeights
@@ -32,7 +33,8 @@ from verax.metrics.faithfulness.sufficiency import Sufficiency
 from verax.models.black_box import BlackBox
 from verax.models.classifier import Classifier
 from verax.models.encoding import Encoded
-from verax.types import Cost, FloatArray, Highlight, Instance, Target, Undefined
+from verax.models.generator import Asked, CandidatesPass, GeneratePass, Prompt
+from verax.types import Cost, FloatArray, Generated, Highlight, Instance, Target, Undefined, UserError
 
 METHODS = (
     Random(),
@@ -233,10 +235,9 @@ def test_out_of_memory_halves_and_keeps_what_is_finished(
     ended = outcomes(engine, {k: asking(LeaveOneOut(), x) for k, x in encoded.items()})
     assert fragile.refused > 0
     assert len(fragile.finished) == len(set(fragile.finished)) == engine.cost.forward, "no row is done twice"
-    assert engine.token_budget <= 60, "what was learnt is kept"
     before = fragile.refused
     outcomes(engine, {0: asking(LeaveOneOut(removal="zero"), encoded[instances[1].id])})
-    assert fragile.refused == before
+    assert fragile.refused == before, "what was learnt is kept"
     for key, x in encoded.items():
         alone = outcomes(Engine(model), {0: asking(LeaveOneOut(), x)})[0].value.scores
         assert np.abs(ended[key].value.scores - alone).max() <= 1e-12
@@ -374,3 +375,91 @@ def test_what_is_begun_is_finished_before_the_rest_goes_on(classifier: Callable[
     ends = {name: log.index((name, 4)) for name in range(6)}
     assert ends[0] < log.index((1, 2))
     assert sorted(ends.values()) == [ends[name] for name in range(6)]
+
+
+@dataclass(eq=False)
+class Writer:
+    """A text generator that repeats the prompt, notes the sizes of its batches and can't count "odd"."""
+
+    device: str
+    tokens: int
+    most: int = 10**9
+    fault: Exception = field(default_factory=lambda: TypeError("no text"))
+    batches: list[int] = field(default_factory=list)
+    refused: int = 0
+
+    @property
+    def about(self) -> dict[str, str]:
+        return {"device": self.device}
+
+    def length(self, asked: Asked) -> int:
+        if asked.prompt.user == "odd":
+            raise self.fault
+        return self.tokens
+
+    def generate(self, passes: Sequence[GeneratePass]) -> list[Generated]:
+        if len(passes) * self.tokens > self.most:
+            self.refused += 1
+            raise RuntimeError("CUDA out of memory")
+        self.batches.append(len(passes))
+        return [Generated(one.prompt.user, "stop", None) for one in passes]
+
+    def candidates(self, passes: Sequence[CandidatesPass]) -> list[list[Generated]]:
+        return [[one] for one in self.generate([GeneratePass(one.prompt) for one in passes])]
+
+
+class About:
+    """An input, for those who keep what was answered about it."""
+
+    def __init__(self) -> None:
+        self.memo: dict[Any, Any] = {}
+
+
+def written(by: Any, text: str) -> Asking[str]:
+    answer: Generated = yield Generate(About(), by, GeneratePass(Prompt(text)))  # type: ignore[arg-type]
+    return answer.text
+
+
+def edited(by: Any, text: str) -> Asking[str]:
+    answers: list[Generated] = yield Candidates(About(), by, CandidatesPass(Prompt(text)))  # type: ignore[arg-type]
+    return answers[0].text
+
+
+def test_a_prompt_that_cannot_be_counted_costs_no_other() -> None:
+    by = Writer("cpu", 10)
+    ended = outcomes(Engine(None), {text: written(by, text) for text in ("boat", "odd", "shore")})
+    assert [ended[text].value for text in ("boat", "shore")] == ["boat", "shore"]
+    assert isinstance(ended["odd"].error, TypeError)
+    assert (ended["odd"].cost.forward, ended["odd"].cost.forward_asked) == (0, 1)
+    by.fault = UserError("the same for every prompt")
+    with pytest.raises(UserError, match="the same for every prompt"):
+        outcomes(Engine(None), {0: written(by, "odd")})
+
+
+def test_each_text_generator_has_the_budget_of_its_device() -> None:
+    far, near = Writer("remote", 1024), Writer("cpu", 1024)
+    asked = {("far", n): written(far, str(n)) for n in range(128)} | {
+        ("near", n): edited(near, str(n)) for n in range(12)
+    }
+    ended = outcomes(Engine(None), asked)
+    assert {key: outcome.value for key, outcome in ended.items()} == {key: str(key[1]) for key in asked}
+    assert far.batches == [GENERATING * ON_ACCELERATOR // 1024] * 2
+    assert near.batches == [GENERATING * ON_PROCESSOR // 1024] * 3
+
+
+def test_a_budget_that_is_given_is_for_all_text_generators() -> None:
+    far, near = Writer("remote", 10), Writer("cpu", 10)
+    asked = {(by.device, n): written(by, str(n)) for by in (far, near) for n in range(9)}
+    outcomes(Engine(None, token_budget=30), asked)
+    assert far.batches == near.batches == [3, 3, 3]
+
+
+def test_a_text_generator_that_runs_out_of_memory_gets_less_from_there_on() -> None:
+    small, large = Writer("cpu", 10, most=40), Writer("cpu", 10)
+    engine = Engine(None, token_budget=160)
+    ended = outcomes(engine, {n: written(small, str(n)) for n in range(16)})
+    assert [ended[n].value for n in range(16)] == [str(n) for n in range(16)]
+    assert small.refused == 2
+    outcomes(engine, {(by.most, n): written(by, str(n)) for by in (small, large) for n in range(16)})
+    assert small.refused == 2
+    assert large.batches == [16], "the other's memory is its own"

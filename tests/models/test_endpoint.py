@@ -160,7 +160,7 @@ def test_the_cap_is_a_clear_stop_and_what_is_answered_stays() -> None:
     kept: dict[int, Generated | Undefined] = {}
     with FaultServer(default=after(0.03)) as server:
         model = endpoint(server, concurrency=3, max_requests=5)
-        with pytest.raises(RequestsSpent, match="max_requests: all 5 requests are spent"):
+        with pytest.raises(RequestsSpent, match="max_requests: all 5 requests of this process are spent"):
             model.generate(numbered(9), kept.__setitem__)
         assert len(kept) == 5
         assert all(isinstance(answer, Generated) for answer in kept.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,15 @@ import pytest
 
 from rigged import NLI, Rigged, instance
 from verax.models.load import load_generator
-from verax.models.self_explainer import FACTS, PROMPTS, Posed, SelfExplainer, load_self_explainer, read_facts
+from verax.models.self_explainer import (
+    FACTS,
+    PROMPTS,
+    Posed,
+    SelfExplainer,
+    load_self_explainer,
+    read_facts,
+    trained_fingerprint,
+)
 from verax.models.wording import Wording, shipped_wording
 from verax.types import UserError
 
@@ -63,12 +72,36 @@ def test_two_models_share_the_work_of_a_single_task_setup(trained: Callable[...,
 
 
 def test_a_generator_without_facts_follows_instructions(checkpoint_of_text: Path, tmp_path: Path) -> None:
-    by = load_self_explainer(checkpoint_of_text, labels=("neutral",), parts=2)
+    by = load_self_explainer(checkpoint_of_text, labels=NLI, parts=2)
     assert (by.setup, by.plain, by.labels) == (None, False, NLI)
     assert by.wording == shipped_wording("instructed", NLI, 2)
     (tmp_path / "mine.txt").write_text("[answer]\n{1}?")
     mine = load_self_explainer(checkpoint_of_text, labels=("b", "a"), parts=9, prompts=tmp_path / "mine.txt")
     assert (mine.labels, mine.wording.text) == (("b", "a"), "[answer]\n{1}?")
+
+
+def test_classes_that_are_named_are_all_there_are(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("[answer]\n{1}?")
+    two = ("entailment", "contradiction")
+    by = load_self_explainer("m", labels=two, parts=2, endpoint=Rigged(), prompts=tmp_path / "mine.txt")
+    assert by.labels == two
+
+
+@pytest.mark.parametrize("setup", ["mt_ra", "st_re"])
+def test_a_trained_model_is_told_from_others_before_it_is_loaded(setup: str, trained: Callable[..., Path]) -> None:
+    home = trained(setup)
+    facts = json.loads((home / FACTS).read_text())
+    told = [trained_fingerprint(home)]
+    (home / FACTS).write_text(json.dumps({**facts, "bleu": 2.0}))
+    assert trained_fingerprint(home) == told[0], "figures decide no answer"
+    for name, text in ((FACTS, json.dumps({**facts, "labels": NLI[::-1]})), (PROMPTS, "[answer]\n{1}")):
+        (home / name).write_text(text)
+        told.append(trained_fingerprint(home))
+    for place in (facts["explainer"], facts["predictor"]):
+        for name in ("config.json", "generation_config.json"):
+            (home / place / name).write_text(f"{place} {len(told)}")
+            told.append(trained_fingerprint(home))
+    assert all(one != other for one, other in pairwise(told))
 
 
 def test_an_endpoint_is_asked_in_place_of_a_local_model() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from verax.data.text import split_words
 from verax.models.generator import Prompt
-from verax.models.wording import Stage, Style, Wording, read_wording, shipped_wording, whole
+from verax.models.wording import Stage, Style, Wording, shipped_wording, task_of, whole
 from verax.types import Instance, UserError
 
 NLI = ("entailment", "neutral", "contradiction")
@@ -134,22 +134,22 @@ def test_the_hash_changes_with_the_file_and_with_nothing_else() -> None:
 
 def test_a_file_is_read_as_it_stands(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text(FILE + "é\n", "utf-8")
-    made = read_wording(tmp_path / "mine.txt")
+    made = Wording.read(tmp_path / "mine.txt")
     assert made.text == FILE + "é\n"
     assert made.source == str(tmp_path / "mine.txt")
     (tmp_path / "marked.txt").write_bytes(b"\xef\xbb\xbf" + FILE.replace("\n", "\r\n").encode())
-    assert read_wording(tmp_path / "marked.txt").text == FILE, "as editors of another system write it"
+    assert Wording.read(tmp_path / "marked.txt").text == FILE, "as editors of another system write it"
 
 
 def test_files_that_can_t_be_read_are_named(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text(FILE)
     with pytest.raises(UserError, match=r"unknown file of prompts 'mina.txt'; did you mean 'mine.txt'"):
-        read_wording(tmp_path / "mina.txt")
+        Wording.read(tmp_path / "mina.txt")
     with pytest.raises(UserError, match="can't be read"):
-        read_wording(tmp_path)
+        Wording.read(tmp_path)
     (tmp_path / "latin.txt").write_bytes(b"[answer]\n\xe9")
     with pytest.raises(UserError, match=r"latin\.txt can't be read"):
-        read_wording(tmp_path / "latin.txt")
+        Wording.read(tmp_path / "latin.txt")
 
 
 @pytest.mark.parametrize("style", get_args(Style))
@@ -186,6 +186,25 @@ def test_a_task_without_shipped_prompts_says_what_to_do() -> None:
         shipped_wording("instructed", ("a", "b"), 2)
     with pytest.raises(UserError, match=r"1 parts and the classes \(none\)"):
         shipped_wording("trained", (), 1)
+
+
+@pytest.mark.parametrize(
+    ("labels", "parts", "task"),
+    [
+        (("Entailment", "Neutral", "Contradiction"), 2, "nli"),
+        (("CONTRADICTION", "entailment", "neutral"), 2, "nli"),
+        (NLI, 1, "text"),
+        (("First", "second"), 2, "commonsense"),
+        (("second", "first"), 2, None),
+        (("A", "B"), 3, "questions"),
+        (("entailment", "Entailment", "neutral", "contradiction"), 2, None),
+        (("only",), 1, None),
+    ],
+)
+def test_a_task_is_known_by_its_classes_and_parts(labels: tuple[str, ...], parts: int, task: str | None) -> None:
+    assert task_of(labels, parts) == task
+    if task is not None:
+        assert task in shipped_wording("instructed", labels, parts).source
 
 
 def test_few_inputs_show_few_classes() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -26,7 +27,7 @@ from verax.models.generator import CandidatesPass
 from verax.models.load import load_generator
 from verax.models.self_explainer import Posed, load_self_explainer
 from verax.registry import resolve
-from verax.run import text_checkpoint
+from verax.run import predicted_labels, text_checkpoint
 from verax.run.train_spec import RecipeSpec
 from verax.run.train_text_spec import EditorSpec, NleSpec, parse_editor_spec, parse_nle_spec
 from verax.run.training_editor import train_editor
@@ -250,6 +251,74 @@ def test_an_editor_may_learn_from_predicted_classes(generator: Callable[[str], P
     assert keys[0] != keys[1]
     with pytest.raises(UserError, match="was not made by verax train nle"):
         train_editor(parse_editor_spec({**told, "labels_by": base}), tmp_path / "other", console=QUIET)
+
+
+def test_predicted_classes_are_asked_for_once(
+    generator: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed while classes are predicted and again while it is trained, then finished, then run again."""
+    train, base, out = _file(tmp_path / "d.jsonl", _rows(10)), str(generator("t5")), tmp_path / "editor"
+    told = {"base": base, "data": str(train), "epochs": 1}
+    train_nle(parse_nle_spec({**told, "setup": "mt_ra", "measure": 0}), tmp_path / "nle", console=QUIET)
+    told["labels_by"] = str(tmp_path / "nle")
+    events: list[str] = []
+    kills = iter([False, True, False, False, True, False])
+    ask, fit = predicted_labels.ask_each, text_checkpoint.fit_pairs
+
+    def asked(by: Any, instances: Any, *others: Any) -> None:
+        events.append(f"{len(instances)} asked")
+        if next(kills):
+            raise KeyboardInterrupt
+        ask(by, instances, *others)
+
+    def trained(*arguments: Any, **named: Any) -> Any:
+        events.append("trained")
+        if next(kills):
+            raise KeyboardInterrupt
+        return fit(*arguments, **named)
+
+    def go(**changes: Any) -> list[str]:
+        events.clear()
+        spec = parse_editor_spec({**told, **changes})
+        train_editor(spec, out, console=QUIET, announce=lambda _, all_, done: events.append(f"{done} of {all_} done"))
+        return list(events)
+
+    monkeypatch.setattr(predicted_labels, "AT_A_TIME", 5)
+    monkeypatch.setattr(predicted_labels, "ask_each", asked)
+    with pytest.raises(KeyboardInterrupt):
+        go()
+    assert events == ["0 of 1 done", "5 asked", "3 asked"], "what is done is told before anything is asked"
+    monkeypatch.setattr(text_checkpoint, "fit_pairs", trained)
+    with pytest.raises(UserError, match="already holds another model, or the beginning of one; choose another --out"):
+        go(data={"name": str(train), "limit": 6})
+    assert events == []
+    with pytest.raises(KeyboardInterrupt):
+        go()
+    assert events == ["0 of 1 done", "3 asked", "2 asked", "trained"], "five were kept"
+    assert go() == ["0 of 1 done", "trained"]
+    assert not (out / "resume").exists()
+    files = _files(out)
+    assert go() == ["1 of 1 done"]
+    for changes in ({"masks": 2}, {"seed": 1}, {"labels_by": None}):
+        with pytest.raises(UserError, match="already holds another model; choose another --out"):
+            go(**changes)
+        assert events == []
+    assert _files(out) == files
+    out = tmp_path / "nle"
+    with pytest.raises(UserError, match="already holds another model, or the beginning of one"):
+        go()
+    assert events == [], "a folder of something else is refused before anything is asked"
+
+
+def test_the_bar_counts_every_input_that_is_asked_about(generator: Callable[[str], Path], tmp_path: Path) -> None:
+    train, base = _file(tmp_path / "d.jsonl", _rows(10)), str(generator("t5"))
+    told = {"base": base, "data": str(train), "epochs": 1}
+    train_nle(parse_nle_spec({**told, "setup": "mt_ra", "measure": 0}), tmp_path / "nle", console=QUIET)
+    seen = Console(file=io.StringIO(), width=200)
+    train_editor(parse_editor_spec({**told, "labels_by": str(tmp_path / "nle")}), tmp_path / "editor", console=seen)
+    said = seen.file.getvalue()  # type: ignore[attr-defined]
+    assert "predicting classes" in said
+    assert "10/10" in said
 
 
 def test_the_commands_tell_what_they_wrote(generator: Callable[[str], Path], tmp_path: Path) -> None:

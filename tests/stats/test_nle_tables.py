@@ -146,6 +146,18 @@ def test_classes_that_the_model_does_not_have_are_not_judged():
     assert (row.accuracy.value, row.judged) == (1, 8)
 
 
+def test_an_input_that_got_no_answer_counts_as_wrong():
+    """Of i0 to i7, i0 is answered wrongly; i6 and i7 get no answer; i5 failed, and i4 was not come to."""
+    reasons = {"i5": "failed", "i6": "refused", "i7": "empty_answer"}
+    scores = [Score(name, "mt_ra", made.BLEU, None, reason) for name, reason in reasons.items()]
+    scores += [Score("i3", "mt_ra", made.BLEU, None, "failed")]
+    (row,) = tables(scores=scores, texts=made.texts(4)).performance
+    assert (row.n, row.judged, row.accuracy) == (4, 6, share(3, 6))
+    card = made.card(model={"name": "tiny", "labels": ["yes", "no"]})
+    (silent,) = tables(scores=scores, texts=[], card=card).performance
+    assert (silent.n, silent.judged, silent.accuracy) == (0, 2, share(0, 2))
+
+
 def two_setups(first, second):
     card = made.card(methods=[{"label": m, "name": m, "kind": "text"} for m in ("mt_ra", "st_re")])
     scores = made.scores({made.RANDOM: first}) + made.scores({made.RANDOM: second}, "st_re")

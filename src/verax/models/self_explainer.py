@@ -12,6 +12,7 @@ from verax.models.generator import TextGenerator
 from verax.models.load import DType, checkpoint_folder, fingerprint, load_generator
 from verax.models.wording import Wording, shipped_wording
 from verax.registry import unknown
+from verax.store.keys import hash_files
 from verax.types import Instance, UserError
 
 SetUp = Literal["mt_re", "mt_ra", "st_re", "st_ra", "explain_then_answer", "answer_then_explain"]
@@ -113,10 +114,13 @@ def is_trained(name: str | Path, revision: str | None = None) -> bool:
 
 
 def trained_fingerprint(name: str | Path) -> dict[str, str]:
-    """That of a model made by `verax train nle`; it need not be loaded for that."""
+    """Whatever decides the answers of a model made by `verax train nle`, by its files: it need not be loaded."""
     home = checkpoint_folder(str(name), None)
     facts = read_facts(home)
-    who = {part: fingerprint(home / facts[part]) for part in ("explainer", "predictor")}
+    who = {}
+    for part in ("explainer", "predictor"):
+        folder = home / facts[part]
+        who[part] = {**fingerprint(folder), "generation": hash_files(folder.glob("generation_config.json"))}
     return _identity(who, Wording.read(home / PROMPTS), facts["labels"], facts["setup"])
 
 

@@ -101,8 +101,11 @@ class TextTraining:
         """Train it unless it is there, and give the facts about it, which are in its `training.json` too."""
         if not self.finished():
             self._train(console)
-        self._resume.remove()  # a kill may have come between the last file and this
         return read_facts(self.folder)
+
+    def tidy(self) -> None:
+        """Remove what an interrupted training goes on from; to be called when nothing is left to be done."""
+        self._resume.remove()
 
     def _train(self, console: Console) -> None:
         model, tokenizer = load_checkpoint(self.base, self.name, "float32", self.device, "text generator")

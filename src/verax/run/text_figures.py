@@ -26,7 +26,8 @@ class NleFigures:
     """Of one set.
 
     Args:
-        accuracy: share of inputs whose gold class is predicted; an input that gets no answer counts as wrong.
+        accuracy: share of inputs whose gold class is predicted; an input that gets no answer counts as wrong, as in the
+            tables of a run.
         bleu: of the corpus, 0 to 100, over the inputs that were explained by the model and by people; None if none was.
         inputs: how many were asked about.
         answered: how many of them got an answer.
@@ -58,27 +59,26 @@ def nle_figures(by: SelfExplainer, data: Dataset, most: int) -> NleFigures:
     return NleFigures(sum(right) / max(1, len(asked)), bleu, len(asked), len(right), len(counts))
 
 
-def predicted_labels(by: SelfExplainer, data: Dataset) -> dict[str, str]:
-    """The class that a trained self-explaining model predicts for each input, by its id, as far as it answers."""
-    setup: SetUp = resolve("methods", str(by.setup))()
-    found: dict[str, str] = {}
-    ask_each(by, data.instances, setup.answer, lambda instance, said: found.update({instance.id: said.label}))
-    return found
-
-
 def ask_each(
     by: SelfExplainer,
     instances: Iterable[Instance],
     question: Callable[[Posed], Asking[T]],
     keep: Callable[[Instance, T], None],
+    ended: Callable[[], None] = lambda: None,
 ) -> None:
-    """Ask a model about every input, pooled, and hand over what it says; an input without an answer is passed over."""
+    """Ask a model about every input, pooled, and hand over what it says; an input without an answer is passed over.
+
+    Args:
+        keep: handed an input and what is said of it.
+        ended: called after each input, answered or not.
+    """
 
     def done(instance: Instance, outcome: Outcome[T]) -> Iterable[Task[Any]]:
         if outcome.value is not None:
             keep(instance, outcome.value)
         elif not isinstance(outcome.error, Undefined):
             raise outcome.error or RuntimeError("a set-up ended without an answer")
+        ended()
         return ()
 
     engine = Engine(None, token_budget=token_budget(by.explainer))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,64 @@ from transformers import AutoTokenizer
 from verax.models.checkpoint import quiet
 from verax.models.editor_wording import FACTS, EditorFacts, editor_facts
 from verax.models.load import checkpoint_folder, fingerprint
-from verax.models.self_explainer import load_self_explainer
-from verax.run.text_checkpoint import TextTraining, check_out, only_parts, read_json
-from verax.run.text_figures import predicted_labels
+from verax.models.self_explainer import FACTS as SELF_EXPLAINING
+from verax.run.plan import input_key
+from verax.run.predicted_labels import PredictedLabels
+from verax.run.text_checkpoint import VERSION, TextTraining, check_out, only_parts, read_json
 from verax.run.train_text_spec import EditorSpec
+from verax.run.trained import FACTS as TRAINED
+from verax.run.trained import read_facts
 from verax.run.training import Opened, open_any_splits, readable
 from verax.store.files import replace_file
+from verax.store.keys import key_of
 from verax.train.editor import editor_pairs
 from verax.train.nle import check_labels
 from verax.train.nle_card import training_tables
+from verax.train.resume import FOLDER as RESUME
+from verax.train.resume import Resume
 from verax.types import Dataset, UserError
+
+_LABELS = "labels.json"
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """Everything about a training that is known before any class is predicted."""
+
+    spec: EditorSpec
+    out: Path
+    data: Opened
+    base: Path
+    facts: EditorFacts
+    predicted: PredictedLabels | None
+
+    @property
+    def sets(self) -> tuple[Dataset, Dataset]:
+        """For training and for validation."""
+        return self.data.train, self.data.validation
+
+    @cached_property
+    def key(self) -> str:
+        """The hash of everything that decides the editor."""
+        return key_of(
+            version=VERSION,
+            base=fingerprint(self.base),
+            recipe=asdict(self.spec.recipe(seed=self.spec.seed)),
+            editor=asdict(self.facts),
+            masks=self.spec.masks,
+            inputs=[[input_key(instance) for instance in one.instances] for one in self.sets],
+            labels=None if self.predicted is None else self.predicted.key,
+        )
+
+    def training(self, classes: Sequence[Mapping[str, str]]) -> TextTraining:
+        """The training on the classes of the inputs of each set, by their ids."""
+        spec = self.spec
+        train, validation = (
+            editor_pairs(self.facts, one, labels, masks=spec.masks, seed=spec.seed)
+            for one, labels in zip(self.sets, classes, strict=True)
+        )
+        recipe = spec.recipe(seed=spec.seed)
+        return TextTraining(self.out, self.base, spec.base, train, validation, recipe, spec.device)
 
 
 def train_editor(
@@ -33,12 +82,31 @@ def train_editor(
 
     Args:
         out: the folder of the editor.
-        announce: told the data, that there is one training, and whether it is finished, before anything is trained.
+        announce: told the data, that there is one training, and whether it is finished, before anything is asked or
+            trained.
 
     Returns:
         The facts, as they stand in `editor.json`.
     """
     check_out(out)
+    planned = _plan(spec, out)
+    if _finished(planned):
+        announce(planned.data, 1, 1)
+        Resume(out / RESUME, "").remove()  # a kill may have come between the last file and this
+        return read_json(out / FACTS)
+    if planned.predicted is None:
+        training = planned.training([{one.id: str(one.label) for one in several.instances} for several in planned.sets])
+        announce(planned.data, 1, int(training.finished()))
+    else:
+        _refuse_another(out, planned.predicted)
+        announce(planned.data, 1, int(bool(read_facts(out))))
+        training = planned.training(planned.predicted.ask(console))
+    facts = _written(planned, training.run(console))
+    training.tidy()
+    return facts
+
+
+def _plan(spec: EditorSpec, out: Path) -> _Planned:
     data = readable(open_any_splits(spec, spec.seed))
     sets = [data.train, data.validation]
     if spec.labels_by is None:
@@ -49,35 +117,34 @@ def train_editor(
     with quiet():
         tokenizer = AutoTokenizer.from_pretrained(base, use_fast=True, trust_remote_code=False)
     facts = editor_facts(data.train.labels, only_parts(sets), tokenizer)
-    pairs = [
-        editor_pairs(facts, one, classes, masks=spec.masks, seed=spec.seed)
-        for one, classes in zip(sets, _classes(spec, sets), strict=True)
-    ]
-    training = TextTraining(out, base, spec.base, pairs[0], pairs[1], spec.recipe(seed=spec.seed), spec.device)
-    known = read_json(out / FACTS)
-    if known and known.get("key") != training.key:
-        raise UserError(f"{out} already holds another model; choose another --out")
-    announce(data, 1, int(training.finished()))
-    return _written(spec, out, data, facts, training.run(console))
+    predicted = None
+    if spec.labels_by is not None:
+        predicted = PredictedLabels(out / RESUME / _LABELS, spec.labels_by, sets, spec.device)
+    return _Planned(spec, out, data, base, facts, predicted)
 
 
-def _classes(spec: EditorSpec, sets: Sequence[Dataset]) -> list[dict[str, str]]:
-    """The class of each input of each set by its id: as the data says, or as a self-explaining model predicts."""
-    if spec.labels_by is None:
-        return [{instance.id: str(instance.label) for instance in one.instances} for one in sets]
-    by = load_self_explainer(spec.labels_by, labels=sets[0].labels, parts=only_parts(sets), device=spec.device)
-    if by.setup is None:
-        raise UserError(f"labels_by: {spec.labels_by!r} was not made by verax train nle")
-    return [predicted_labels(by, one) for one in sets]
+def _finished(planned: _Planned) -> bool:
+    """Whether the folder holds this very editor; one that holds another is refused."""
+    known = read_json(planned.out / FACTS)
+    if known and known.get("asked") != planned.key:
+        raise UserError(f"{planned.out} already holds another model; choose another --out")
+    return bool(known)
 
 
-def _written(
-    spec: EditorSpec, out: Path, data: Opened, editor: EditorFacts, trained: Mapping[str, Any]
-) -> dict[str, Any]:
+def _refuse_another(out: Path, predicted: PredictedLabels) -> None:
+    """Refuse a folder that holds anything else before hours go into predictions; of our own some would be kept."""
+    there = [out / "config.json", out / TRAINED, out / SELF_EXPLAINING, predicted.file]
+    if any(path.exists() for path in (*there, *(out / RESUME).glob("*.safetensors"))) and not predicted.begun():
+        raise UserError(f"{out} already holds another model, or the beginning of one; choose another --out")
+
+
+def _written(planned: _Planned, trained: Mapping[str, Any]) -> dict[str, Any]:
     """The model card and the facts; the facts last, since they say that it is finished."""
+    spec, out, data = planned.spec, planned.out, planned.data
     facts = {
-        **asdict(editor),
-        "labels": list(editor.labels),
+        **asdict(planned.facts),
+        "labels": list(planned.facts.labels),
+        "asked": planned.key,
         "key": trained["key"],
         "base": spec.base,
         "data": spec.data.name,

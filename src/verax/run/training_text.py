@@ -67,7 +67,10 @@ def train_nle(
         if len(done) > 1:
             console.print(f"training the {name}", highlight=False)
         told[name] = training.run(console)
-    return _written(planned, out, told)
+    facts = _written(planned, out, told)
+    for training in planned.trainings.values():
+        training.tidy()
+    return facts
 
 
 def _plan(spec: NleSpec, out: Path) -> _Planned:

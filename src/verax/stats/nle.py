@@ -196,7 +196,7 @@ def _performance(run: NleRun, setup: str, seed: int) -> PerformanceRow:
 def _judged(run: NleRun, setup: str, texts: Sequence[Nle]) -> list[bool]:
     """Whether each input whose gold class the model has got that class.
 
-    One without an explanation has scores that say why; it got no answer, unless an exception that nobody foresaw is why.
+    One without an explanation has scores that say why: it got no answer, unless something failed that nobody foresaw.
     """
     said: dict[str, str | None] = {
         score.instance_id: None for score in run.scores if score.method == setup and score.reason != _FAILED

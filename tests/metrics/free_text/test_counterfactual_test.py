@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rigged import Rigged, explained, instance, posed, result
+from rigged import Rigged, ended, explained, instance, posed, result
 from verax.engine.asks import Asking
 from verax.engine.text_protocols import SetUp, TextMetric
 from verax.methods.text.answer_first import MTRa, MTRe
@@ -19,7 +19,7 @@ from verax.metrics.free_text.counterfactual_test import CounterfactualTest
 from verax.metrics.free_text.editor import Editor, Proposal, Proposals
 from verax.metrics.free_text.insertion import Insertion
 from verax.metrics.free_text.random_editor import RandomEditor
-from verax.metrics.free_text.semantic import Explained, SemanticMatch, Similarity
+from verax.metrics.free_text.semantic import Explained, SemanticMatch
 from verax.models.load import load_encoder
 from verax.models.self_explainer import Posed
 from verax.types import Card, Undefined, UserError
@@ -88,7 +88,8 @@ def verdict(
     nle = explained(posed(instance(*parts), model), setup)
     model.calls.clear()
     options = {"vocabulary": VOCABULARY, "encoder": None, **handed}
-    return result(test(posed(instance(*parts), model), nle, setup=setup, **options)), model
+    asking = test(posed(instance(*parts), model), nle, setup=setup, **options)
+    return result(asking, options["encoder"]), model
 
 
 def of_kind(card: Card, kind: str) -> list[Any]:
@@ -283,16 +284,38 @@ def test_meaning_is_recorded_beside_words_and_decides_nothing(checkpoint: Callab
     folder = str(checkpoint("bert"))
     semantic = SemanticMatch(folder, layer=0, threshold=-1.0)
     test = CounterfactualTest(given((0, 1, "crimson")), semantic=semantic, noise=2)
-    found, _ = verdict(test, never_names_it, encoder=load_encoder(folder))
+    encoder = load_encoder(folder)
+    found, _ = verdict(test, never_names_it, encoder=encoder)
     assert (found.value, found.card.threshold) == (0.0, -1.0)
     assert all(-1 <= one.similarity <= 1 for one in found.card.trials)
     insertion = Insertion.of(0, 1, "crimson")
     pair = Explained(insertion, insertion.apply(instance(PREMISE, HYPOTHESIS)), never_names_it(""))
-    [expected] = semantic.similarities([pair])
-    assert isinstance(expected, Similarity)
+    expected = result(semantic.similarity(encoder, pair), encoder)
     assert found.card.trials[0].similarity == pytest.approx(expected.cosine, abs=1e-6)
     with pytest.raises(TypeError, match="encoder"):
         verdict(test, names_it)
+
+
+def test_similarities_are_asked_of_the_run_and_counted(checkpoint: Callable[[str], Path]) -> None:
+    """They cost a pass for each edited part and each explanation; one that can't be had is left out."""
+    encoder = load_encoder(str(checkpoint("bert")))
+    edits = given((0, 1, "crimson"), (0, 2, "pale crimson"), (0, 3, "dark crimson"))
+    nle = explained(posed(instance(PREMISE, HYPOTHESIS), Rigged(decides, never_names_it)), MTRa())
+
+    def outcome(semantic: SemanticMatch | None, writes: Callable[[str], str]) -> tuple[Any, int]:
+        x = posed(instance(PREMISE, HYPOTHESIS), Rigged(decides, writes))
+        test = CounterfactualTest(edits, semantic=semantic, noise=0)
+        found = ended(test(x, nle, setup=MTRa(), vocabulary=(), encoder=encoder), encoder)
+        assert found.value is not None, found.error
+        return found.value, found.cost.forward
+
+    without, least = outcome(None, never_names_it)
+    semantic = SemanticMatch("-", layer=0)
+    found, passes = outcome(semantic, never_names_it)
+    assert passes == least + 2 * len(found.card.trials) == least + 6
+    assert found.value == without.value
+    partly, _ = outcome(semantic, lambda p: "boat " * 900 if "pale" in p else "so")
+    assert [one.similarity is None for one in partly.card.trials] == [False, True, False]
 
 
 def test_what_decides_a_verdict_is_told(editor: RandomEditor) -> None:

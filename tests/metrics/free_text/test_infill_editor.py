@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 from rigged import NLI, Rigged, explained, instance, posed, result
 from tiny_text import save_generator
 from verax.methods.text.answer_first import MTRa
 from verax.metrics.free_text import infill_editor
 from verax.metrics.free_text.counterfactual_test import CounterfactualTest
-from verax.metrics.free_text.editor import Editor, Proposals
+from verax.metrics.free_text.editor import Editor, ParticularEditor, Proposals
 from verax.metrics.free_text.infill_editor import InfillEditor
+from verax.metrics.free_text.random_editor import RandomEditor
 from verax.models.editor_wording import EditorFacts
 from verax.types import Undefined, UserError
 
@@ -115,6 +117,49 @@ def test_a_class_that_the_editor_does_not_know_is_named(rig: Any) -> None:
     rig(lambda _: ("red",))
     with pytest.raises(UserError, match=r"editor: 'any' knows entailment, neutral, contradiction; .* to 'maybe'"):
         result(InfillEditor("any").propose(posed(instance(*PARTS), Rigged()), ("maybe",)))
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_inputs_of_another_number_of_parts_are_refused(parts: int, rig: Any) -> None:
+    rig(lambda _: ("red",))
+    x = posed(instance(*["a boat"] * parts), Rigged(), labels=WANTED)
+    with pytest.raises(UserError, match=rf"editor: 'any' was trained on inputs of 2 part\(s\), and these have {parts}"):
+        result(InfillEditor("any").propose(x, WANTED))
+
+
+def test_what_does_not_fit_is_told_without_a_question(tmp_path: Path) -> None:
+    """Nothing is loaded: the folder holds no weights."""
+    editor = InfillEditor(str(tmp_path))
+    assert isinstance(editor, ParticularEditor)
+    assert not isinstance(RandomEditor(), ParticularEditor)
+    with pytest.raises(UserError, match=r"holds no editor\.json; make one with: verax train editor"):
+        editor.check(NLI, 2)
+    with pytest.raises(UserError, match=r"holds no editor\.json; make one with: verax train editor"):
+        editor.told  # noqa: B018
+    facts = {"prompt": FACTS.prompt, "mark": FACTS.mark, "labels": list(FACTS.labels)}
+    (tmp_path / "editor.json").write_text(json.dumps(facts))
+    editor.check(NLI, 2)
+    with pytest.raises(UserError, match="it can't lead to 'maybe'"):
+        editor.check((*NLI, "maybe"), 2)
+    with pytest.raises(UserError, match="and these have 1"):
+        editor.check(NLI, 1)
+
+
+def test_an_editor_that_is_trained_anew_is_loaded_anew(tmp_path: Path) -> None:
+    folder = save_generator("gpt2", tmp_path / "editor")
+    facts = {"prompt": FACTS.prompt, "mark": FACTS.mark, "labels": list(FACTS.labels)}
+    (folder / "editor.json").write_text(json.dumps(facts))
+    editor = InfillEditor(str(folder))
+    told, loaded = editor.told, infill_editor._load(str(folder))
+    assert infill_editor._load(str(folder)) is loaded
+    weights = folder / "model.safetensors"
+    tensors = load_file(weights)
+    save_file({name: tensor + 1 for name, tensor in tensors.items()}, weights, {"format": "pt"})
+    assert editor.told["weights"] != told["weights"]
+    again = infill_editor._load(str(folder))
+    assert again.generator.fingerprint["weights"] == editor.told["weights"]
+    (folder / "editor.json").write_text(json.dumps({**facts, "mark": "..."}))
+    assert infill_editor._load(str(folder)).facts.mark == "..."
 
 
 def test_the_counterfactual_test_searches_with_it(rig: Any) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from rigged import Rigged, instance, posed, result
 from verax.metrics.free_text.model_written import ModelWritten
-from verax.metrics.free_text.rewrite_prompt import RewritePrompt, read_prompt, shipped_prompts
+from verax.metrics.free_text.rewrite_prompt import RewritePrompt, shipped_prompts
 from verax.models.self_explainer import Posed
 from verax.types import Generated, Undefined, UserError
 
@@ -36,6 +36,18 @@ def test_prompts_decide_and_are_told(tmp_path: Path) -> None:
     assert len(told) == 3
 
 
+def test_a_prompt_that_is_changed_is_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "mine.txt"
+    file.write_text("[rewrite]\nSay {explanation}")
+    by, x = ModelWritten(str(file)), text("Soup!")
+    told = by.told
+    result(by.reconstruct(x, "so", "a"))
+    file.write_text("[rewrite]\nSing {explanation}")
+    result(by.reconstruct(x, "so", "a"))
+    assert [prompt for _, prompts in x.by.explainer.calls for prompt in prompts] == ["Say so", "Sing so"]  # type: ignore[attr-defined]
+    assert by.told != told
+
+
 def test_shipped_prompts_show_the_explanation() -> None:
     for one in shipped_prompts():
         labels = ("A", "B")
@@ -45,9 +57,11 @@ def test_shipped_prompts_show_the_explanation() -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("Say it.", r"it must have a section \[rewrite\]"),
-        ("[system]\nBe brief.", r"it must have a section \[rewrite\]"),
-        ("[rewrite]\n{explanation}\n[answer]\n", r"it must have a section \[rewrite\]"),
+        ("Say it.", r"it must begin with a heading such as \[rewrite\], got 'Say it.'"),
+        ("[system]\nBe brief.", r"the section \[rewrite\] is missing"),
+        ("[rewrite]\n{explanation}\n[answer]\n", "unknown heading 'answer'"),
+        ("[rewrite]\n{explanation}\n[rewrite]\n", r"the heading \[rewrite\] is there twice"),
+        ("[rewrite]\n{1}", r"\[rewrite\]: unknown placeholder '1'"),
         ("[rewrite]\n{explanations}", r"\[rewrite\]: .*'explanations'.*'explanation'"),
     ],
 )
@@ -57,9 +71,9 @@ def test_a_file_that_is_no_prompt_is_refused(content: str, said: str) -> None:
 
 
 def test_a_missing_file_or_missing_choices_are_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"prompts: .*nowhere.txt can't be read"):
-        read_prompt(tmp_path / "nowhere.txt")
-    with pytest.raises(UserError, match=r"\[rewrite\] has \{choices\}, and the input has no choices"):
+    with pytest.raises(UserError, match=r"prompts: unknown file of prompts 'nowhere\.txt'"):
+        RewritePrompt.read(tmp_path / "nowhere.txt")
+    with pytest.raises(UserError, match=r"\[rewrite\] has \{choices\}, and there is none at this stage"):
         RewritePrompt("[rewrite]\n{choices}", "mine").prompt(instance("a"), ("x", "y"), "so")
 
 

@@ -38,7 +38,9 @@ def test_it_is_a_metric_of_text() -> None:
     [
         (NLI, 2, NliByTemplates()),
         (("contradiction", "entailment", "neutral"), 2, NliByTemplates()),
+        (("Entailment", "Neutral", "Contradiction"), 2, NliByTemplates()),
         (("first", "second"), 2, ComveByReplacement()),
+        (("First", "Second"), 2, ComveByReplacement(("First", "Second"))),
         (("A", "B", "C"), 4, ModelWritten()),
         (("positive", "negative"), 1, ModelWritten()),
         (NLI, 1, ModelWritten()),
@@ -136,9 +138,9 @@ def test_an_answer_that_is_no_input_makes_none(written: str, detail: str) -> Non
 
 
 def test_a_model_that_was_trained_can_not_be_asked() -> None:
-    found = verdict(question(lambda _: "so", trained=True), REASON, "B")
-    assert (found.value, found.reason) == (None, "no_reconstruction")
-    assert "needs a model that follows instructions" in found.detail
+    """That is no result: nothing was tested."""
+    with pytest.raises(Undefined, match="unfit: it needs a model that follows instructions"):
+        verdict(question(lambda _: "so", trained=True), REASON, "B")
 
 
 def test_a_model_that_does_not_answer_is_no_explanation_that_can_not_be_read() -> None:

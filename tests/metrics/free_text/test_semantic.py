@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from verax.data.text import split_words
+from verax.engine.engine import Engine, Outcome, Task
 from verax.metrics.free_text.insertion import Insertion
 from verax.metrics.free_text.semantic import Explained, SemanticMatch, Similarity
 from verax.models.classifier import Encoder
@@ -40,6 +42,20 @@ def folder(checkpoint: Callable[[str], Path]) -> Path:
 @pytest.fixture(scope="module")
 def encoder(folder: Path) -> Encoder:
     return load_encoder(folder, dtype="float64")
+
+
+def similarities(match: SemanticMatch, encoder: Encoder, pairs: Sequence[Explained]) -> list[Similarity | Undefined]:
+    """Of each pair, all asked by one engine."""
+    found: dict[int, Similarity | Undefined] = {}
+
+    def kept(number: int, outcome: Outcome[Similarity]) -> tuple[()]:
+        end = outcome.value or outcome.error
+        assert isinstance(end, Similarity | Undefined)
+        found[number] = end
+        return ()
+
+    Engine(encoder).run(Task(match.similarity(encoder, pair), partial(kept, i)) for i, pair in enumerate(pairs))
+    return [found[number] for number in range(len(pairs))]
 
 
 def sub_words(folder: Path, text: Text) -> list[tuple[int, FloatArray]]:
@@ -79,7 +95,7 @@ def best_by_loops(folder: Path, pair: Explained) -> tuple[float, tuple[str, ...]
 
 
 def test_cosines_are_those_of_transformers_and_loops(folder: Path, encoder: Encoder) -> None:
-    found = SemanticMatch("-", LAYER).similarities_with(encoder, PAIRS)
+    found = similarities(SemanticMatch("-", LAYER), encoder, PAIRS)
     for one, pair in zip(found, PAIRS, strict=True):
         assert isinstance(one, Similarity)
         cosine, words = best_by_loops(folder, pair)
@@ -89,9 +105,9 @@ def test_cosines_are_those_of_transformers_and_loops(folder: Path, encoder: Enco
 
 def test_a_batch_says_what_each_says_alone(encoder: Encoder) -> None:
     match = SemanticMatch("-", LAYER)
-    together = match.similarities_with(encoder, PAIRS)
+    together = similarities(match, encoder, PAIRS)
     for pair, one in zip(PAIRS, together, strict=True):
-        (alone,) = match.similarities_with(encoder, [pair])
+        (alone,) = similarities(match, encoder, [pair])
         assert isinstance(one, Similarity)
         assert isinstance(alone, Similarity)
         assert alone.cosine == pytest.approx(one.cosine, abs=1e-9)
@@ -100,26 +116,24 @@ def test_a_batch_says_what_each_says_alone(encoder: Encoder) -> None:
 
 def test_the_threshold_decides_and_is_told(encoder: Encoder) -> None:
     same = explained("quiet", 0, "quiet the small boat sails across the lake")  # it is read in the same company
-    (found,) = SemanticMatch("-", LAYER, 0.999).similarities_with(encoder, [same])
+    (found,) = similarities(SemanticMatch("-", LAYER, 0.999), encoder, [same])
     assert isinstance(found, Similarity)
     assert found.cosine == pytest.approx(1, abs=1e-9)
     assert (found.words, found.similar, found.threshold) == (("quiet",), True, 0.999)
     for threshold, similar in ((-1.0, True), (1.0, False)):
-        (unlike,) = SemanticMatch("-", LAYER, threshold).similarities_with(encoder, PAIRS[1:2])
+        (unlike,) = similarities(SemanticMatch("-", LAYER, threshold), encoder, PAIRS[1:2])
         assert isinstance(unlike, Similarity)
         assert (unlike.similar, unlike.threshold) == (similar, threshold)
 
 
 def test_what_can_not_be_compared_has_a_reason_and_harms_nobody_else(encoder: Encoder) -> None:
     pairs = [explained("quiet", 6, " "), PAIRS[0], explained("quiet", 6, "boat " * 500)]
-    found = SemanticMatch("-", LAYER).similarities_with(encoder, pairs)
+    found = similarities(SemanticMatch("-", LAYER), encoder, pairs)
     assert [one.reason if isinstance(one, Undefined) else None for one in found] == ["empty", None, "too_long"]
 
 
-def test_an_encoder_is_loaded_by_name_and_read_two_thirds_up(folder: Path) -> None:
-    named = SemanticMatch(str(folder)).similarities(PAIRS)
-    same = SemanticMatch("-", 1).similarities_with(load_encoder(folder), PAIRS)  # 2 layers
-    assert named == same
+def test_states_are_read_two_thirds_up(encoder: Encoder) -> None:
+    assert similarities(SemanticMatch("-"), encoder, PAIRS) == similarities(SemanticMatch("-", 1), encoder, PAIRS)
 
 
 def test_parameters_that_make_no_sense_are_refused(encoder: Encoder) -> None:
@@ -128,7 +142,7 @@ def test_parameters_that_make_no_sense_are_refused(encoder: Encoder) -> None:
     with pytest.raises(UserError, match="threshold must be a cosine, from -1 to 1, got 2"):
         SemanticMatch("-", threshold=2)
     with pytest.raises(UserError, match="layer must be at most 2, the layers of the encoder, got 3"):
-        SemanticMatch("-", 3).similarities_with(encoder, PAIRS)
+        similarities(SemanticMatch("-", 3), encoder, PAIRS)
 
 
 def test_what_decides_a_similarity_is_told() -> None:

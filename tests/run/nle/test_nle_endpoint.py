@@ -222,8 +222,10 @@ def test_another_address_of_the_same_model_pays_nothing(ask: Callable[..., Any])
     with FaultServer(default=answers_by_rule()) as server:
         assert ask(server.url).code == 0
     with FaultServer() as moved:
-        assert ask(moved.url, concurrency=1, retries=0).code == 0
+        said = ask(moved.url, concurrency=1, retries=0)
+    assert said.code == 0
     assert moved.asked == []
+    assert "use another folder" in " ".join(said.err.split())
 
 
 def test_the_preset_by_flags_alone(verax: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

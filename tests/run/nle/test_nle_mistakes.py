@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 import yaml
 
 import text_runs
-from rigged import Rigged
+from rigged import NLI, Rigged
 from verax.metrics.free_text import linguistics, wordnet
 
 PROMPTED = {"model": "instructed"}
@@ -49,6 +50,18 @@ def mistaken(verax: Callable[..., Any], place: Path, changes: Mapping[str, Any],
         ),
         ({"metrics": [{"counterfactual_test": {"edit": "random"}}]}, "unknown parameter 'edit'; did you mean 'editor'"),
         ({"metrics": [{"counterfactual_test": {"editor": {"infill": {"path": "nowhere/at/all"}}}}]}, "nowhere/at/all"),
+        (
+            {"metrics": [{"counterfactual_test": {"editor": {"infill": {"path": "model"}}}}]},
+            "editor: model holds no editor.json; make one with: verax train editor",
+        ),
+        (
+            {"metrics": [{"counterfactual_test": {"editor": {"infill": {"path": "alone"}}}}]},
+            "editor: 'alone' was trained on inputs of 1 part(s), and these have 2",
+        ),
+        (
+            {"metrics": [{"counterfactual_test": {"editor": {"infill": {"path": "others"}}}}]},
+            "editor: 'others' knows yes, no; it can't lead to 'entailment'",
+        ),
         ({"metrics": [{"reconstruction_test": {"by": "templatez"}}]}, "unknown reconstruction 'templatez'"),
         ({"metrics": [{"counterfactual_test": {"noise": -1}}]}, "noise must be 0 or more, got -1"),
         ({"explanations": ["made.jsonl"]}, "explanations: free text from elsewhere can't be tested"),
@@ -71,6 +84,11 @@ def test_a_mistake_is_one_line(
     changes: dict[str, Any], said: str, model: Rigged, verax: Callable[..., Any], tmp_path: Path
 ) -> None:
     (tmp_path / "mine.txt").write_text("[answer]\n{1} {2}\n[explain_label]\n{1} {2} {label}")
+    for folder, prompt, labels in (("alone", "{1}", NLI), ("others", "{1} {2}", ("yes", "no"))):
+        (tmp_path / folder).mkdir()
+        facts = {"prompt": prompt, "mark": "_", "labels": labels}
+        for file in ("config.json", "model.safetensors", "tokenizer.json", "editor.json"):
+            (tmp_path / folder / file).write_text(json.dumps(facts))
     line = mistaken(verax, tmp_path, changes)
     assert said in line
     assert "secret" not in line

@@ -119,6 +119,27 @@ def test_a_larger_limit_that_shows_more_classes_keeps_what_is_there(
     assert len(keys(6)) == 6 * setups
 
 
+def test_classes_that_are_named_or_known_are_not_added_to(model: Rigged, tmp_path: Path) -> None:
+    """Of inference few inputs may show two classes of three; a person who names two means two, and so does a model."""
+    two = [pair for pair in PAIRS if pair[2] != "neutral"]
+    data = str(text_runs.write_data(tmp_path / "two.jsonl", two))
+    (tmp_path / "p.txt").write_text("[answer]\n{1} {2}\n[explain_label]\n{1} {2} {label}")
+    prompted = {"name": str(text_runs.write_model(tmp_path / "m", None)), "prompts": str(tmp_path / "p.txt")}
+    named = ["entailment", "contradiction"]
+
+    def labels(**changes: Any) -> tuple[str, ...]:
+        return text_runs.prepared(content(tmp_path, **{"data": data, "metrics": ["bleu"], **changes})).by.labels
+
+    asking = {"methods": ["answer_then_explain"], "model": prompted}
+    assert labels(**asking) == NLI
+    assert labels(**{**asking, "model": {**prompted, "labels": named}}) == tuple(named)
+    assert labels(**asking, data={"name": data, "labels": named}) == tuple(named)
+    home = text_runs.write_model(tmp_path / "trained")
+    facts = json.loads((home / "nle.json").read_text())
+    (home / "nle.json").write_text(json.dumps({**facts, "labels": named}))
+    assert labels(model=str(home)) == tuple(named)
+
+
 def test_few_inputs_of_other_classes_show_all_of_them(model: Rigged, tmp_path: Path) -> None:
     """Classes that are only seen in the data are those of the whole of it, not of the few that are asked about."""
     home = text_runs.write_model(tmp_path / "m", None)

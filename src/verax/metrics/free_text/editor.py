@@ -43,8 +43,8 @@ class Editor(Protocol):
 
 
 @runtime_checkable
-class ParticularEditor(Editor, Protocol):
-    """An editor that does not fit every input, and can tell before anything is asked."""
+class ParticularEditor(Protocol):
+    """What an editor has beside the rest if it does not fit every input, and can tell before anything is asked."""
 
     def check(self, labels: Sequence[str], parts: int) -> None:
         """Refuse inputs of so many parts and these classes, if the editor is not made for them."""

@@ -135,7 +135,8 @@ def _told(path: str) -> Mapping[str, str]:
 @lru_cache(maxsize=8)  # whoever asks what kind of thing an editor is asks for this, and the weights may be large
 def _told_once(folder: Path, _: Stamps) -> Mapping[str, str]:
     read_editor_facts(folder)  # refuses a folder that holds no editor
-    return {"editor": f"infill {VERSION}", **fingerprint(folder), "facts": hash_files([folder / FACTS])}
+    facts = hash_files([folder / FACTS, *folder.glob("generation_config.json")])
+    return {"editor": f"infill {VERSION}", **fingerprint(folder), "facts": facts}
 
 
 def _load(path: str) -> _Loaded:

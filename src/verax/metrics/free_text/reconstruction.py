@@ -14,7 +14,7 @@ from verax.models.self_explainer import Posed
 from verax.types import Instance, Text, Undefined, UserError
 
 UNREADABLE = frozenset({"empty", "no_reconstruction", "no_subject", "no_template", "no_verb", "not_a_pair"})
-"""Reasons why no input can be made of an explanation; any other tells that none was tried, or that a model did not answer."""
+"""Reasons why no input can be made of an explanation; any other tells that it was not tried or not answered."""
 
 
 @dataclass(frozen=True, slots=True)

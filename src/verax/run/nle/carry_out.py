@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,9 @@ def carry_out_texts(
         card["created"] = earlier.get("created", card["created"])
         if prepared.endpoint is not None:
             card["requests"] = earlier.get("requests", 0)
+            card["warnings"] += (moved := _moved(earlier, card))
+            for line in moved:
+                console.print(line, style="yellow", markup=False, highlight=False)
         store.write_card(card)
         store.write_plan([*(planned.key for planned in plan.instances), *plan.row_keys()])
         if prepared.endpoint is not None:
@@ -84,6 +87,14 @@ def carry_out_texts(
         check_counts(final["counts"], left.rows)
         store.write_card(final)
     return Run(folder)
+
+
+def _moved(earlier: Mapping[str, Any], card: Mapping[str, Any]) -> list[str]:
+    """What to say of answers that came from another address: the same name may be another model there."""
+    before, now = (one.get("model", {}).get("host") for one in (earlier, card))
+    if before in (None, now):
+        return []
+    return [f"answers of {before} are kept as those of {now}: if that is another model, use another folder"]
 
 
 @contextmanager

@@ -24,9 +24,7 @@ class Kept:
         self._endpoint = endpoint
         self._store: Store | None = None
         self._known: dict[str, Generated] = {}
-        self.name, self.about = endpoint.name, endpoint.about
-        # the same name may be another model elsewhere: what one said is not taken for the other's
-        self.fingerprint = {**endpoint.fingerprint, "host": endpoint.about["host"]}
+        self.name, self.fingerprint, self.about = endpoint.name, endpoint.fingerprint, endpoint.about
 
     def open_with(self, store: Store) -> None:
         """Read what was answered before, and keep from now on what comes."""
