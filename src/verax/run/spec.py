@@ -148,7 +148,8 @@ class Spec(Section):
         default=None,
         ge=1,
         description="Tokens in one batch; memory and speed depend on it, results do not. Left out: 1024 on a CPU, "
-        "16384 on an accelerator; a batch that does not fit into memory is halved.",
+        "16384 on an accelerator, four times as many where text is generated; a batch that does not fit into memory is "
+        "halved.",
     )
 
 
