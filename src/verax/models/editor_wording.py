@@ -12,13 +12,13 @@ import regex
 
 from verax.data.text import needs_space
 from verax.models.generator import Prompt
+from verax.models.wording import task_of
 from verax.types import Instance, Text, UserError
 
 FACTS = "editor.json"
 MARK = "___"
 _KNOWN_MARK = "<extra_id_0>"
 _PLACE = regex.compile(r"\{(label|\d+)\}")
-_NLI = frozenset({"entailment", "neutral", "contradiction"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def editor_facts(labels: Sequence[str], parts: int, tokenizer: Any) -> EditorFac
 
 def _names(labels: Sequence[str], parts: int) -> tuple[str, ...]:
     """What the prompt calls the parts."""
-    if parts == 2 and {label.casefold() for label in labels} == _NLI:
+    if task_of(labels, parts) == "nli":
         return ("premise", "hypothesis")
     return ("text",) if parts == 1 else tuple(f"part {number}" for number in range(1, parts + 1))
 
