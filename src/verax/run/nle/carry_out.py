@@ -38,8 +38,9 @@ ANSWERS = frozenset(
     }
 )
 """Reasons that lie with an endpoint: another time it may answer."""
-NEARBY, FAR_AWAY = 512, 8
-"""At an endpoint so many inputs are open at a time: batches gain nothing there, and finished rows are seen soon."""
+NEARBY, FAR_AWAY = 32, 8
+"""So many tasks are open at a time: each asks much, so that few fill batches, and what is finished is kept soon. At an
+endpoint batches gain nothing."""
 
 
 def carry_out_texts(
