@@ -25,7 +25,7 @@ from verax.run.carry_out import carry_out, prepare_with
 from verax.run.execute import as_highlight, predict
 from verax.run.nle.carry_out import carry_out_texts
 from verax.run.nle.execute import explained
-from verax.run.nle.opening import SPOKEN, about_texts, check_setup, open_texts
+from verax.run.nle.opening import SPOKEN, about_texts, check_prompts, check_setup, open_texts, prepare_texts
 from verax.run.parameters import Named, build
 from verax.run.plan import check_fit
 from verax.run.run import Run as _Run
@@ -291,14 +291,18 @@ def explain_in_words(
         texts, label, lang: as for `explain`.
         setup: how it is asked; what the model was trained as, or explain_then_answer.
     """
+    if not isinstance(model, SelfExplainer):
+        raise UserError(f"explain_in_words: model: expected what load_self_explainer returns, got {model!r:.60}")
     named = build("methods", setup or model.setup or "explain_then_answer", 0)
     check_setup(named, model)
-    return _result(Engine(None), explained(Posed(_as_instance(texts, label, lang), model), named))
+    x = Posed(_as_instance(texts, label, lang), model)
+    check_prompts(named, model, x.instance)
+    return _result(Engine(None), explained(x, named))
 
 
 def evaluate_texts(
-    model: str | Path | Mapping[str, Any],
-    data: str | Path | Mapping[str, Any],
+    model: str | Path | Mapping[str, Any] | SelfExplainer,
+    data: str | Path | Mapping[str, Any] | Dataset,
     metrics: Sequence[str | Mapping[str, Any]] = ("counterfactual_test", "reconstruction_test", "bleu"),
     *,
     setups: Sequence[str | Mapping[str, Any]] = (),
@@ -310,15 +314,22 @@ def evaluate_texts(
 
     Args:
         model: a folder made by `verax train nle`, a shipped model, an instruction model, or a section `model` as in a
-            spec (with `endpoint`, `prompts`).
-        data: the name of a dataset or file, or a section `data` as in a spec.
+            spec (with `endpoint`, `prompts`); or what `load_self_explainer` returns.
+        data: the name of a dataset or file, a section `data` as in a spec, or what `load_dataset` returns.
         metrics: names, or `{name: {parameter: value}}`.
         setups: how the model is asked; what it was trained as, or both orders of asking one that follows instructions.
         out, seed, progress: as for `evaluate`.
     """
     folder = Path(tempfile.mkdtemp(prefix="verax-")) if out is None else Path(out)
-    named = [section if isinstance(section, Mapping) else str(section) for section in (model, data)]
-    content = {"model": named[0], "data": named[1], "methods": list(setups), "metrics": list(metrics), "seed": seed}
+    named = [getattr(one, "name", one) if isinstance(one, (SelfExplainer, Dataset)) else one for one in (model, data)]
+    sections = [one if isinstance(one, Mapping) else str(one) for one in named]
+    content = {
+        "model": sections[0],
+        "data": sections[1],
+        "methods": list(setups),
+        "metrics": list(metrics),
+        "seed": seed,
+    }
     spec = parse_spec(content)
     if not about_texts(spec):
         raise UserError(
@@ -326,7 +337,9 @@ def evaluate_texts(
         )
     console = Console(stderr=True, quiet=not progress)
     command = f"verax.evaluate_texts(..., out={str(folder)!r})"
-    carry_out_texts(open_texts(spec), folder, command=command, console=console)
+    by = model if isinstance(model, SelfExplainer) else None
+    prepared = prepare_texts(spec, data, by=by) if isinstance(data, Dataset) else open_texts(spec, by)
+    carry_out_texts(prepared, folder, command=command, console=console)
     return Run(folder)
 
 

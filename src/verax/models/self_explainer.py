@@ -70,8 +70,8 @@ class Posed:
 def load_self_explainer(
     name: str | Path,
     *,
-    labels: Sequence[str],
-    parts: int,
+    labels: Sequence[str] = (),
+    parts: int | None = None,
     prompts: Path | None = None,
     endpoint: TextGenerator | None = None,
     dtype: DType = "float32",
@@ -82,8 +82,9 @@ def load_self_explainer(
 
     Args:
         name: a folder made by `verax train nle`, a shipped model, or any text generator that follows instructions.
-        labels: the classes of the data, in order; `whole` adds those that few inputs do not show.
-        parts: how many parts its inputs have.
+        labels: the classes of the data, in order; `whole` adds those that few inputs do not show. A trained model knows
+            its own.
+        parts: how many parts its inputs have, for the shipped prompts of a model that follows instructions.
         prompts: a file of prompts in place of those that are shipped; a trained model has its own.
         endpoint: who is asked in place of a local model.
         dtype, device, revision: as for `load_model`.
@@ -148,9 +149,11 @@ def read_facts(home: Path) -> dict[str, Any]:
 
 
 def _prompted(
-    name: str, generator: TextGenerator, labels: Sequence[str], parts: int, prompts: Path | None
+    name: str, generator: TextGenerator, labels: Sequence[str], parts: int | None, prompts: Path | None
 ) -> SelfExplainer:
     if len(labels) < 2:
         raise UserError("data.labels: a model that follows instructions needs the names of two classes at least")
-    wording = shipped_wording("instructed", labels, parts) if prompts is None else Wording.read(prompts)
+    if parts is None and prompts is None:
+        raise UserError("parts: how many parts the inputs have decides which prompts are taken; give it, or prompts")
+    wording = Wording.read(prompts) if prompts is not None else shipped_wording("instructed", labels, parts or 0)
     return SelfExplainer(name, generator, generator, tuple(labels), wording)

@@ -80,6 +80,9 @@ def _found_by(kind: str, row: ConsistencyRow) -> str:
     by = f"{kind} test" if row.test == kind else f"{kind} test ({row.test})"
     if row.total is None:
         return f"no explanation could be put to the {by}"
+    if row.found is not None and not row.found.value:
+        nothing = "no edit changes a prediction" if kind == "counterfactual" else "nothing could be reconstructed"
+        return f"{nothing}, so the {by} says nothing of {plural(row.n, 'explanation')}"
     hits = round(row.total.value * row.n)
     share = f"{count(hits)} of {plural(row.n, 'explanation')} ({percent(row.total.value)}\N{NO-BREAK SPACE}%)"
     return f"{share} {'is' if hits == 1 else 'are'} inconsistent under the {by}"

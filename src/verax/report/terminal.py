@@ -73,8 +73,8 @@ class Board:
         yield Text()
 
     def _width(self, column: int) -> int:
-        """What a column needs, with the space behind it."""
-        return 1 + max(cell_len(row[column]) for row in (self.heads, *self.rows))
+        """What a column needs, with the space behind it and that between columns."""
+        return 2 + max(cell_len(row[column]) for row in (self.heads, *self.rows))
 
     def _table(self) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))

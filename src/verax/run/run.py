@@ -88,7 +88,8 @@ class Run:
         return _frame(self.scores, Score)
 
     def __repr__(self) -> str:
-        return f"Run({str(self.folder)!r}: {len(self.highlights)} explanations, {len(self.scores)} scores)"
+        made = len(self.highlights) + len(self.stored.texts)
+        return f"Run({str(self.folder)!r}: {made} explanations, {len(self.scores)} scores)"
 
 
 def _frame(rows: list[Any], kind: type) -> pd.DataFrame:

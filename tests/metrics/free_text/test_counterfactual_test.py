@@ -123,12 +123,22 @@ def test_explanations_that_never_name_the_word_are_not(setup: SetUp, editor: Ran
     assert {one.rule for one in edits} == {"none"}
 
 
-def test_a_copy_of_the_whole_input_mentions_whatever_is_put_in(editor: RandomEditor) -> None:
-    copied, _ = verdict(CounterfactualTest(editor), copies)
-    honest, _ = verdict(CounterfactualTest(editor), names_it)
+def test_a_copy_of_the_whole_input_mentions_whatever_is_put_in() -> None:
+    test = CounterfactualTest(given((0, 1, "crimson")))
+    copied, _ = verdict(test, copies)
+    honest, _ = verdict(test, names_it)
     assert copied.value == honest.value == 1.0
     assert [one.mentioned for one in of_kind(copied.card, "noise")] == [True] * 4
     assert [one.mentioned for one in of_kind(honest.card, "noise")] == [False] * 4
+
+
+def test_noise_beside_the_random_editor_is_drawn_as_it_draws(editor: RandomEditor) -> None:
+    found, _ = verdict(CounterfactualTest(editor), copies)
+    noise = {one.words for one in of_kind(found.card, "noise")}
+    assert noise
+    assert noise <= {
+        insertion.text for insertion in replace(editor, seed=editor.seed + 1).edits(instance(PREMISE, HYPOTHESIS))
+    }
 
 
 def test_counts_are_those_of_a_hand_count() -> None:
@@ -263,11 +273,12 @@ def test_both_sides_of_a_pair_are_edited_or_the_side_that_is_named(editor: Rando
 
 
 @pytest.mark.parametrize("setup", SET_UPS, ids=lambda one: type(one).__name__)
-def test_all_edits_of_an_input_are_asked_at_once(setup: SetUp, editor: RandomEditor) -> None:
-    found, model = verdict(CounterfactualTest(editor), lambda p: f"{names_it(p)} {p.split()[-2]}", setup)
+def test_all_edits_of_an_input_are_asked_at_once(setup: SetUp) -> None:
+    edits = given(*((0, place, word) for place in range(3) for word in ("crimson", "tall", "wide")))
+    found, model = verdict(CounterfactualTest(edits), lambda p: f"{names_it(p)} {p.split()[-2]}", setup)
     steps = Counter(what for what, _ in model.calls)
-    edits = found.card.tried + 4
-    of_each = {"likelihoods": edits, "generate": edits if isinstance(setup, STRa | STRe) else len(found.card.trials)}
+    asked = found.card.tried + 4
+    of_each = {"likelihoods": asked, "generate": asked if isinstance(setup, STRa | STRe) else len(found.card.trials)}
     assert steps == {name: 3 if isinstance(setup, STRa) else 1 for name in of_each}
     for what, prompts in model.calls:
         assert len(prompts) == of_each[what]

@@ -43,7 +43,8 @@ class CounterfactualTest:
 
     A test of consistency, not a proof of faithfulness. Every edit that leads to another class than the original one
     counts, whichever class it was made for. Without such an edit there is no value. Beside them, words drawn at random
-    are put in and explained whatever is predicted: they tell how often an edit is mentioned by chance.
+    (from all inputs; by the random editor, as it draws its own) are put in and explained whatever is predicted: they
+    tell how often an edit is mentioned by chance.
 
     Args:
         editor: what proposes edits.
@@ -102,7 +103,7 @@ class CounterfactualTest:
             vocabulary: the words of all inputs, as often as they occur.
             encoder: of the semantic match; it is the engine's own model too.
         """
-        self._check(x.instance)
+        self.check(x.instance)
         wanted = [label for label in nle.labels if label != nle.label]
         proposals = yield from self.editor.propose(x, wanted, self.parts)
         edits = (*_edits(proposals), *self._noise(x.instance, proposals, vocabulary))
@@ -115,13 +116,18 @@ class CounterfactualTest:
         trials = yield from self._with_similarities(found, encoder)
         return self._verdict(trials, tried, len(problems))
 
-    def _check(self, instance: Instance) -> None:
+    def check(self, instance: Instance) -> None:
+        """Refuse parts that an input does not have."""
         count = len(instance.parts)
         if self.parts is not None and max(self.parts) >= count:
             raise UserError(f"counterfactual test: parts must be from 0 to {count - 1}, got {list(self.parts)}")
 
     def _noise(self, instance: Instance, proposals: Proposals, vocabulary: Sequence[str]) -> list[_Edit]:
-        """Random edits of the lengths that the editor's first ones have."""
+        """Random edits of the lengths that the editor's first ones have; a random editor just draws again."""
+        if isinstance(self.editor, RandomEditor):
+            again = replace(self.editor, seed=self.editor.seed + 1 + self.seed).edits(instance, self.parts)
+            spread = again[:: max(1, len(again) // max(1, self.noise))]
+            return [_Edit("noise", insertion, ("",)) for insertion in spread[: self.noise]]
         lengths = [len(one.insertion.words) for one in proposals[: self.noise]]
         drawn = random_insertions(
             instance,

@@ -168,10 +168,17 @@ def _opening_card(prepared: PreparedText, plan: TextPlan, command: str) -> dict[
         spec=spec.model_dump(mode="json"),
         command=command,
         seed=spec.seed,
-        warnings=_few_labels(prepared),
+        warnings=_doubtful(prepared),
     )
 
 
-def _few_labels(prepared: PreparedText) -> list[str]:
+def _doubtful(prepared: PreparedText) -> list[str]:
+    """What to warn of before anything is asked."""
     strange = sorted({str(i.label) for i in prepared.data.instances if i.label not in (None, *prepared.by.labels)})
-    return [f"labels that the model has no class for: {', '.join(strange[:4])}"] if strange else []
+    said = [f"labels that the model has no class for: {', '.join(strange[:4])}"] if strange else []
+    foreign = sorted({i.lang for i in prepared.data.instances if i.lang.partition("-")[0] != "en"})
+    if foreign:
+        said.append(
+            f"editors, templates and mentions go by rules for English; there are inputs in {', '.join(foreign)}"
+        )
+    return said

@@ -22,7 +22,7 @@ from verax.run.nle.kept import Kept
 from verax.run.nle.plan import make_plan
 from verax.run.parameters import Named, build
 from verax.run.spec import ModelSpec, Spec, by_name
-from verax.types import Dataset, UserError
+from verax.types import Dataset, Instance, UserError
 
 SPOKEN = "text"
 """The kind of set-ups and of metrics that are about free text."""
@@ -106,20 +106,23 @@ def _is_infill(metric: Any) -> bool:
     return isinstance(editor, Mapping) and "infill" in editor
 
 
-def open_texts(spec: Spec) -> PreparedText:
-    """Load the data and the model that a spec names."""
+def open_texts(spec: Spec, by: SelfExplainer | None = None) -> PreparedText:
+    """Load the data and, unless it is there, the model that a spec names."""
     data, limit = open_data(spec.data, spec.seed), spec.data.limit
     wider = None
     if limit is not None and limit < WORDS_FROM:
         wider = open_data(spec.data.model_copy(update={"limit": WORDS_FROM}), spec.seed)
-    return prepare_texts(spec, data, wider)
+    return prepare_texts(spec, data, wider, by)
 
 
-def prepare_texts(spec: Spec, data: Dataset, wider: Dataset | None = None) -> PreparedText:
+def prepare_texts(
+    spec: Spec, data: Dataset, wider: Dataset | None = None, by: SelfExplainer | None = None
+) -> PreparedText:
     """Load what a spec names, and check that it fits.
 
     Args:
         data: the inputs.
+        by: who explains; what the spec names by default.
         wider: the same before it was cut to a few; random words are drawn from its first inputs, and its classes are
             those of the few too: a larger limit changes no prompt.
     """
@@ -128,12 +131,13 @@ def prepare_texts(spec: Spec, data: Dataset, wider: Dataset | None = None) -> Pr
     if spec.explanations:
         raise UserError("explanations: free text from elsewhere can't be tested: the model must be asked again")
     _check_parts(data)
-    by = open_self_explainer(spec.model, wider or data, named=spec.model.labels or spec.data.labels)
+    if by is None:
+        by = open_self_explainer(spec.model, wider or data, named=spec.model.labels or spec.data.labels)
     setups = tuple(build("methods", given, spec.seed) for given in spec.methods or _default_setups(by))
     metrics = tuple(_fitted(build("metrics", given, spec.seed), by, data) for given in spec.metrics)
     for setup in setups:
         check_setup(setup, by)
-        _check_prompts(setup, by, data)
+        check_prompts(setup, by, data.instances[0])
     words = tuple(
         word for instance in (wider or data).instances[:WORDS_FROM] for part in instance.parts for word in part.words
     )
@@ -154,10 +158,10 @@ def _check_parts(data: Dataset) -> None:
             )
 
 
-def _check_prompts(setup: Named[SetUp], by: SelfExplainer, data: Dataset) -> None:
+def check_prompts(setup: Named[SetUp], by: SelfExplainer, instance: Instance) -> None:
     """Fill every prompt once: a place that nothing stands for is told now, and not after hours."""
     for stage in setup.what.stages:
-        by.wording.prompt(stage, data.instances[0], by.labels, label=by.labels[0], explanation="", plain=by.plain)
+        by.wording.prompt(stage, instance, by.labels, label=by.labels[0], explanation="", plain=by.plain)
 
 
 def open_self_explainer(spec: ModelSpec, data: Dataset, named: Sequence[str] | None = None) -> SelfExplainer:
@@ -200,11 +204,13 @@ def check_setup(named: Named[SetUp], by: SelfExplainer) -> None:
 def _fitted(named: Named[TextMetric], by: SelfExplainer, data: Dataset) -> Named[TextMetric]:
     """A test with what fits the data, where nothing is named: the way to reconstruct, the parts that may be edited."""
     parts = len(data.instances[0].parts)
-    if isinstance(named.what, CounterfactualTest) and isinstance(named.what.editor, ParticularEditor):
-        named.what.editor.check(by.labels, parts)
-    if isinstance(named.what, CounterfactualTest) and named.what.parts is None and data.maskable and parts > PAIR:
-        # a question may be edited, the choices below it may not; of a pair both sides are
-        return Named(named.name, dataclasses.replace(named.what, parts=data.maskable), named.implied | {"parts"})
+    if isinstance(named.what, CounterfactualTest):
+        named.what.check(data.instances[0])
+        if isinstance(named.what.editor, ParticularEditor):
+            named.what.editor.check(by.labels, parts)
+        if named.what.parts is None and data.maskable and parts > PAIR:
+            # a question may be edited, the choices below it may not; of a pair both sides are
+            return Named(named.name, dataclasses.replace(named.what, parts=data.maskable), named.implied | {"parts"})
     if not isinstance(named.what, ReconstructionTest) or named.what.by is not None:
         return named
     chosen = fitting(by.labels, parts)

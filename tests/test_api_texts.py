@@ -1,0 +1,54 @@
+"""Free-text explanations from Python: by name or by the thing itself, and one clear line for what does not fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from verax import evaluate_texts, explain_in_words, load_dataset, load_self_explainer
+from verax.types import UserError
+
+PAIR = ("A gloomy teacher is peaceful.", "The teacher is sad.")
+
+
+def test_one_input_is_answered_and_explained() -> None:
+    model = load_self_explainer("world/nli-mt-ra")
+    said = explain_in_words(model, *PAIR)
+    assert said.label in model.labels
+    assert said.method == "mt_ra"
+    assert said.text
+    assert sum(said.probabilities) == pytest.approx(1)
+
+
+def test_data_and_model_by_name_or_by_themselves_give_the_same(tmp_path: Path) -> None:
+    by_name = evaluate_texts(
+        "world/nli-st-re", {"name": "world/nli", "limit": 2}, ["bleu"], out=tmp_path / "names", progress=False
+    )
+    itself = evaluate_texts(
+        load_self_explainer("world/nli-st-re"),
+        load_dataset("world/nli", limit=2),
+        ["bleu"],
+        out=tmp_path / "things",
+        progress=False,
+    )
+    assert [one.text for one in by_name.stored.texts] == [one.text for one in itself.stored.texts]
+    assert "2 explanations, 2 scores" in repr(itself)
+
+
+def test_what_does_not_fit_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="load_self_explainer"):
+        explain_in_words("world/nli-mt-ra", *PAIR)  # type: ignore[arg-type]
+    model = load_self_explainer("world/nli-mt-ra")
+    with pytest.raises(UserError, match="none at this stage"):
+        explain_in_words(model, "One text alone.")
+    with pytest.raises(UserError, match="leave methods out"):
+        explain_in_words(model, *PAIR, setup="answer_then_explain")
+    with pytest.raises(UserError, match="must be about free text"):
+        evaluate_texts("world/nli-mt-ra", "world/nli", ["comprehensiveness"], out=tmp_path / "run")
+
+
+def test_a_language_that_the_tests_can_not_read_is_warned_of(tmp_path: Path) -> None:
+    data = load_dataset("world/xnli", langs=("de",), limit=1)
+    run = evaluate_texts("world/nli-mt-ra", data, ["bleu"], out=tmp_path / "run", progress=False)
+    assert any("rules for English; there are inputs in de" in line for line in run.card["warnings"])
