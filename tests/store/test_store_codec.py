@@ -165,7 +165,7 @@ def test_a_row_that_could_not_be_read_back_is_refused_and_leaves_no_trace(tmp_pa
 @pytest.mark.parametrize(
     "value",
     [
-        Nle("x", "m", TARGET, "why"),
+        Nle("x", "m", TARGET, "why", "yes", ("yes", 1)),
         Skip("x", "m", 3),
         Highlight("x", "m", "token", TARGET, (), (), notes={"list": [1]}),
         Highlight("x", "m", "token", TARGET, ((Span(0, 0.5, 1),),), (1.0,)),

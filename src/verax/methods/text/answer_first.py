@@ -56,5 +56,6 @@ class MTRa:
 class AnswerThenExplain(MTRa):
     """A model that follows instructions is asked for the class, and then why it is that one."""
 
+    version: ClassVar[int] = 1
     reference: ClassVar[str] = "as MT-Ra, by prompts"
     trained: ClassVar[bool] = False

@@ -42,6 +42,7 @@ class STRe:
 class ExplainThenAnswer(STRe):
     """A model that follows instructions is asked for reasons, and then for the class that they lead to."""
 
+    version: ClassVar[int] = 1
     reference: ClassVar[str] = "as ST-Re, by prompts"
     trained: ClassVar[bool] = False
 
