@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from verax.data.text import split_words
+from verax.metrics.free_text.wordnet import DEBIAN, VARIABLE
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
 from verax.stats import crosslingual_grids
@@ -28,6 +29,19 @@ PAIRS = (
     ("boat", "lake"),
     ("The wind is not strong; two gulls follow the boat", "a tall woman is watching the quiet lake and the market"),
 )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def some_wordnet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A few words where no WordNet is installed: no test hangs on what a machine has."""
+    if VARIABLE in os.environ or Path(DEBIAN).exists():
+        yield
+        return
+    from text_runs import write_words
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, str(write_words(tmp_path_factory.mktemp("wordnet"))))
+        yield
 
 
 @pytest.fixture(scope="module")
