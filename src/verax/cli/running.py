@@ -60,7 +60,7 @@ def run(
     `verax run --preset nle --model my-nle-model --editor my-editor --data test.jsonl`
     """
     from verax.run.carry_out import prepare
-    from verax.run.nle.opening import about_texts, with_editor, without_shipped_editor
+    from verax.run.nle.opening import about_texts
     from verax.run.spec import override, parse_spec, preset_spec, read_spec
 
     if spec is None and preset is None:
@@ -71,10 +71,7 @@ def run(
     content = override(
         content, limit=limit, model=model, data=data, validation=validation, seed=seed, endpoint=endpoint
     )
-    if preset == "nle" and editor is None and (fitting := without_shipped_editor(content)) != content:
-        notes.print(Text("edits are drawn at random alone; --editor names one that `verax train editor` made"))
-        content = fitting
-    content = with_editor(content, editor)
+    content = _edited_by(content, preset, editor)
     folder = folder or Path("runs") / (preset if spec is None else spec.stem)  # type: ignore[operator]
     command = ["verax", "run", *([] if spec is None else [str(spec)]), "--out", str(folder)]
     flags = {"--preset": preset, "--limit": limit, "--model": model, "--data": data, "--validation": validation}
@@ -93,6 +90,16 @@ def run(
         return
     show_run(prepared, folder, shlex.join(command))
     out.print(Text(f"Next: verax report {shlex.quote(str(folder))}"))
+
+
+def _edited_by(content: dict[str, Any], preset: str | None, editor: str | None) -> dict[str, Any]:
+    """A spec's content with the editor that a flag names, or without the shipped one where that does not know the data."""
+    from verax.run.nle.opening import with_editor, without_shipped_editor
+
+    if preset == "nle" and editor is None and (fitting := without_shipped_editor(content)) != content:
+        notes.print(Text("edits are drawn at random alone; --editor names one that `verax train editor` made"))
+        return fitting
+    return with_editor(content, editor)
 
 
 @app.command()

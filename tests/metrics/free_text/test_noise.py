@@ -25,6 +25,11 @@ def test_words_come_up_as_often_as_they_occur_and_hold_a_letter() -> None:
     assert set(shares) == {"tulip", "lantern", "don't"}
 
 
+def test_stop_words_are_not_drawn_whatever_their_case() -> None:
+    made = random_insertions(instance("a b c d"), (1,), ("The", "the", "tulip"), count=50, seed=0, stops={"the"})
+    assert {one.text for one in made} == {"tulip"}
+
+
 def test_every_place_of_every_part_that_may_be_edited_comes_up() -> None:
     given = instance("One two.", "three four", "", "!")
     made = random_insertions(given, (1,), WORDS, count=400, seed=0)

@@ -1,0 +1,65 @@
+"""What is settled before anything is asked: the parts that are edited, inputs made alike, and what keys hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from rigged import Rigged
+
+from verax.data.load import load_dataset
+from verax.data.text import split_words
+from verax.models.load import load_encoder
+from verax.models.self_explainer import SelfExplainer
+from verax.models.wording import shipped_wording
+from verax.run.nle.opening import PreparedText, prepare_texts
+from verax.run.nle.plan import make_plan
+from verax.run.parameters import build
+from verax.run.spec import parse_spec
+from verax.types import Dataset, Instance, UserError
+
+PLAIN: dict[str, Any] = {"counterfactual_test": {"noise": 2}}
+BY_MEANING: dict[str, Any] = {"counterfactual_test": {"noise": 2, "semantic": {"encoder": "world/nli"}}}
+
+
+def prepared(data: Dataset, *metrics: Any) -> PreparedText:
+    parts = len(data.instances[0].parts)
+    wording = shipped_wording("instructed", data.labels, parts)
+    by = SelfExplainer("rigged", Rigged(), Rigged(), data.labels, wording)
+    spec = parse_spec({"model": "rigged", "data": data.name, "metrics": list(metrics)})
+    return prepare_texts(spec, data, by=by)
+
+
+@pytest.mark.parametrize(("name", "edited"), [("world/nli", None), ("world/questions", (0,))])
+def test_both_sides_of_a_pair_are_edited_and_of_a_question_not_its_choices(name: str, edited: Any) -> None:
+    data = replace(load_dataset(name, limit=2), maskable=(0,))
+    (metric,) = prepared(data, PLAIN).metrics
+    assert metric.what.parts == edited  # type: ignore[attr-defined]
+
+
+def test_inputs_of_another_number_of_parts_are_refused_by_name() -> None:
+    data = load_dataset("world/nli", limit=2)
+    odd = Instance("odd", tuple(map(split_words, ("one", "two", "three"))))
+    with pytest.raises(UserError, match="'odd' has 3 parts and .* has 2"):
+        prepared(replace(data, instances=(*data.instances, odd)), PLAIN)
+
+
+def test_a_key_holds_the_encoder_only_where_it_decides_and_the_words_only_where_they_are_drawn() -> None:
+    data = load_dataset("world/nli", limit=1)
+    found = prepared(data, PLAIN)
+    metrics = [build("metrics", given, 0) for given in (PLAIN, BY_MEANING, {"counterfactual_test": {"noise": 0}})]
+
+    def keys(words: tuple[str, ...], encoder: Any) -> list[str]:
+        plan = make_plan(found.by, data, found.setups[:1], metrics, vocabulary=words, encoder=encoder)
+        return [score.key for score in plan.instances[0].explanations[0].scores]
+
+    alone, beside, others = keys(("a",), None), keys(("a",), load_encoder("world/nli")), keys(("b",), None)
+    assert [one == other for one, other in zip(alone, beside, strict=True)] == [True, False, True]
+    assert [one == other for one, other in zip(alone, others, strict=True)] == [False, False, True]
+
+
+def test_the_most_requests_are_two_for_each_input_that_may_be_asked_about() -> None:
+    found = prepared(load_dataset("world/nli", limit=3), PLAIN, "reconstruction_test", "bleu")
+    edits = 4 * 4 * 2 + 2
+    assert found.most_requests == 2 * (1 + edits + 2) * 2 * 3
