@@ -93,7 +93,7 @@ def run(
 
 
 def _edited_by(content: dict[str, Any], preset: str | None, editor: str | None) -> dict[str, Any]:
-    """A spec's content with the editor that a flag names, or without the shipped one where that does not know the data."""
+    """A spec's content with the editor that a flag names, or without the shipped one on other data."""
     from verax.run.nle.opening import with_editor, without_shipped_editor
 
     if preset == "nle" and editor is None and (fitting := without_shipped_editor(content)) != content:

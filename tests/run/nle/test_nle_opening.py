@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from rigged import Rigged
 
+from rigged import Rigged
 from verax.data.load import load_dataset
 from verax.data.text import split_words
 from verax.models.load import load_encoder
@@ -41,7 +41,7 @@ def test_both_sides_of_a_pair_are_edited_and_of_a_question_not_its_choices(name:
 def test_inputs_of_another_number_of_parts_are_refused_by_name() -> None:
     data = load_dataset("world/nli", limit=2)
     odd = Instance("odd", tuple(map(split_words, ("one", "two", "three"))))
-    with pytest.raises(UserError, match="'odd' has 3 parts and .* has 2"):
+    with pytest.raises(UserError, match=r"'odd' has 3 parts and .* has 2"):
         prepared(replace(data, instances=(*data.instances, odd)), PLAIN)
 
 
