@@ -71,8 +71,6 @@ class TextMetric(Protocol):
     Attributes:
         version, reference, higher_is_better, range: as for a metric.
         ranked: False: tables of their own take the place of a leaderboard, which would leave out what was not found.
-        needs: what it is handed by name: `setup`, who explains, to ask about new inputs; `vocabulary`, the words of all
-            inputs of the run, as often as they occur; `encoder`, the loaded encoder of its semantic match.
 
     `told` gives whatever decides its values beside its parameters, for the key of a score.
     """
@@ -82,7 +80,14 @@ class TextMetric(Protocol):
     higher_is_better: ClassVar[bool]
     range: ClassVar[tuple[float | None, float | None]]
     ranked: ClassVar[bool]
-    needs: ClassVar[frozenset[str]]
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What it is handed by name.
+
+        `setup`, who explains, to ask about new inputs; `vocabulary`, the words of all inputs of the run, as often as
+        they occur; `encoder`, the loaded encoder of its semantic match.
+        """
 
     @property
     def told(self) -> Mapping[str, str]:

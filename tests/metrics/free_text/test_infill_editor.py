@@ -16,7 +16,7 @@ from tiny_text import save_generator
 from verax.methods.text.answer_first import MTRa
 from verax.metrics.free_text import infill_editor
 from verax.metrics.free_text.counterfactual_test import CounterfactualTest
-from verax.metrics.free_text.editor import Editor, ParticularEditor, Proposals
+from verax.metrics.free_text.editor import ChanceEditor, Editor, ParticularEditor, Proposals
 from verax.metrics.free_text.infill_editor import InfillEditor
 from verax.metrics.free_text.random_editor import RandomEditor
 from verax.models.editor_wording import EditorFacts
@@ -78,6 +78,22 @@ def test_what_can_not_be_put_in_is_left_out(rig: Any) -> None:
     assert texts == ["red", "one two three", "3", "a ,"]
 
 
+def test_words_that_stand_beside_the_place_already_are_left_out(rig: Any) -> None:
+    rig(lambda _: ("Raining", "outside today", "is", "outside is"))
+    found = {one.insertion for one in proposed(InfillEditor("any", positions=99), parts=(1,))}
+    assert {one.position for one in found} == set(range(6))  # it is raining outside today
+    left_out = {(position, text) for position in range(6) for text in ("Raining", "outside today", "is", "outside is")}
+    left_out -= {(one.position, one.text) for one in found}
+    assert left_out == {
+        (2, "Raining"),
+        (3, "Raining"),
+        (3, "outside today"),
+        (5, "outside today"),
+        (1, "is"),
+        (2, "is"),
+    }
+
+
 def test_only_parts_that_may_be_edited_are(rig: Any) -> None:
     rig(lambda _: ("red",))
     assert {one.insertion.part for one in proposed(InfillEditor("any"), parts=(1,))} == {1}
@@ -132,6 +148,7 @@ def test_what_does_not_fit_is_told_without_a_question(tmp_path: Path) -> None:
     editor = InfillEditor(str(tmp_path))
     assert isinstance(editor, ParticularEditor)
     assert not isinstance(RandomEditor(), ParticularEditor)
+    assert not isinstance(InfillEditor("any"), ChanceEditor)
     with pytest.raises(UserError, match=r"holds no editor\.json; make one with: verax train editor"):
         editor.check(NLI, 2)
     with pytest.raises(UserError, match=r"holds no editor\.json; make one with: verax train editor"):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from verax.data.text import split_words
+from verax.metrics.free_text.editor import ChanceEditor
 from verax.metrics.free_text.insertion import Insertion
 from verax.metrics.free_text.random_editor import RandomEditor
 from verax.types import Instance, UserError
@@ -111,6 +112,22 @@ def test_short_lists_give_all_they_have(tmp_path: Path) -> None:
     (tmp_path / "data.adv").write_text("00000001 00 r 01 soon 0 000 | none\n")
     edits = RandomEditor(wordnet=str(tmp_path)).edits(instance(HYPOTHESIS))
     assert sorted(one.text for one in edits) == ["big", "red", "soon"]
+
+
+def test_noise_is_drawn_as_the_edits_are_but_not_the_same_ones(editor: RandomEditor) -> None:
+    assert isinstance(editor, ChanceEditor)
+    given = instance(PREMISE, HYPOTHESIS)
+    possible = set(with_seed(editor, 0, positions=99, candidates=99).edits(given))
+    drawn = editor.draw(given, count=6, seed=0, parts=None)
+    assert len(drawn) == 6
+    assert set(drawn) <= possible
+    assert len({(one.part, one.position) for one in drawn}) > 2, "they are spread over the positions"
+    assert drawn != editor.draw(given, count=6, seed=1, parts=None)
+    assert drawn == editor.draw(given, count=6, seed=0, parts=None)
+    assert drawn != editor.edits(given)[:6]
+    assert {one.part for one in editor.draw(given, count=4, seed=0, parts=(1,))} == {1}
+    assert editor.draw(given, count=0, seed=0, parts=None) == ()
+    assert len(editor.draw(given, count=10_000, seed=0, parts=None)) == len(editor.edits(given))
 
 
 def test_what_decides_the_edits_is_told(editor: RandomEditor) -> None:

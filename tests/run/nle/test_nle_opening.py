@@ -22,6 +22,9 @@ from verax.types import Dataset, Instance, UserError
 PLAIN: dict[str, Any] = {"counterfactual_test": {"noise": 2}}
 BY_MEANING: dict[str, Any] = {"counterfactual_test": {"noise": 2, "semantic": {"encoder": "world/nli"}}}
 
+INFILLED: dict[str, Any] = {"counterfactual_test": {"editor": {"infill": {"path": "world/nli-editor"}}}}
+SILENT: dict[str, Any] = {"counterfactual_test": {"noise": 0, **INFILLED["counterfactual_test"]}}
+
 
 def prepared(data: Dataset, *metrics: Any) -> PreparedText:
     parts = len(data.instances[0].parts)
@@ -48,15 +51,15 @@ def test_inputs_of_another_number_of_parts_are_refused_by_name() -> None:
 def test_a_key_holds_the_encoder_only_where_it_decides_and_the_words_only_where_they_are_drawn() -> None:
     data = load_dataset("world/nli", limit=1)
     found = prepared(data, PLAIN)
-    metrics = [build("metrics", given, 0) for given in (PLAIN, BY_MEANING, {"counterfactual_test": {"noise": 0}})]
+    metrics = [build("metrics", given, 0) for given in (PLAIN, BY_MEANING, INFILLED, SILENT)]
 
     def keys(words: tuple[str, ...], encoder: Any) -> list[str]:
         plan = make_plan(found.by, data, found.setups[:1], metrics, vocabulary=words, encoder=encoder)
         return [score.key for score in plan.instances[0].explanations[0].scores]
 
     alone, beside, others = keys(("a",), None), keys(("a",), load_encoder("world/nli")), keys(("b",), None)
-    assert [one == other for one, other in zip(alone, beside, strict=True)] == [True, False, True]
-    assert [one == other for one, other in zip(alone, others, strict=True)] == [False, False, True]
+    assert [one == other for one, other in zip(alone, beside, strict=True)] == [True, False, True, True]
+    assert [one == other for one, other in zip(alone, others, strict=True)] == [True, True, False, True]
 
 
 def test_the_most_requests_are_two_for_each_input_that_may_be_asked_about() -> None:

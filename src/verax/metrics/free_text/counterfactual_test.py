@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, NamedTuple
 from verax.engine.asks import Asking
 from verax.engine.text_protocols import SetUp, Tested
 from verax.engine.together import together
-from verax.metrics.free_text.editor import Editor, Proposals
+from verax.metrics.free_text.editor import ChanceEditor, Editor, Proposals
 from verax.metrics.free_text.insertion import Insertion
 from verax.metrics.free_text.linguistics import PIPELINE, linguistics
 from verax.metrics.free_text.mention import Match, WordMatch
@@ -69,7 +69,6 @@ class CounterfactualTest:
     higher_is_better: ClassVar[bool] = True
     ranked: ClassVar[bool] = False
     range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-    needs: ClassVar[frozenset[str]] = frozenset({"setup", "vocabulary", "encoder"})
 
     def __post_init__(self) -> None:
         for name in ("noise", "seed"):
@@ -78,6 +77,12 @@ class CounterfactualTest:
         if self.parts is not None and (not self.parts or min(self.parts) < 0):
             raise UserError(f"counterfactual test: parts must be numbers from 0 on, got {list(self.parts)}")
         WordMatch(self.match)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The words of all inputs only if the noise floor is drawn from them."""
+        drawn = self.noise and not isinstance(self.editor, ChanceEditor)
+        return frozenset({"setup", "encoder"} | ({"vocabulary"} if drawn else set()))
 
     @property
     def told(self) -> Mapping[str, str]:
@@ -92,7 +97,7 @@ class CounterfactualTest:
         return self.editor.most(parts if self.parts is None else len(self.parts), labels) + self.noise
 
     def __call__(
-        self, x: Posed, nle: Nle, *, setup: SetUp, vocabulary: Sequence[str], encoder: Encoder | None
+        self, x: Posed, nle: Nle, *, setup: SetUp, vocabulary: Sequence[str] = (), encoder: Encoder | None
     ) -> Asking[Tested]:
         """The verdict on the explanations that x gets when it is edited.
 
@@ -100,7 +105,7 @@ class CounterfactualTest:
             x: the original input.
             nle: its class and explanation.
             setup: how the model answers and explains.
-            vocabulary: the words of all inputs, as often as they occur.
+            vocabulary: the words of all inputs, as often as they occur, if it needs them.
             encoder: of the semantic match; it is the engine's own model too.
         """
         self.check(x.instance)
@@ -123,21 +128,19 @@ class CounterfactualTest:
             raise UserError(f"counterfactual test: parts must be from 0 to {count - 1}, got {list(self.parts)}")
 
     def _noise(self, instance: Instance, proposals: Proposals, vocabulary: Sequence[str]) -> list[_Edit]:
-        """Random edits of the lengths that the editor's first ones have; a random editor just draws again."""
-        if isinstance(self.editor, RandomEditor):
-            again = replace(self.editor, seed=self.editor.seed + 1 + self.seed).edits(instance, self.parts)
-            spread = again[:: max(1, len(again) // max(1, self.noise))]
-            return [_Edit("noise", insertion, ("",)) for insertion in spread[: self.noise]]
-        lengths = [len(one.insertion.words) for one in proposals[: self.noise]]
-        drawn = random_insertions(
-            instance,
-            lengths,
-            vocabulary,
-            count=self.noise,
-            seed=self.seed,
-            stops=linguistics(self.pipeline).stop_words,
-            parts=self.parts,
-        )
+        """Random edits of the lengths that the editor's first ones have, or as an editor draws that works by chance."""
+        if isinstance(self.editor, ChanceEditor):
+            drawn = self.editor.draw(instance, count=self.noise, seed=self.seed, parts=self.parts)
+        else:
+            drawn = random_insertions(
+                instance,
+                [len(one.insertion.words) for one in proposals[: self.noise]],
+                vocabulary,
+                count=self.noise,
+                seed=self.seed,
+                stops=linguistics(self.pipeline).stop_words,
+                parts=self.parts,
+            )
         return [_Edit("noise", insertion, ("",)) for insertion in drawn]
 
     def _try(self, x: Posed, edit: _Edit, before: str, setup: SetUp) -> Asking[_Tried]:

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 from verax.engine.asks import Asking
 from verax.metrics.free_text.insertion import Insertion
 from verax.models.self_explainer import Posed
-from verax.types import Text, UserError
+from verax.types import Instance, Text, UserError
 
 
 class Proposal(NamedTuple):
@@ -48,6 +48,16 @@ class ParticularEditor(Protocol):
 
     def check(self, labels: Sequence[str], parts: int) -> None:
         """Refuse inputs of so many parts and these classes, if the editor is not made for them."""
+
+
+@runtime_checkable
+class ChanceEditor(Protocol):
+    """What an editor has beside the rest if it draws its words by chance: the noise floor is drawn like its edits."""
+
+    def draw(
+        self, instance: Instance, *, count: int, seed: int, parts: Collection[int] | None
+    ) -> tuple[Insertion, ...]:
+        """So many insertions, or fewer where there are no more, as the editor makes them by another seed."""
 
 
 def places(text: Text) -> int:

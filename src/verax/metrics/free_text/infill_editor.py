@@ -24,7 +24,7 @@ from verax.stats.drawing import rng_of
 from verax.store.keys import hash_files
 from verax.types import Generated, Instance, Undefined, UserError
 
-VERSION = 1
+VERSION = 2
 """Raised whenever the editor comes to make other edits: it is part of what decides them."""
 _MOST_WORDS = 3
 _MAX_NEW_TOKENS = 12
@@ -47,7 +47,8 @@ class InfillEditor:
     Args:
         path: the folder of the editor.
         positions: how many different positions are chosen in each part that may be edited, for each class.
-        candidates: how many texts are asked for at each; those of no word or of more than three are left out.
+        candidates: how many texts are asked for at each; those of no word, of more than three, or of just the words
+            that stand beside the position already are left out.
         seed: the same seed gives the same positions.
     """
 
@@ -114,12 +115,24 @@ class InfillEditor:
         asked = CandidatesPass(prompt, self.candidates, _MAX_NEW_TOKENS)
         written: list[Generated] = yield Candidates(x, generator, asked)
         several = dict.fromkeys(split_words(one.text).words for one in written)
-        return tuple(Proposal(Insertion(part, position, words), label) for words in several if _fit(words))
+        around = x.instance.parts[part].words
+        return tuple(
+            Proposal(Insertion(part, position, words), label)
+            for words in several
+            if _fit(words) and not _repeats(words, around, position)
+        )
 
 
 def _fit(words: tuple[str, ...]) -> bool:
     """Whether words can be put in: some, not many, and more than punctuation."""
     return len(words) <= _MOST_WORDS and any(sign.isalnum() for word in words for sign in word)
+
+
+def _repeats(words: tuple[str, ...], around: tuple[str, ...], position: int) -> bool:
+    """Whether words would stand beside themselves: an editor that learned to fill gaps likes to say the next word."""
+    wanted, count = tuple(map(str.lower, words)), len(words)
+    beside = (around[position : position + count], around[max(0, position - count) : position])
+    return any(tuple(map(str.lower, found)) == wanted for found in beside)
 
 
 @cache  # the hub is asked once; what a folder holds may change all the same

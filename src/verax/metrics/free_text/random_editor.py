@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from verax.engine.asks import Asking
 from verax.metrics.free_text.editor import Proposal, Proposals, check_search
@@ -71,6 +71,13 @@ class RandomEditor:
                 several = rng.choice(len(lists[position]), min(self.candidates, len(lists[position])), replace=False)
                 insertions += [Insertion(number, position, (lists[position][i],)) for i in several]
         return tuple(insertions)
+
+    def draw(
+        self, instance: Instance, *, count: int, seed: int, parts: Collection[int] | None
+    ) -> tuple[Insertion, ...]:
+        """Edits by another seed, spread over its positions."""
+        again = replace(self, seed=self.seed + 1 + seed).edits(instance, parts)
+        return again[:: max(1, len(again) // max(1, count))][:count]
 
 
 def _lists(text: Text, words: WordLists, pipeline: str) -> dict[int, tuple[str, ...]]:

@@ -121,7 +121,7 @@ def _told(named: Named[TextMetric], words: str, encoder: Encoder | None) -> dict
     """What decides the scores of a metric beside the explanation."""
     needs, semantic = named.what.needs, getattr(named.what, "semantic", None)
     handed: Mapping[str, JSON] = {
-        **({"vocabulary": words} if "vocabulary" in needs and getattr(named.what, "noise", True) else {}),
+        **({"vocabulary": words} if "vocabulary" in needs else {}),
         **({"encoder": encoder.fingerprint} if encoder is not None and semantic is not None else {}),
     }
     return {**_identity(named), "told": dict(named.what.told), "handed": handed}
