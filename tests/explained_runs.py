@@ -60,6 +60,7 @@ def texts(n: int = 8, method: str = "mt_ra", **changes: Any) -> list[Nle]:
                 "label": "yes" if number else "no",
                 "labels": LABELS,
                 "how": "parsed" if number == 1 else "likelihood",
+                "notes": {"cut_off": True} if number in (2, 3) else {},
             }
             | changes,
         )

@@ -98,7 +98,7 @@ def test_records_hold_every_number_in_full():
     assert records[2]["total"] == 4 / 6
     assert records[2]["total_low"] < 4 / 6 < records[2]["total_high"]
     assert records[-1]["accuracy"] == 7 / 8
-    assert records[-1]["parsed"] == 1
+    assert (records[-1]["parsed"], records[-1]["cut_off"]) == (1, 2)
 
 
 def test_names_are_escaped_for_papers_and_spreadsheets():

@@ -187,6 +187,7 @@ def test_the_command_prints_a_table_of_models_and_languages(
     assert german.split() == ["de", *(["1.000", "[0.566,", "1.000]"] * 2), "5", "0"]
     assert similarity(*told, "--markdown").out.count("\n| ") == 4
     assert len(similarity(*told, "--csv", "--lang", "fr").out.splitlines()) == 3
+    assert json.loads(similarity(*told, "--json", "--limit", 12).out)[0]["pairs"] == 12
 
 
 def test_mistakes_on_the_command_line_are_one_line(

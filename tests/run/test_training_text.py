@@ -30,6 +30,7 @@ from verax.registry import resolve
 from verax.run import predicted_labels, text_checkpoint
 from verax.run.train_spec import RecipeSpec
 from verax.run.train_text_spec import EditorSpec, NleSpec, parse_editor_spec, parse_nle_spec
+from verax.run.training import Opened
 from verax.run.training_editor import train_editor
 from verax.run.training_text import train_nle
 from verax.types import UserError
@@ -364,6 +365,16 @@ def test_the_page_of_training_has_every_field(kind: type[RecipeSpec]) -> None:
             assert any(f"| `{name}` | {one} | {told.description} |" in page for one in shown), name
 
 
-def test_an_editor_has_no_test_set() -> None:
+def test_an_editor_has_no_test_set(generator: Callable[[str], Path], tmp_path: Path) -> None:
+    seen = []
+
+    def announced(data: Opened, *_: int) -> None:
+        seen.append(data)
+        raise KeyboardInterrupt
+
+    spec = parse_editor_spec({"base": str(generator("t5")), "data": {"name": "world/nli", "limit": 8}})
+    with pytest.raises(KeyboardInterrupt):
+        train_editor(spec, tmp_path / "editor", console=QUIET, announce=announced)
+    assert [one.test for one in seen] == [None]
     with pytest.raises(UserError, match="test"):
         parse_editor_spec({"base": "b", "data": "d", "test": "t"})

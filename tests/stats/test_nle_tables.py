@@ -127,12 +127,12 @@ def test_random_edits_that_mean_the_same_are_counted_beside():
     assert row.similar.value == pytest.approx(2 / 3)
 
 
-def test_accuracy_bleu_and_parsed_labels():
+def test_accuracy_bleu_parsed_labels_and_explanations_cut_off():
     counts = {"correct": (3.0, 2.0, 1.0, 1.0), "total": (4.0, 3.0, 2.0, 1.0), "lengths": (4.0, 5.0)}
     scores = [Score(f"i{number}", "mt_ra", made.BLEU, 0.5, series=counts) for number in range(3)]
     scores += [Score("i3", "mt_ra", made.BLEU, None, "no_gold")]
     (row,) = tables(scores=scores).performance
-    assert (row.n, row.judged, row.parsed, row.compared) == (8, 8, 1, 3)
+    assert (row.n, row.judged, row.parsed, row.compared, row.cut_off) == (8, 8, 1, 3, 2)
     assert row.accuracy == share(7, 8)
     assert row.bleu.value == pytest.approx(100 * (3 / 4 * 2 / 3 * 1 / 2) ** 0.25 * 2.718281828459045**-0.25)
     (bare,) = tables(scores=[]).performance

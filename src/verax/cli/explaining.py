@@ -131,17 +131,23 @@ def import_file(
     out.print(Text(f"Wrote {to}: {sum(map(len, found.values()))} explanations by {', '.join(found)}"), soft_wrap=True)
 
 
-def open_inputs(data: str) -> Dataset:
-    """The inputs that `--data` names: a dataset by its name or path, or the `data` of a spec (YAML)."""
+def open_inputs(data: str, limit: int | None = None) -> Dataset:
+    """The inputs that `--data` names: a dataset by its name or path, or the `data` of a spec (YAML).
+
+    Args:
+        limit: the first so many of them; None: all, or as many as the spec says.
+    """
     from verax.data.load import load_dataset
 
     if not data.endswith((".yaml", ".yml")):
-        return load_dataset(data)
+        return load_dataset(data, limit=limit)
     from verax.run.carry_out import open_data
     from verax.run.spec import parse_data, read_spec
 
     content = read_spec(Path(data))
-    return open_data(parse_data(content), content.get("seed", 0))
+    asked = parse_data(content)
+    asked = asked if limit is None else asked.model_copy(update={"limit": limit})
+    return open_data(asked, content.get("seed", 0))
 
 
 def _lines_of(path: Path) -> list[str]:

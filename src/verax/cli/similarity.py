@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 def similarity(
     model: Annotated[str, typer.Option(help="A folder, a hub id, a shipped model; with or without a classifier.")],
     data: Annotated[str, typer.Option(help="Inputs in several languages: a dataset, a file, a spec (YAML).")],
+    limit: Annotated[int | None, typer.Option(help="The first so many inputs, each in all languages.", min=1)] = None,
     also: Annotated[list[str] | None, typer.Option(help="Another model beside it; repeat it for several.")] = None,
     reference: Annotated[str, typer.Option(help="The language that the others are compared with.")] = "en",
     langs: Annotated[
@@ -52,7 +53,7 @@ def similarity(
     from verax.report.terminal import Board
     from verax.run.representations import representation_similarity
 
-    inputs = open_inputs(data)
+    inputs = open_inputs(data, limit)
     options: dict[str, Any] = {"batch": batch, "candidates": candidates, "layer": layer, "pooling": pooling}
     options |= {"reference": reference, "langs": langs, "seed": seed, "console": notes}
     found: list[Similarity] = []

@@ -135,16 +135,16 @@ def _performance(found: NleTables) -> Sheet:
     said = (
         "Beside the consistency tests: how often the prediction is right, and how close explanations are to people's "
         "(corpus BLEU, 0 to 100). Neither says whether an explanation is faithful. Parsed: classes that were read from "
-        "what the model wrote, where it gives no likelihoods."
+        "what the model wrote, where it gives no likelihoods. Cut off: explanations that reach the longest length."
     )
-    heads = ("Set-up", "Accuracy [%]", "judged", "BLEU", "compared", "parsed", "Explanations")
+    heads = ("Set-up", "Accuracy [%]", "judged", "BLEU", "compared", "parsed", "cut off", "Explanations")
     rows = tuple(_performed(found, row) for row in found.performance)
     return Sheet("Accuracy and BLEU, beside the consistency tests", said, heads, rows, (INTERVALS_SAID,))
 
 
 def _performed(found: NleTables, row: PerformanceRow) -> tuple[str, ...]:
     bleu = MISSING if row.bleu is None else _hundredths(row.bleu)
-    numbers = (count(row.compared), count(row.parsed), count(row.n))
+    numbers = (count(row.compared), count(row.parsed), count(row.cut_off), count(row.n))
     return (row_name(found, row.model, row.setup), in_percent(row.accuracy), count(row.judged), bleu, *numbers)
 
 

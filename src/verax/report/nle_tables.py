@@ -15,7 +15,7 @@ COLUMNS = (
     *("table", "model", "setup", "test", "other_model", "other_setup", "n", "not_tested"),
     *(f"{name}{end}" for name in (*_SHARES, "accuracy", "bleu") for end in ("", "_low", "_high")),
     *("other_total", "counterfactuals", "threshold", "edits", "pairs", "reading", "p", "p_holm"),
-    *("judged", "compared", "parsed"),
+    *("judged", "compared", "parsed", "cut_off"),
 )
 """The names of the values of every record, whatever it is of."""
 
@@ -104,6 +104,7 @@ def _performed(row: PerformanceRow) -> dict[str, Value]:
         "judged": row.judged,
         "compared": row.compared,
         "parsed": row.parsed,
+        "cut_off": row.cut_off,
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -107,7 +107,7 @@ def train_editor(
 
 
 def _plan(spec: EditorSpec, out: Path) -> _Planned:
-    data = readable(open_any_splits(spec, spec.seed))
+    data = readable(replace(open_any_splits(spec, spec.seed), test=None))  # nothing is measured on a test set
     sets = [data.train, data.validation]
     if spec.labels_by is None:
         for one in sets:

@@ -72,6 +72,7 @@ class PerformanceRow:
             for counts as wrong.
         bleu: of the corpus, from 0 to 100, over the `compared` explanations that people's can be compared with.
         parsed: how many classes were read from what the model wrote, since it gives no likelihoods.
+        cut_off: how many explanations end where the longest length does.
     """
 
     model: str
@@ -82,6 +83,7 @@ class PerformanceRow:
     bleu: Interval | None
     compared: int
     parsed: int
+    cut_off: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +192,7 @@ def _performance(run: NleRun, setup: str, seed: int) -> PerformanceRow:
         bleu=of_sums(np.array(compared), corpus_bleu, seed=seed) if compared else None,
         compared=len(compared),
         parsed=sum(text.how == "parsed" for text in texts),
+        cut_off=sum("cut_off" in text.notes for text in texts),
     )
 
 
