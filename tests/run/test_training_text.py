@@ -326,11 +326,17 @@ def test_the_commands_tell_what_they_wrote(generator: Callable[[str], Path], tmp
     train, base = _file(tmp_path / "d.jsonl", _rows(10)), str(generator("t5"))
     given = ["--base", base, "--data", str(train), "--epochs", "1", "--limit", "8"]
     made = CliRunner().invoke(
-        app, ["train", "nle", "--setup", "mt_re", *given, "--measure", "2", "--json", "--out", str(tmp_path / "nle")]
+        app,
+        [*("train", "nle", "--setup", "mt_re", *given, "--weigh", "pairs", "--measure", "2", "--json")]
+        + ["--out", str(tmp_path / "nle")],
     )
     assert made.exit_code == 0, made.output
     told = json.loads(made.stdout)
     assert (told["setup"], told["figures"]["validation"]["inputs"]) == ("mt_re", 2)
+    assert "| weigh | pairs |" in (tmp_path / "nle" / "README.md").read_text()
+    by_tokens = ["train", "nle", "--setup", "mt_re", *given, "--out", str(tmp_path / "nle")]
+    refused = CliRunner().invoke(app, by_tokens)
+    assert refused.exit_code != 0, "the weights hang on what counts the same"
     made = CliRunner().invoke(
         app, ["train", "editor", *given, "--labels-by", str(tmp_path / "nle"), "--out", str(tmp_path / "editor")]
     )

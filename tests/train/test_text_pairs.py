@@ -72,6 +72,28 @@ def test_padding_leaves_the_gradients_alone(architecture: str) -> None:
         torch.testing.assert_close(one, other, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("architecture", ["t5", "gpt2"])
+def test_pairs_weigh_the_same_whatever_the_length_of_their_targets(architecture: str) -> None:
+    """Token by token from the logits of each pair alone."""
+    tokenizer = tiny.tokenizer_of("bytes")
+    model = generator_model(architecture, tokenizer).double().eval()
+    asked = HFGenerator(model, tokenizer, name="", fingerprint={})
+    rows = [encoded(asked, pair) for pair in PAIRS]
+    assert len({len(text) for _, text in rows}) > 1
+    losses = []
+    for row in rows:
+        logits, _ = text_pairs.foreseen(model, [row], asked.pad)
+        losses.append([-logits[0, at].log_softmax(-1)[token].item() for at, token in enumerate(row[1])])
+    for weigh, expected in (
+        ("tokens", (sum(map(sum, losses)), sum(map(len, losses)))),
+        ("pairs", (sum(sum(one) / len(one) for one in losses), len(losses))),
+    ):
+        training = text_pairs._PairTraining(model, asked.pad, FineTuning(), rows, rows, None, weigh)  # type: ignore[arg-type]
+        total, things = training._loss(rows)
+        assert (total.item(), things) == (pytest.approx(expected[0], abs=1e-10), expected[1])
+        assert training._measured()["none"] == pytest.approx(expected[0] / expected[1], abs=1e-10)
+
+
 @pytest.mark.parametrize("architecture", ["t5", "gpt2", "llama"])
 def test_a_rule_is_learned_and_written_down(architecture: str) -> None:
     tokenizer = tiny.tokenizer_of("bytes")

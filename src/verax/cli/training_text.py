@@ -23,6 +23,7 @@ _NLE: dict[str, Any] = {
     **_SHARED,
     "prompts": Annotated[str | None, typer.Option(help="A file of prompts in place of those that are shipped.")],
     "explanations": Annotated[str | None, typer.Option(help="first (the default) or all of each input.")],
+    "weigh": Annotated[str | None, typer.Option(help="What counts the same: tokens (the default) or pairs of texts.")],
     "measure": Annotated[int | None, typer.Option(help="Measure on so many inputs of a set; 500 by default.", min=0)],
 }
 

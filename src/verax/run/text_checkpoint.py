@@ -19,7 +19,7 @@ from verax.store.keys import key_of
 from verax.train.loop import FineTuning
 from verax.train.resume import FOLDER as RESUME
 from verax.train.resume import Resume
-from verax.train.text_pairs import Pair, fit_pairs
+from verax.train.text_pairs import Pair, Weigh, fit_pairs
 from verax.types import Dataset, UserError
 
 VERSION = 1
@@ -64,6 +64,7 @@ class TextTraining:
         train, validation: what it learns, and what the best epoch is chosen on.
         recipe: how.
         device: where.
+        weigh: what counts the same in the loss.
     """
 
     folder: Path
@@ -73,6 +74,7 @@ class TextTraining:
     validation: Sequence[Pair]
     recipe: FineTuning
     device: str
+    weigh: Weigh = "tokens"
 
     @cached_property
     def key(self) -> str:
@@ -83,6 +85,7 @@ class TextTraining:
             recipe=asdict(self.recipe),
             train=list(self.train),
             validation=list(self.validation),
+            **({} if self.weigh == "tokens" else {"weigh": self.weigh}),  # trainings of before it was known go on
         )
 
     @property
@@ -113,9 +116,9 @@ class TextTraining:
             self._resume.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(f"--out: {self.folder} can't be written to: {error.strerror}") from error
-        trained = fit_pairs(
-            model, tokenizer, self.train, self.validation, self.recipe, resume=self._resume, console=console
-        )
+        pairs = self.train, self.validation
+        how: dict[str, Any] = {"weigh": self.weigh, "resume": self._resume, "console": console}
+        trained = fit_pairs(model, tokenizer, *pairs, self.recipe, **how)
         with quiet():
             model.save_pretrained(self.folder)
             tokenizer.save_pretrained(self.folder)

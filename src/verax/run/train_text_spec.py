@@ -9,6 +9,7 @@ from pydantic import Field
 
 from verax.run.train_spec import RecipeSpec, Seed, validated
 from verax.train.nle import Explanations, TrainedSetUp
+from verax.train.text_pairs import Weigh
 
 
 class TextSpec(RecipeSpec):
@@ -30,6 +31,11 @@ class NleSpec(TextSpec):
     prompts: str | None = Field(default=None, description="A file of prompts in place of those that are shipped.")
     explanations: Explanations = Field(
         default="first", description="Which explanations of an input are learned, if it has several: first, all."
+    )
+    weigh: Weigh = Field(
+        default="tokens",
+        description="What counts the same in the loss: tokens, or pairs of texts, so that answers of one word weigh as "
+        "much as explanations.",
     )
     measure: int = Field(
         default=500, ge=0, description="Accuracy and BLEU are measured on the first so many inputs of a set; 0: not."

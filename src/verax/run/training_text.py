@@ -90,7 +90,7 @@ def _plan(spec: NleSpec, out: Path) -> _Planned:
             nle_pairs(stages, one, labels, wording, spec.explanations) for one in (data.train, data.validation)
         )
         recipe = spec.recipe(seed=spec.seed)
-        trainings[name] = TextTraining(out / name, base, spec.base, train, validation, recipe, spec.device)
+        trainings[name] = TextTraining(out / name, base, spec.base, train, validation, recipe, spec.device, spec.weigh)
     return _Planned(spec, data, labels, wording, trainings)
 
 
@@ -117,6 +117,7 @@ def _written(planned: _Planned, out: Path, told: Mapping[str, Mapping[str, Any]]
         "data": spec.data.name,
         "prompts": planned.wording.hash,
         "explanations": spec.explanations,
+        "weigh": spec.weigh,
         "sizes": {name: len(data) for name, data in splits.items() if data is not None},
         "recipe": asdict(spec.recipe(seed=spec.seed)),
         "trainings": {

@@ -28,7 +28,7 @@ def nle_card(name: str, facts: Mapping[str, Any]) -> str:
         "writes reads like a reason; whether it is the reason is what the consistency tests ask.",
         "",
         *_figures(facts),
-        *training_tables(facts["sizes"], facts["trainings"], facts["recipe"]),
+        *training_tables(facts["sizes"], facts["trainings"], {**facts["recipe"], "weigh": facts["weigh"]}),
     ]
     return "\n".join(lines)
 

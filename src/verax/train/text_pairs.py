@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from rich.console import Console
@@ -18,6 +18,8 @@ from verax.train.resume import Resume
 from verax.train.rows import batches
 from verax.types import UserError
 
+Weigh = Literal["tokens", "pairs"]
+"""What counts the same in the loss: every token that is to be written, or every pair, however long its target is."""
 _BATCH = 32
 
 
@@ -35,12 +37,13 @@ def fit_pairs(
     validation: Sequence[Pair],
     recipe: FineTuning,
     *,
+    weigh: Weigh = "tokens",
     resume: Resume | None = None,
     console: Console | None = None,
 ) -> Trained:
     """Train a generator in place and leave it, in evaluation mode, with the weights of the best epoch.
 
-    The best epoch has the lowest validation loss for each token of the targets. A pair that the model can't read as a
+    The best epoch has the lowest validation loss. A pair that the model can't read as a
     whole is left out and counted: cut, it would teach to end in the middle. The same seed, pairs and number of threads
     give the same bits, also if the training was killed and went on.
 
@@ -48,6 +51,7 @@ def fit_pairs(
         model: an encoder-decoder or a decoder of transformers, with a head for language.
         recipe: `masking` and `parts` play no role; `longest` is of what the model reads at once: a decoder reads
             source and target.
+        weigh: what counts the same, in training and for the best epoch.
         resume: where the state after each epoch is kept, and gone on from.
     """
     console = console or Console(stderr=True)
@@ -55,7 +59,7 @@ def fit_pairs(
     rows = [
         _rows(asked, pairs, name, recipe, console) for name, pairs in (("train", train), ("validation", validation))
     ]
-    training = _PairTraining(model, asked.pad, recipe, rows[0], rows[1], resume)
+    training = _PairTraining(model, asked.pad, recipe, rows[0], rows[1], resume, weigh)
     training.finish(console)
     return training.trained
 
@@ -93,31 +97,36 @@ class _PairTraining(Loop):
         train: Sequence[Row],
         validation: Sequence[Row],
         resume: Resume | None,
+        weigh: Weigh = "tokens",
     ) -> None:
         super().__init__(model, recipe, ("none",), len(train), resume)
-        self.pad, self.rows, self.watched = pad, train, validation
+        self.pad, self.rows, self.watched, self.weigh = pad, train, validation, weigh
 
     def _losses(self, epoch: int) -> Generator[tuple[Tensor, int]]:
         lengths = [len(prompt) + len(text) for prompt, text in self.rows]
         for chosen in batches(lengths, self.recipe.batch_size, self.order):
-            total, tokens = self._loss([self.rows[i] for i in chosen])
-            yield total / tokens, tokens
+            total, things = self._loss([self.rows[i] for i in chosen])
+            yield total / things, things
 
     def _loss(self, rows: Sequence[Row]) -> tuple[Tensor, int]:
-        """The loss summed over the tokens of the targets, and how many they are."""
+        """The loss summed over what counts the same, tokens of targets or pairs, and how many these are."""
         logits, targets = foreseen(self.model, rows, self.pad)
         there = targets >= 0
-        return nn.functional.cross_entropy(logits[there], targets[there], reduction="sum"), int(there.sum())
+        losses = nn.functional.cross_entropy(logits[there], targets[there], reduction="none")
+        if self.weigh == "tokens":
+            return losses.sum(), int(there.sum())
+        lengths = there.sum(1, keepdim=True).expand_as(there)[there]
+        return (losses / lengths).sum(), len(rows)
 
     @torch.no_grad()
     def _measured(self) -> dict[Selection, float]:
         self.model.eval()
         by_length = sorted(self.watched, key=lambda row: len(row[0]) + len(row[1]))
-        total, tokens = 0.0, 0
+        total, things = 0.0, 0
         for start in range(0, len(by_length), _BATCH):
             loss, count = self._loss(by_length[start : start + _BATCH])
-            total, tokens = total + loss.item(), tokens + count
-        return {"none": total / tokens}
+            total, things = total + loss.item(), things + count
+        return {"none": total / things}
 
     def _told(self, figures: dict[Selection, float]) -> str:
         return f"validation loss {figures['none']:.4f}"
