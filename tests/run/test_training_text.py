@@ -327,8 +327,11 @@ def test_the_commands_tell_what_they_wrote(generator: Callable[[str], Path], tmp
     given = ["--base", base, "--data", str(train), "--epochs", "1", "--limit", "8"]
     made = CliRunner().invoke(
         app,
-        [*("train", "nle", "--setup", "mt_re", *given, "--weigh", "pairs", "--measure", "2", "--json")]
-        + ["--out", str(tmp_path / "nle")],
+        [
+            *("train", "nle", "--setup", "mt_re", *given, "--weigh", "pairs", "--measure", "2", "--json"),
+            "--out",
+            str(tmp_path / "nle"),
+        ],
     )
     assert made.exit_code == 0, made.output
     told = json.loads(made.stdout)
