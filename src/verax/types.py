@@ -261,17 +261,27 @@ class Highlight:
 
 Finish = Literal["stop", "length", "unknown"]
 """Why a text ends: by itself or at a stop string, at the longest that was allowed, or nobody says."""
-How = Literal["likelihood", "parsed"]
-"""How a generator's class was found: as the most likely of all, or by reading what it wrote."""
+How = Literal["likelihood", "first_token", "parsed"]
+"""How a generator's class was found: as the most likely of all, as the one whose beginning is the likeliest first token
+of an answer, or by reading what it wrote."""
 
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A text that a model wrote, why it ends, and of how many tokens it was made (None if nobody says)."""
+    """A text that a model wrote.
+
+    Args:
+        text: all of it.
+        finish: why it ends.
+        tokens: of how many it was made; None if nobody says.
+        tops: tokens that it might have begun with, the likeliest ones, each with its log-probability; empty where that
+            was not asked for, or nobody says.
+    """
 
     text: str
     finish: Finish
     tokens: int | None
+    tops: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

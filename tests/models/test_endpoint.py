@@ -7,6 +7,7 @@ import json
 import re
 import threading
 from datetime import date
+from math import log
 from pathlib import Path
 from threading import Event
 from time import monotonic, sleep
@@ -198,6 +199,21 @@ def test_a_label_is_asked_for_in_words_and_counted_as_parsed() -> None:
     assert server.asked[0].user.endswith(": yes, no")
     assert server.asked[0].body["messages"][0] == {"role": "system", "content": "Be brief."}
     assert server.asked[1].user.endswith(": a, b, c")
+
+
+def test_a_label_is_chosen_by_the_first_token_where_the_endpoint_tells_of_it() -> None:
+    tops = [{"token": token, "logprob": log(share)} for token, share in (("I", 0.8), (" No", 0.09), ("yes", 0.01))]
+    whole = completion("I would say yes.")
+    whole["choices"][0]["logprobs"] = {"content": [{"token": "I", "logprob": log(0.8), "top_logprobs": tops}]}
+    asked = [ChoicePass(Prompt("Is it?"), ("yes", "no"))]
+    with FaultServer([sends(json.dumps(whole).encode()), says("Yes.")]) as server:
+        model = endpoint(server, logprobs=5)
+        (choice,) = model.choose(asked)
+        assert choice == Choice("no", "first_token", pytest.approx((0.1, 0.9)))  # type: ignore[arg-type]
+        assert model.choose(asked) == [Choice("yes", "parsed")], "one that tells nothing is read"
+        model.generate(passes("Why?"))
+    fields = [(one.body.get("logprobs"), one.body.get("top_logprobs")) for one in server.asked]
+    assert fields == [(True, 5), (True, 5), (None, None)]
 
 
 def test_an_answer_that_is_none_is_no_choice() -> None:

@@ -100,3 +100,30 @@ def test_a_key_is_hidden_before_a_quote_is_cut() -> None:
         return text.replace("secret", "[key]")
 
     assert "sec" not in quote("x" * 197 + "secret", hide)
+
+
+def test_the_likeliest_first_tokens_are_kept_and_whatever_is_none_is_not() -> None:
+    tops: list[Any] = [
+        {"token": "neut", "logprob": -0.5, "bytes": None},
+        {"token": " key-1234", "logprob": -1},
+        {"token": "\ud83d", "logprob": 1e-9},
+        *({"token": "x", "logprob": odd} for odd in (None, "0", True, float("nan"), float("-inf"), 3.0)),
+        {"token": 7, "logprob": -1.0},
+        {"logprob": -1.0},
+        "x",
+    ]
+    whole = completion("neutral")
+    whole["choices"][0]["logprobs"] = {"content": [{"token": "neut", "logprob": -0.5, "top_logprobs": tops}, {}]}
+    body = json.dumps(whole).encode()
+    found = read_answer(body, lambda text: text.replace("key-1234", "[key]"))
+    assert found == Generated("neutral", "stop", 7, (("neut", -0.5), (" [key]", -1.0), ("\ufffd", 0.0)))
+
+
+@given(VALUES)
+def test_odd_log_probabilities_cost_no_answer(told: Any) -> None:
+    whole = completion("neutral")
+    for odd in (told, {"content": told}, {"content": [told]}, {"content": [{"top_logprobs": told}]}):
+        whole["choices"][0]["logprobs"] = odd
+        found = read(json.dumps(whole).encode())
+        assert isinstance(found, Generated)
+        assert found.text == "neutral"

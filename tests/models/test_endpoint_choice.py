@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from math import log
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verax.models.endpoint_choice import ask_for_label, parse_label
-from verax.models.generator import ChoicePass, GeneratePass, Prompt
-from verax.types import Undefined
+from verax.models.endpoint_choice import ask_for_label, label_by_tops, parse_label, read_choice
+from verax.models.generator import Choice, ChoicePass, GeneratePass, Prompt
+from verax.types import Generated, Undefined
 
 NLI = ("entailment", "neutral", "contradiction")
 YES_NO = ("yes", "no")
@@ -105,3 +106,50 @@ def test_the_question_names_the_labels_behind_the_prompt() -> None:
     assert asked.prompt.user.startswith("Is it so?\n\nAnswer")
     assert asked.prompt.user.endswith(": entailment, neutral, contradiction")
     assert (asked.max_new_tokens, asked.temperature) == (5, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("tops", "labels", "found"),
+    [
+        ({"neut": 0.5, "ent": 0.3}, NLI, (0.375, 0.625, 0.0)),
+        ({" Ent": 0.2, "ent": 0.2, "Neutral": 0.3, "The": 0.3}, NLI, (4 / 7, 3 / 7, 0.0)),
+        ({"The": 0.9, "contr": 0.01}, NLI, (0.0, 0.0, 1.0)),
+        ({"**Neutral": 0.6, "Neutral.": 0.1, "entailment,": 0.3}, NLI, (0.3, 0.7, 0.0)),
+        ({"A": 0.4, "a": 0.5, "An": 0.1, "B": 0.1}, LETTERS, (0.8, 0.2, 0.0, 0.0, 0.0)),
+        ({"now": 0.8, "no": 0.1, "ye": 0.05}, YES_NO, (1 / 3, 2 / 3)),
+        ({"not": 0.6, "ent": 0.3}, ("entailed", "not entailed"), (1 / 3, 2 / 3)),
+        # what may be the beginning of both decides nothing, unless it could not turn the choice
+        ({"n": 0.3, "neu": 0.2, "not": 0.1}, ("neutral", "not neutral"), None),
+        ({"n": 0.05, "neu": 0.3, "not": 0.1}, ("neutral", "not neutral"), (0.75, 0.25)),
+        ({"neu": 0.3, "ent": 0.3}, NLI, None),
+        ({"The": 0.9, "": 0.05, " ": 0.05}, NLI, None),
+        ({}, NLI, None),
+    ],
+)
+def test_the_likeliest_first_tokens_give_a_label(
+    tops: dict[str, float], labels: tuple[str, ...], found: tuple[float, ...] | None
+) -> None:
+    choice = label_by_tops([(token, log(share)) for token, share in tops.items()], labels)
+    if found is None:
+        assert choice is None
+    else:
+        assert choice is not None
+        assert (choice.label, choice.how) == (labels[found.index(max(found))], "first_token")
+        assert choice.probabilities == pytest.approx(found, abs=1e-12)
+
+
+def test_the_text_is_read_only_where_first_tokens_say_nothing() -> None:
+    chats = Generated("I think that it is neutral.", "stop", 8, ((" I", log(0.7)), ("ent", log(0.2))))
+    assert read_choice(chats, NLI) == Choice("entailment", "first_token", (1.0, 0.0, 0.0))
+    silent = Generated("I think that it is neutral.", "stop", 8, ((" I", log(0.7)),))
+    assert read_choice(silent, NLI) == Choice("neutral", "parsed")
+    with pytest.raises(Undefined, match="unparsed_answer"):
+        read_choice(Generated("Who knows?", "stop", 3, ((" Who", -0.1),)), NLI)
+
+
+@given(st.lists(st.tuples(st.text(max_size=4), st.floats(-700, 0)), max_size=8))
+def test_any_first_tokens_give_a_label_with_the_highest_probability_or_none(tops: list[tuple[str, float]]) -> None:
+    choice = label_by_tops(tops, NLI)
+    if choice is not None:
+        assert sum(choice.probabilities) == pytest.approx(1)
+        assert choice.probabilities[NLI.index(choice.label)] == max(choice.probabilities)

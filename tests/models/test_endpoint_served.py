@@ -115,6 +115,9 @@ def test_babble_is_no_label_and_a_model_that_is_not_there_is_no_answer(url: str,
     (choice,) = Endpoint(url, str(folder)).choose([ChoicePass(Prompt("Is it?"), ("entailment", "neutral"))])
     assert isinstance(choice, Undefined)
     assert choice.reason == "unparsed_answer"
+    (choice,) = Endpoint(url, str(folder), logprobs=5).choose([ChoicePass(Prompt("Is it?"), ("entailment", "neutral"))])
+    assert isinstance(choice, Undefined), "a server that knows no log-probabilities is read"
+    assert choice.reason == "unparsed_answer"
     (answer,) = Endpoint(url, "another").generate([GeneratePass(Prompt("a"))])
     assert isinstance(answer, Undefined)
     assert answer.reason == "bad_request"

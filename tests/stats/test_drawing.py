@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import pairwise
 
 import numpy as np
+import pytest
 
-from verax.stats.drawing import rng_of
+from verax.stats.drawing import rng_of, spread
 
 
 def first(seed: int, *texts: str, who: bytes = b"") -> int:
@@ -38,3 +40,14 @@ def test_numbers_stay_what_stored_results_were_drawn_with() -> None:
 
 def test_half_of_a_character_is_no_trouble() -> None:
     assert first(0, "\ud800") != first(0, "\ud801")
+
+
+@pytest.mark.parametrize(("size", "count"), [(0, 3), (2, 3), (3, 3), (5, 3), (20, 12), (7, 0), (100, 1)])
+def test_some_of_several_are_spread_evenly(size: int, count: int) -> None:
+    chosen = spread(tuple(range(size)), count)
+    assert len(set(chosen)) == len(chosen) == min(size, count)
+    assert list(chosen) == sorted(chosen)
+    if chosen:
+        gaps = [later - one for one, later in pairwise((*chosen, size))]
+        assert chosen[0] == 0
+        assert max(gaps) - min(gaps) <= 1

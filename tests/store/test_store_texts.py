@@ -52,7 +52,8 @@ nles = st.builds(
     st.builds(Cost, indices, indices, indices, indices, floats),
     st.dictionaries(texts, texts | st.booleans() | st.integers() | floats, max_size=2),
 )
-answers = st.builds(Generated, texts, st.sampled_from(get_args(Finish)), st.none() | indices)
+tops = st.lists(st.tuples(texts, floats), max_size=3).map(tuple)
+answers = st.builds(Generated, texts, st.sampled_from(get_args(Finish)), st.none() | indices, tops)
 trials = st.builds(
     Trial,
     st.sampled_from(["edit", "noise", "reconstruction"]),
@@ -125,6 +126,13 @@ def test_rows_of_an_earlier_version_have_no_card() -> None:
     table, row = encode("key", 0, Score("i", "random", "agreement", 0.5))
     assert row.pop("card") is None
     assert decode(table, row) == ("key", Score("i", "random", "agreement", 0.5))
+
+
+def test_answers_of_an_earlier_version_have_no_first_tokens() -> None:
+    table, row = encode("key", 0, Generated("so", "stop", 3, (("s", -0.5),)))
+    assert decode(table, row) == ("key", Generated("so", "stop", 3, (("s", -0.5),)))
+    del row["tops"]
+    assert decode(table, row) == ("key", Generated("so", "stop", 3))
 
 
 def test_answers_are_no_part_of_what_a_reader_of_the_run_sees(tmp_path: Path) -> None:

@@ -17,7 +17,9 @@ from verax.types import Dataset, Undefined, UserError
 
 @app.command("list")
 def list_names(
-    what: Annotated[str, typer.Argument(help="methods, metrics, aligners, datasets, models or presets.")],
+    what: Annotated[
+        str, typer.Argument(help="methods, metrics, aligners, editors, reconstructions, datasets, models or presets.")
+    ],
     as_json: Json = False,
 ) -> None:
     """Show what there is.

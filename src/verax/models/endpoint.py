@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from verax.models.endpoint_address import parse_address
 from verax.models.endpoint_answer import CutOff
-from verax.models.endpoint_choice import ask_for_label, parse_label
+from verax.models.endpoint_choice import ask_for_label, read_choice
 from verax.models.endpoint_crew import Crew
 from verax.models.endpoint_key import DEFAULT_VARIABLE, Key
 from verax.models.endpoint_retry import backoff
@@ -46,6 +46,7 @@ class Endpoint:
         total_timeout: seconds for one answer, with all waiting and repeating.
         retries: how often a request is repeated after 429, 5xx, a lost connection or a time-out.
         first_wait: seconds before the first repetition, doubled each time; what the endpoint asks for goes first.
+        logprobs: where a label is asked for, have so many likeliest first tokens told with the answer; 0: none.
         extra: further fields of every request, or other values for those that verax sends; None takes one out.
     """
 
@@ -63,18 +64,20 @@ class Endpoint:
         total_timeout: float = 600.0,
         retries: int = 5,
         first_wait: float = 1.0,
+        logprobs: int = 0,
         extra: Mapping[str, JSON] = MappingProxyType({}),
     ) -> None:
         if not model:
             raise UserError("model: the name of a model at the endpoint is needed, got ''")
         _at_least(1, concurrency=concurrency, max_requests=1 if max_requests is None else max_requests)
-        _at_least(0, retries=retries, first_wait=first_wait)
+        _at_least(0, retries=retries, first_wait=first_wait, logprobs=logprobs)
         _at_least(0.001, request_timeout=request_timeout, total_timeout=total_timeout)
         self._address, self._key = parse_address(url), Key(key_env)
         self._tls = ssl.create_default_context() if self._address.secure else None
         self._concurrency, self._max_requests = concurrency, max_requests
         self._request_timeout, self._total_timeout = request_timeout, total_timeout
         self._retries, self._first_wait, self._extra = retries, first_wait, dict(extra)
+        self.logprobs = logprobs
         self._lock = Lock()  # of the three below
         self._requests = self._failures = 0
         self._not_before = 0.0
@@ -107,6 +110,8 @@ class Endpoint:
         }
         if asked.stop:
             body["stop"] = list(asked.stop)
+        if asked.tops:
+            body |= {"logprobs": True, "top_logprobs": asked.tops}
         return {name: value for name, value in {**body, **self._extra}.items() if value is not None}
 
     def generate(
@@ -131,7 +136,7 @@ class Endpoint:
         return 1
 
     def choose(self, passes: Sequence[ChoicePass], each: Each[Choice] | None = None) -> list[Choice | Undefined]:
-        """A label for each pass: the endpoint is asked for one in words, and what it answers is parsed."""
+        """A label for each pass: the endpoint is asked for one in words, and what it answers is read."""
         choices: dict[int, Choice | Undefined] = {}
 
         def read(number: int, answer: Generated | Undefined) -> None:
@@ -139,7 +144,7 @@ class Endpoint:
             if each is not None:
                 each(number, choices[number])
 
-        self.generate([ask_for_label(one) for one in passes], read)
+        self.generate([ask_for_label(one, self.logprobs) for one in passes], read)
         return [choices[number] for number in range(len(passes))]
 
     def likelihoods(
@@ -239,7 +244,7 @@ def _choice(answer: Generated | Undefined, labels: Sequence[str]) -> Choice | Un
     if isinstance(answer, Undefined):
         return answer
     try:
-        return Choice(parse_label(answer.text, labels), "parsed")
+        return read_choice(answer, labels)
     except Undefined as undefined:
         return undefined
 

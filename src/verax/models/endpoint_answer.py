@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from verax.types import Finish, Generated, Undefined
 
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 _LONGEST_QUOTE = 200
+_ABOVE_ONE = 1e-3
+"""How far rounding may take a log-probability above that of 1."""
 _FINISH: dict[Any, Finish] = {"stop": "stop", "length": "length", None: "unknown"}
 
 
@@ -49,7 +52,24 @@ def read_answer(body: bytes, hide: Callable[[str], str]) -> Generated:
         raise Undefined("empty_answer", f"finish_reason is {quote(finish, hide)}")
     if not isinstance(finish, str | None) or finish not in _FINISH:
         raise Undefined("bad_answer", f"finish_reason is {quote(finish, hide)}, not stop or length")
-    return Generated(hide(_HALF_A_PAIR.sub("\ufffd", content)), _FINISH[finish], _tokens(whole))
+    tops = tuple((_fit(token, hide), value) for token, value in _tops(choice.get("logprobs")))
+    return Generated(_fit(content, hide), _FINISH[finish], _tokens(whole), tops)
+
+
+def _fit(text: str, hide: Callable[[str], str]) -> str:
+    """A text that can be kept: without the key, and writable as UTF-8."""
+    return hide(_HALF_A_PAIR.sub("\ufffd", text))
+
+
+def _tops(told: Any) -> Iterator[tuple[str, float]]:
+    """Tokens and log-probabilities of the first place of an answer; what is not as it should be is not there."""
+    places = told.get("content") if isinstance(told, dict) else None
+    first = places[0] if isinstance(places, list) and places else None
+    tops = first.get("top_logprobs") if isinstance(first, dict) else None
+    for top in tops if isinstance(tops, list) else ():
+        token, value = (top.get("token"), top.get("logprob")) if isinstance(top, dict) else (None, None)
+        if isinstance(token, str) and type(value) in (int, float) and -math.inf < value <= _ABOVE_ONE:
+            yield token, min(float(value), 0.0)
 
 
 def quote(said: Any, hide: Callable[[str], str]) -> str:

@@ -1,14 +1,19 @@
-"""One label of several by a generator that gives no likelihoods: ask for it in words, and read what is answered."""
+"""One label of several by a generator that gives no likelihoods: ask for it in words, and read what is answered.
+
+Where the answer comes with the likeliest first tokens, the label that these begin counts, even if the model chats. Else
+the text is read.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 import regex
 
-from verax.models.generator import ChoicePass, GeneratePass
-from verax.types import Undefined
+from verax.models.generator import Choice, ChoicePass, GeneratePass
+from verax.types import Generated, Undefined
 
 _AROUND = " \t\r\n\"'`*_.,:;!?()[]{}<>«»“”‘’„。，"
 # "is not a contradiction" names a label and means another
@@ -23,11 +28,49 @@ _MARKED = (
 _LONGEST_QUOTE = 120
 
 
-def ask_for_label(choice: ChoicePass) -> GeneratePass:
-    """The pass that asks for a label: the prompt, and what may be answered."""
+def ask_for_label(choice: ChoicePass, tops: int = 0) -> GeneratePass:
+    """The pass that asks for a label: the prompt, what may be answered, and how many first tokens are to be told."""
     labels = ", ".join(choice.labels)
     user = f"{choice.prompt.user.rstrip()}\n\nAnswer with exactly one of these and nothing else: {labels}"
-    return GeneratePass(replace(choice.prompt, user=user), max_new_tokens=choice.max_new_tokens)
+    return GeneratePass(replace(choice.prompt, user=user), max_new_tokens=choice.max_new_tokens, tops=tops)
+
+
+def read_choice(answer: Generated, labels: Sequence[str]) -> Choice:
+    """The label by its first token if the answer tells of such, else the one that it names; Undefined if none."""
+    begun = label_by_tops(answer.tops, labels)
+    return begun or Choice(parse_label(answer.text, labels), "parsed")
+
+
+def label_by_tops(tops: Sequence[tuple[str, float]], labels: Sequence[str]) -> Choice | None:
+    """The label that the likeliest first tokens begin, with the probability of each label among all labels.
+
+    A token belongs to a label if it is its beginning, or all of it and more marks, whatever their case;
+    to one of a single letter only if it is that letter. There is none if no token belongs to a label, or if tokens that
+    may belong to several could turn the choice. Labels that no token begins have a probability of 0: that of tokens
+    which are not told.
+    """
+    mass, open_mass = dict.fromkeys(labels, 0.0), 0.0
+    for token, value in tops:
+        whose = [label for label in labels if _begins(token.strip(_AROUND), label.strip(_AROUND))]
+        if len(whose) == 1:
+            mass[whose[0]] += math.exp(value)
+        elif whose:
+            open_mass += math.exp(value)
+    best, *rest = sorted(mass.values(), reverse=True)
+    if best <= 0 or best - max(rest, default=0.0) <= open_mass:
+        return None
+    whole = sum(mass.values())
+    label = next(label for label in labels if mass[label] == best)
+    return Choice(label, "first_token", tuple(mass[label] / whole for label in labels))
+
+
+def _begins(token: str, label: str) -> bool:
+    if _is_letter(label):
+        return token == label
+    token, label = token.casefold(), label.casefold()
+    if len(token) <= len(label):
+        return bool(token) and label.startswith(token)
+    return token.startswith(label) and not token[len(label)].isalnum()  # "now" is no "no"
 
 
 def parse_label(text: str, labels: Sequence[str]) -> str:

@@ -42,6 +42,7 @@ class GeneratePass(NamedTuple):
         stop: strings that end it; they are not part of it.
         temperature: 0 takes the most probable token at each step (greedy), more draws.
         seed: of the draws.
+        tops: so many likeliest first tokens are to be told with the text; only endpoints are asked for them.
     """
 
     prompt: Prompt
@@ -49,6 +50,7 @@ class GeneratePass(NamedTuple):
     stop: tuple[str, ...] = ()
     temperature: float = 0.0
     seed: int = 0
+    tops: int = 0
 
 
 class LikelihoodPass(NamedTuple):
@@ -86,10 +88,11 @@ Asked = GeneratePass | LikelihoodPass | ChoicePass | CandidatesPass
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One label of several, and how it was found: as the most likely continuation, or by reading what was answered."""
+    """One label of several, how it was found, and the probability of each; empty where nobody says."""
 
     label: str
     how: How
+    probabilities: tuple[float, ...] = ()
 
 
 class TextGenerator(Protocol):

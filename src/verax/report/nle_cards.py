@@ -7,7 +7,7 @@ from verax.report.instances import missing, people_said
 from verax.report.labels import is_wrong
 from verax.report.markup import Html, join, tag
 from verax.report.nle_trials import decisive, folded
-from verax.report.nle_words import VERDICTS, setup_name
+from verax.report.nle_words import FOUND, VERDICTS, setup_name
 from verax.report.numbers import count, plural
 from verax.stats.nle_rows import ConsistencyTest, Verdict, consistency_tests, verdict
 from verax.types import Instance, Nle, Score
@@ -60,8 +60,8 @@ def _predicted(instance: Instance, nle: Nle | None) -> Html | None:
     if nle is None:
         return None
     wrong = tag("span", "✗ wrong", class_="flag wrong") if is_wrong(instance, nle.label, nle.labels) else None
-    parsed = tag("span", "read from the answer", class_="flag") if nle.how == "parsed" else None
-    return join(" predicts ", tag("strong", nle.label, dir="auto"), wrong, parsed)
+    found = tag("span", FOUND[nle.how], class_="flag") if nle.how in FOUND else None
+    return join(" predicts ", tag("strong", nle.label, dir="auto"), wrong, found)
 
 
 def _notes(nle: Nle | None) -> Html | None:

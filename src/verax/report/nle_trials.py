@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from verax.data.text import split_words
 from verax.report.markup import Html, join, tag
-from verax.report.nle_words import meaning, mention
+from verax.report.nle_words import FOUND, meaning, mention
 from verax.report.numbers import count, plural
 from verax.types import Card, Instance, Nle, Trial
 
@@ -45,8 +45,8 @@ def _turned(before: str | None, trial: Trial) -> Html:
     """The class before and after; how it was found where that is not by likelihood."""
     was = None if before is None else [tag("strong", before, dir="auto"), " → "]
     stays = None if trial.flipped else tag("span", " (stays)", class_="quiet")
-    parsed = tag("span", " (read from the answer)", class_="quiet") if trial.how == "parsed" else None
-    return join(was, tag("strong", trial.predicted, dir="auto"), stays, parsed)
+    found = tag("span", f" ({FOUND[trial.how]})", class_="quiet") if trial.how in FOUND else None
+    return join(was, tag("strong", trial.predicted, dir="auto"), stays, found)
 
 
 def _parts(instance: Instance, trial: Trial) -> Html:

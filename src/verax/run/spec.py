@@ -36,6 +36,13 @@ class EndpointSpec(Section):
     total_timeout: float = Field(default=600.0, gt=0, description="Seconds for one answer, with all repetitions.")
     retries: int = Field(default=5, ge=0, description="How often a request is repeated after 429, 5xx or a lost line.")
     first_wait: float = Field(default=1.0, ge=0, description="Seconds before the first repetition, then doubled.")
+    logprobs: int = Field(
+        default=0,
+        ge=0,
+        le=20,
+        description="Classes by the likeliest of so many first tokens, where the endpoint tells them; 0: by the text "
+        "of the answer.",
+    )
     extra: dict[str, Any] = Field(default={}, description="Further fields of every request; null takes one out.")
 
 

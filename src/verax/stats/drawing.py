@@ -1,11 +1,14 @@
-"""Random numbers that belong to a text: the same whatever else is run, and in whichever order."""
+"""Draws that belong to a text: the same whatever else is run, and in whichever order."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from typing import TypeVar
 
 import numpy as np
+
+Item = TypeVar("Item")
 
 
 def rng_of(seed: int, texts: Iterable[str], who: bytes = b"") -> np.random.Generator:
@@ -21,3 +24,8 @@ def rng_of(seed: int, texts: Iterable[str], who: bytes = b"") -> np.random.Gener
         raw = text.encode("utf-8", "surrogatepass")
         content.update(len(raw).to_bytes(8, "big") + raw)
     return np.random.default_rng([seed, int.from_bytes(content.digest(), "big")])
+
+
+def spread(items: tuple[Item, ...], count: int) -> tuple[Item, ...]:
+    """So many of several, evenly from the first on; all where there are no more."""
+    return items if len(items) <= count else tuple(items[i * len(items) // count] for i in range(count))

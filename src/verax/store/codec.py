@@ -237,11 +237,18 @@ def _to_score(row: Plain) -> Score:
 
 def _generated(value: Generated) -> Plain:
     tokens = None if value.tokens is None else _integer(value.tokens)
-    return {"text": _text(value.text), "finish": _text(value.finish), "tokens": tokens}
+    tops = [{"token": _text(token), "logprob": float(logprob)} for token, logprob in value.tops]
+    return {"text": _text(value.text), "finish": _text(value.finish), "tokens": tokens, "tops": tops}
 
 
 def _to_generated(row: Plain) -> Generated:
-    return Generated(unescape(row["text"]), row["finish"], row["tokens"])
+    tops = row.get("tops") or ()  # rows of an earlier version have none
+    return Generated(
+        unescape(row["text"]),
+        row["finish"],
+        row["tokens"],
+        tuple((unescape(top["token"]), top["logprob"]) for top in tops),
+    )
 
 
 def _alignment(value: Alignment) -> Plain:

@@ -114,6 +114,7 @@ SCHEMAS: dict[Table, pa.Schema] = {
             ("text", pa.string()),
             ("finish", pa.string()),
             ("tokens", pa.int64()),
+            ("tops", pa.list_(pa.struct([("token", pa.string()), ("logprob", pa.float64())]))),
         ]
     ),
     "alignments": pa.schema(

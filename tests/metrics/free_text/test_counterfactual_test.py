@@ -222,6 +222,18 @@ def test_if_no_edit_has_an_answer_the_reason_is_that_of_the_first() -> None:
         verdict(CounterfactualTest(edits), refuses("crimson"))
 
 
+def test_a_counterfactual_without_an_explanation_is_not_taken_for_none() -> None:
+    """`tall` changes nothing, and that it does not is known; what `crimson` does is known too, but not why."""
+    edits = given((0, 1, "tall"), (0, 1, "crimson"))
+    with pytest.raises(Undefined, match="refused"):
+        verdict(CounterfactualTest(edits), refuses("crimson"))
+
+
+def test_where_there_is_nothing_to_edit_the_noise_decides_nothing() -> None:
+    found, _ = verdict(CounterfactualTest(given()), refuses("tulip", "lantern", "walks"))
+    assert (found.value, found.reason, found.card.unanswered) == (None, "no_counterfactual", 4)
+
+
 def test_noise_without_an_answer_is_counted_and_is_no_edit() -> None:
     found, _ = verdict(CounterfactualTest(given((0, 1, "crimson"))), refuses("tulip", "lantern", "walks"))
     assert (found.value, found.card.tried, found.card.unanswered, len(found.card.trials)) == (1.0, 1, 4, 1)
@@ -235,13 +247,21 @@ def test_what_nobody_foresaw_is_raised() -> None:
         verdict(CounterfactualTest(given((0, 1, "crimson"), (0, 1, "tall"))), breaks)
 
 
-def test_random_words_have_the_lengths_of_the_first_edits_and_are_always_explained() -> None:
-    edits = given((0, 1, "crimson"), (0, 2, "a tall wide"), (0, 3, "one two"))
+def test_random_words_have_the_lengths_of_edits_and_are_always_explained() -> None:
+    edits = given((0, 1, "crimson"), (0, 2, "a tall wide"), (0, 3, "wide tall"))
     found, _ = verdict(CounterfactualTest(edits, noise=5), names_it)
     noise = of_kind(found.card, "noise")
     assert [len(one.words.split()) for one in noise] == [1, 3, 2, 1, 3]
     assert all(one.explanation is not None and one.mentioned is False and not one.flipped for one in noise)
     assert {word for one in noise for word in one.words.split()} <= {"tulip", "lantern", "walks"}
+
+
+def test_random_words_are_like_edits_from_all_over_the_search() -> None:
+    edits = given(*((0, 1, word) for word in ("tall", "tall boat", "the of", "tall wide boat", "wide", "wide boat")))
+    found, _ = verdict(CounterfactualTest(edits, noise=3), names_it, vocabulary=("tulip", "the", "of", "."))
+    noise = [one.words.split() for one in of_kind(found.card, "noise")]
+    assert [len(words) for words in noise] == [1, 2, 1]
+    assert [{word in {"the", "of"} for word in words} for words in noise] == [{False}, {True}, {False}]
 
 
 def test_random_words_that_change_the_class_do_not_decide() -> None:

@@ -126,6 +126,10 @@ def test_noise_is_drawn_as_the_edits_are_but_not_the_same_ones(editor: RandomEdi
     assert drawn == editor.draw(given, count=6, seed=0, parts=None)
     assert drawn != editor.edits(given)[:6]
     assert {one.part for one in editor.draw(given, count=4, seed=0, parts=(1,))} == {1}
+    few = editor.draw(given, count=12, seed=0, parts=None)
+    assert {(one.part, one.position) for one in few} == {
+        (one.part, one.position) for one in editor.draw(given, count=99, seed=0, parts=None)
+    }
     assert editor.draw(given, count=0, seed=0, parts=None) == ()
     assert len(editor.draw(given, count=10_000, seed=0, parts=None)) == len(editor.edits(given))
 

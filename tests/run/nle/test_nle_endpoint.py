@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import socket
 from collections import Counter
@@ -14,9 +15,10 @@ import pytest
 import yaml
 
 from answering import answers_by_rule, bodies, rule_of, wants_label
-from fault_server import Asked, Fault, FaultServer, Handler, after, resets, resets_mid_body, says, sends
+from fault_server import Asked, Fault, FaultServer, Handler, after, completion, resets, resets_mid_body, says, sends
 from text_runs import PAIRS, content, counterfactual, write_data, write_words
 from verax.models.endpoint import FAILURES_IN_A_ROW
+from verax.report.page import write_report
 from verax.run.run import Run
 from verax.store.read import read_rows
 from verax.types import Generated
@@ -84,6 +86,32 @@ def test_every_answer_is_kept_and_asked_for_once(ask: Callable[..., Any], tmp_pa
     assert run.card["model"]["architecture"] == "endpoint"
     assert run.card["counts"]["failed"] == 0
     assert all(one.body["model"] == "m" and one.body["temperature"] == 0 for one in server.asked)
+
+
+def chats(handler: Handler, asked: Asked) -> None:
+    """Says something else than what its first token would have been; that one is the rule's."""
+    label = rule_of(asked.user)
+    body = completion("I could not say which." if wants_label(asked.user) else label)
+    if "top_logprobs" in asked.body:
+        tops = [{"token": "I", "logprob": -0.1}, {"token": label[:3], "logprob": -3.0}]
+        body["choices"][0]["logprobs"] = {"content": [{"token": "I", "logprob": -0.1, "top_logprobs": tops}]}
+    sends(json.dumps(body).encode())(handler, asked)
+
+
+def test_classes_by_first_tokens_are_kept_like_any_answer(ask: Callable[..., Any], tmp_path: Path) -> None:
+    with FaultServer(default=chats) as server:
+        for _ in range(2):
+            assert ask(server.url, [counterfactual(tmp_path), "bleu"], logprobs=7).code == 0
+    assert len(bodies(server)) == len(set(bodies(server))) == len(kept(tmp_path)), "the second run asks nothing"
+    run = Run(tmp_path / "run")
+    assert {nle.how for nle in run.stored.texts} == {"first_token"}
+    assert {max(nle.probabilities) for nle in run.stored.texts} == {1.0}
+    trials = [trial for score in run.scores if score.card for trial in score.card.trials]
+    assert {trial.how for trial in trials} == {"first_token"}
+    assert {score.value for score in run.scores if score.card is not None} == {1.0}
+    page = write_report(tmp_path / "run").read_text()
+    assert "by the first token" in page
+    assert "read from the answer" not in page
 
 
 def test_a_larger_limit_pays_for_the_new_inputs_alone(ask: Callable[..., Any], tmp_path: Path) -> None:

@@ -18,13 +18,13 @@ MAX_NEW_TOKENS = 64
 
 
 def most_likely(x: Posed, prompt: Prompt) -> Asking[Said]:
-    """The class whose name is the likeliest continuation; of a model that tells no likelihoods, the one it writes."""
+    """The class whose name is the likeliest continuation; of a model that tells no likelihoods, the one it chooses."""
     by, labels = x.by.predictor, x.by.labels
     if by.gives_likelihoods:
         scores: FloatArray = yield Likelihood(x, by, LikelihoodPass(prompt, labels))
         return Said(labels[int(np.argmax(scores))], tuple(softmax(scores).tolist()), "likelihood")
     choice: Choice = yield Choose(x, cast("Chooser", by), ChoicePass(prompt, labels))
-    return Said(choice.label, (), choice.how)
+    return Said(choice.label, choice.probabilities, choice.how)
 
 
 def reason(x: Posed, prompt: Prompt) -> Asking[tuple[str, dict[str, Note]]]:

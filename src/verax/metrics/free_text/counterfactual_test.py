@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, NamedTuple
 
 from verax.engine.asks import Asking
-from verax.engine.text_protocols import SetUp, Tested
+from verax.engine.text_protocols import Said, SetUp, Tested
 from verax.engine.together import together
 from verax.metrics.free_text.editor import ChanceEditor, Editor, Proposals
 from verax.metrics.free_text.insertion import Insertion
@@ -18,6 +18,7 @@ from verax.metrics.free_text.random_editor import RandomEditor
 from verax.metrics.free_text.semantic import Explained, SemanticMatch, Similarity
 from verax.models.classifier import Encoder
 from verax.models.self_explainer import Posed
+from verax.stats.drawing import spread
 from verax.types import Card, Instance, Nle, Trial, Undefined, UserError
 
 
@@ -35,6 +36,10 @@ class _Tried(NamedTuple):
     trial: Trial
     insertion: Insertion
     edited: Instance
+
+
+class _Unexplained(Undefined):
+    """An edit changes the prediction, and nothing is said of it: there is a counterfactual, but nothing to judge."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ class CounterfactualTest:
     parts: tuple[int, ...] | None = None
     pipeline: str = PIPELINE
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reference: ClassVar[str] = "Atanasova et al. 2023, Section 2.1"
     higher_is_better: ClassVar[bool] = True
     ranked: ClassVar[bool] = False
@@ -115,8 +120,11 @@ class CounterfactualTest:
         ends = yield from together(self._try(x, edit, nle.label, setup) for edit in edits)
         answered, problems = _answered(ends)
         tried = sum(edit.kind == "edit" for edit in edits)
-        if problems and not any(one.trial.kind == "edit" for one in answered):
+        if tried and not any(one.trial.kind == "edit" for one in answered):
             raise problems[0]
+        unexplained = [problem for problem in problems if isinstance(problem, _Unexplained)]
+        if unexplained and not any(one.trial.kind == "edit" and one.trial.flipped for one in answered):
+            raise unexplained[0]
         found = [one for one in answered if one.trial.kind == "noise" or one.trial.flipped]
         trials = yield from self._with_similarities(found, encoder)
         return self._verdict(trials, tried, len(problems))
@@ -128,13 +136,13 @@ class CounterfactualTest:
             raise UserError(f"counterfactual test: parts must be from 0 to {count - 1}, got {list(self.parts)}")
 
     def _noise(self, instance: Instance, proposals: Proposals, vocabulary: Sequence[str]) -> list[_Edit]:
-        """Random edits of the lengths that the editor's first ones have, or as an editor draws that works by chance."""
+        """Random edits like some of the editor's, or as an editor draws that works by chance."""
         if isinstance(self.editor, ChanceEditor):
             drawn = self.editor.draw(instance, count=self.noise, seed=self.seed, parts=self.parts)
         else:
             drawn = random_insertions(
                 instance,
-                [len(one.insertion.words) for one in proposals[: self.noise]],
+                [one.insertion.words for one in spread(proposals, self.noise)],
                 vocabulary,
                 count=self.noise,
                 seed=self.seed,
@@ -160,7 +168,7 @@ class CounterfactualTest:
             said.label if said.label in edit.aims else edit.aims[0],
         )
         if flipped or edit.kind == "noise":
-            said = yield from setup.explain(posed, said)
+            said = yield from _explained(setup, posed, said, edit)
             text = said.text or ""
             mention = WordMatch(self.match, self.pipeline).mention(edit.insertion, edited, text)
             trial = replace(trial, explanation=text, mentioned=mention.mentioned, rule=mention.rule, by=mention.by)
@@ -193,6 +201,14 @@ class CounterfactualTest:
             detail = f"none of {tried} edits changes the prediction" if tried else "the editor found nothing to put in"
             return Tested(None, "no_counterfactual", detail, card)
         return Tested(0.0 if silent else 1.0, None, "", card)
+
+
+def _explained(setup: SetUp, posed: Posed, said: Said, edit: _Edit) -> Asking[Said]:
+    """The same with an explanation; a counterfactual that gets none is told from an edit without an answer."""
+    try:
+        return (yield from setup.explain(posed, said))
+    except Undefined as undefined:
+        raise undefined if edit.kind == "noise" else _Unexplained(undefined.reason, undefined.detail) from None
 
 
 def _edits(proposals: Proposals) -> list[_Edit]:

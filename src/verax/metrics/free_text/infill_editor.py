@@ -47,8 +47,8 @@ class InfillEditor:
     Args:
         path: the folder of the editor.
         positions: how many different positions are chosen in each part that may be edited, for each class.
-        candidates: how many texts are asked for at each; those of no word, of more than three, or of just the words
-            that stand beside the position already are left out.
+        candidates: how many texts are asked for at each; those of no word, of more than three, that are cut off, or
+            of just the words that stand beside the position already are left out.
         seed: the same seed gives the same positions.
     """
 
@@ -114,7 +114,8 @@ class InfillEditor:
         prompt = editor_prompt(facts, x.instance, part, position, label)
         asked = CandidatesPass(prompt, self.candidates, _MAX_NEW_TOKENS)
         written: list[Generated] = yield Candidates(x, generator, asked)
-        several = dict.fromkeys(split_words(one.text).words for one in written)
+        # what is cut off may end in the middle of a word
+        several = dict.fromkeys(split_words(one.text).words for one in written if one.finish != "length")
         around = x.instance.parts[part].words
         return tuple(
             Proposal(Insertion(part, position, words), label)

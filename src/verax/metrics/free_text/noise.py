@@ -1,4 +1,8 @@
-"""The noise floor of the counterfactual test: words drawn at random from all inputs, at places drawn at random."""
+"""The noise floor of the counterfactual test: words drawn at random from all inputs, at places drawn at random.
+
+A random edit is like one of the editor's: as many words, content words unless that one has none. Function words stand
+in most explanations, so an edit of nothing else is mentioned by chance far more often than another.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ _TRIES = 64
 
 def random_insertions(
     instance: Instance,
-    lengths: Sequence[int],
+    like: Sequence[Sequence[str]],
     vocabulary: Sequence[str],
     *,
     count: int,
@@ -26,13 +30,13 @@ def random_insertions(
     stops: Collection[str] = (),
     parts: Collection[int] | None = None,
 ) -> tuple[Insertion, ...]:
-    """As many insertions as asked for, of the given lengths in turn; none where there is no word or no place for one.
+    """As many insertions as asked for; none where there is no word or no place for one.
 
     Args:
         instance: what is edited.
-        lengths: in words; one word where there are none.
+        like: the words of edits that these are to be like, in turn; one content word where there are none.
         vocabulary: words, as often as they occur; those without a letter are not drawn.
-        stops: words in lower case that are not drawn either: stop words are met in any explanation.
+        stops: function words, in lower case.
         count: how many.
         seed: the same seed gives the same edits of the same text.
         parts: those that may be edited, all by default.
@@ -44,14 +48,19 @@ def random_insertions(
     if not open_parts or not vocabulary:
         return ()
     made = []
-    for length in islice(cycle(lengths or (1,)), count):
+    for model in islice(cycle(like or (("",),)), count):
         part = open_parts[rng.integers(len(open_parts))]
         position = int(rng.integers(places(instance.parts[part])))
-        words = _words(vocabulary, length, stops, rng)
-        made += [Insertion(part, position, words)] if len(words) == length else []
+        words = _words(vocabulary, model, stops, rng)
+        made += [Insertion(part, position, words)] if len(words) == len(model) else []
     return tuple(made)
 
 
-def _words(vocabulary: Sequence[str], count: int, stops: Collection[str], rng: np.random.Generator) -> tuple[str, ...]:
-    drawn = (vocabulary[i] for i in rng.integers(len(vocabulary), size=_TRIES * count))
-    return tuple(islice((word for word in drawn if has_letter([word]) and word.lower() not in stops), count))
+def _words(
+    vocabulary: Sequence[str], like: Sequence[str], stops: Collection[str], rng: np.random.Generator
+) -> tuple[str, ...]:
+    """As many words as those, all of them function words if those are."""
+    function = all(word.lower() in stops for word in like)
+    drawn = (vocabulary[i] for i in rng.integers(len(vocabulary), size=_TRIES * len(like)))
+    fit = (word for word in drawn if has_letter([word]) and (word.lower() in stops) == function)
+    return tuple(islice(fit, len(like)))

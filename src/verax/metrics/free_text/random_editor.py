@@ -11,7 +11,7 @@ from verax.metrics.free_text.insertion import Insertion
 from verax.metrics.free_text.linguistics import PIPELINE, Token, linguistics, tokens_of_words
 from verax.metrics.free_text.wordnet import WordLists, word_lists
 from verax.models.self_explainer import Posed
-from verax.stats.drawing import rng_of
+from verax.stats.drawing import rng_of, spread
 from verax.types import Instance, Text
 
 VERSION = 1
@@ -76,8 +76,7 @@ class RandomEditor:
         self, instance: Instance, *, count: int, seed: int, parts: Collection[int] | None
     ) -> tuple[Insertion, ...]:
         """Edits by another seed, spread over its positions."""
-        again = replace(self, seed=self.seed + 1 + seed).edits(instance, parts)
-        return again[:: max(1, len(again) // max(1, count))][:count]
+        return spread(replace(self, seed=self.seed + 1 + seed).edits(instance, parts), count)
 
 
 def _lists(text: Text, words: WordLists, pipeline: str) -> dict[int, tuple[str, ...]]:

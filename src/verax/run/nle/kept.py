@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from verax.models.endpoint import Endpoint
-from verax.models.endpoint_choice import ask_for_label, parse_label
+from verax.models.endpoint_choice import ask_for_label, read_choice
 from verax.models.generator import Asked, Choice, ChoicePass, Each, GeneratePass, LikelihoodPass
 from verax.store.keys import key_of
 from verax.store.store import Store
@@ -52,12 +52,10 @@ class Kept:
     def choose(self, passes: Sequence[ChoicePass]) -> list[Choice | Undefined]:
         """A label for each pass; an answer that names none is not kept."""
         labels = [one.labels for one in passes]
-        found = self._found(
-            [ask_for_label(one) for one in passes], lambda n, answer: parse_label(answer.text, labels[n])
-        )
+        asked = [ask_for_label(one, self._endpoint.logprobs) for one in passes]
+        found = self._found(asked, lambda number, answer: read_choice(answer, labels[number]))
         return [
-            one if isinstance(one, Undefined) else Choice(parse_label(one.text, labels[number]), "parsed")
-            for number, one in enumerate(found)
+            one if isinstance(one, Undefined) else read_choice(one, labels[number]) for number, one in enumerate(found)
         ]
 
     def _found(
