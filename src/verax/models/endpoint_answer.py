@@ -66,8 +66,8 @@ def _tops(told: Any) -> Iterator[tuple[str, float]]:
     places = told.get("content") if isinstance(told, dict) else None
     first = places[0] if isinstance(places, list) and places else None
     tops = first.get("top_logprobs") if isinstance(first, dict) else None
-    for top in tops if isinstance(tops, list) else ():
-        token, value = (top.get("token"), top.get("logprob")) if isinstance(top, dict) else (None, None)
+    for top in (one for one in (tops if isinstance(tops, list) else ()) if isinstance(one, dict)):
+        token, value = top.get("token"), top.get("logprob", math.nan)
         if isinstance(token, str) and type(value) in (int, float) and -math.inf < value <= _ABOVE_ONE:
             yield token, min(float(value), 0.0)
 
