@@ -89,6 +89,7 @@ def test_what_decides_an_answer_is_in_its_key_and_the_host_is_not() -> None:
     one, other = (Endpoint(url, "small") for url in ("https://a.example.com/v1", "http://127.0.0.1:8000"))
     assert one.fingerprint == other.fingerprint
     assert one.fingerprint != Endpoint("https://a.example.com/v1", "large").fingerprint
+    assert one.fingerprint != Endpoint("https://a.example.com/v1", "small", logprobs=5).fingerprint
     assert (one.about["host"], other.about["host"]) == ("a.example.com", "127.0.0.1:8000")
     plain = GeneratePass(Prompt("a"))
     assert one.body_of(plain) == other.body_of(plain)
@@ -203,7 +204,7 @@ def test_a_label_is_asked_for_in_words_and_counted_as_parsed() -> None:
 
 def test_a_label_is_chosen_by_the_first_token_where_the_endpoint_tells_of_it() -> None:
     tops = [{"token": token, "logprob": log(share)} for token, share in (("I", 0.8), (" No", 0.09), ("yes", 0.01))]
-    whole = completion("I would say yes.")
+    whole = completion("I would not say.")
     whole["choices"][0]["logprobs"] = {"content": [{"token": "I", "logprob": log(0.8), "top_logprobs": tops}]}
     asked = [ChoicePass(Prompt("Is it?"), ("yes", "no"))]
     with FaultServer([sends(json.dumps(whole).encode()), says("Yes.")]) as server:
@@ -245,6 +246,8 @@ def test_it_gives_no_likelihoods() -> None:
         ("https://", "give a base URL such as"),
         ("https://me:secret-word@a.example.com/v1", "name or password"),
         ("https://a.example.com:99999/v1", "Port out of range"),
+        ("https://api..example.com/v1", "give a base URL such as"),
+        (f"https://{'a' * 64}.example.com/v1", "give a base URL such as"),
         ("https://a.example.com/v1?key=secret-word", "no \\? and no #"),
         ("https://a.example.com/v1 ?key=secret-word", "escaped"),
         ("https://a.example.com/v1\r\nX: y", "escaped"),

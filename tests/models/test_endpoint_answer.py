@@ -127,3 +127,18 @@ def test_odd_log_probabilities_cost_no_answer(told: Any) -> None:
         found = read(json.dumps(whole).encode())
         assert isinstance(found, Generated)
         assert found.text == "neutral"
+
+
+@pytest.mark.parametrize(
+    ("content", "finish", "found"),
+    [
+        ("<think>It may be <b>so</b>.\n\nOr not.</think>\n\nneutral", "stop", "\n\nneutral"),
+        (" <think></think>neutral", "stop", "neutral"),
+        ("neutral <think>or</think>", "stop", "neutral <think>or</think>"),
+        ("<think>It may be neutral", "length", "empty_answer"),
+        ("<think>It may be</think> ", "stop", "empty_answer"),
+    ],
+)
+def test_thoughts_before_an_answer_are_no_part_of_it(content: str, finish: str, found: str) -> None:
+    answer = read(json.dumps(completion(content, finish=finish)).encode())
+    assert (answer.text if isinstance(answer, Generated) else answer) == found

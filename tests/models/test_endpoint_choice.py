@@ -108,6 +108,33 @@ def test_the_question_names_the_labels_behind_the_prompt() -> None:
     assert (asked.max_new_tokens, asked.temperature) == (5, 0.0)
 
 
+CUT_OFF = (
+    ("To decide whether this is a contradiction, we need to look at", NLI, None),
+    ("<b>If the hypothesis is an entailment of the", NLI, None),
+    ("First, let me think about which of the two sentences", ("first", "second"), None),
+    ("neutral", NLI, "neutral"),
+    ("**Neutral**\n\nThe premise does not say", NLI, "neutral"),
+    ("Contradiction. The premise says", NLI, "contradiction"),
+    ("The answer is neutral. A man who", NLI, "neutral"),
+    ('Answer: "Entailment"\nsince the', NLI, "entailment"),
+    ("(B) a box, for a box is", LETTERS, None),
+    ("The answer is B. A box is", LETTERS, "B"),
+    ("B: a box is where", LETTERS, "B"),
+)
+
+
+@pytest.mark.parametrize(("text", "labels", "label"), CUT_OFF)
+def test_an_answer_that_was_cut_off_names_a_label_only_if_that_stands_by_itself(
+    text: str, labels: tuple[str, ...], label: str | None
+) -> None:
+    answer = Generated(text, "length", 32)
+    if label is None:
+        with pytest.raises(Undefined, match="unparsed_answer"):
+            read_choice(answer, labels)
+    else:
+        assert read_choice(answer, labels) == Choice(label, "parsed")
+
+
 @pytest.mark.parametrize(
     ("tops", "labels", "found"),
     [
@@ -116,11 +143,12 @@ def test_the_question_names_the_labels_behind_the_prompt() -> None:
         ({"The": 0.9, "contr": 0.01}, NLI, (0.0, 0.0, 1.0)),
         ({"**Neutral": 0.6, "Neutral.": 0.1, "entailment,": 0.3}, NLI, (0.3, 0.7, 0.0)),
         ({"A": 0.4, "a": 0.5, "An": 0.1, "B": 0.1}, LETTERS, (0.8, 0.2, 0.0, 0.0, 0.0)),
-        ({"now": 0.8, "no": 0.1, "ye": 0.05}, YES_NO, (1 / 3, 2 / 3)),
+        ({"now": 0.8, "no": 0.1, "yes": 0.05, "y": 0.3}, YES_NO, (1 / 3, 2 / 3)),
         ({"not": 0.6, "ent": 0.3}, ("entailed", "not entailed"), (1 / 3, 2 / 3)),
+        ({"In": 0.9, "Cor": 0.1}, ("correct", "incorrect"), (1.0, 0.0)),
         # what may be the beginning of both decides nothing, unless it could not turn the choice
-        ({"n": 0.3, "neu": 0.2, "not": 0.1}, ("neutral", "not neutral"), None),
-        ({"n": 0.05, "neu": 0.3, "not": 0.1}, ("neutral", "not neutral"), (0.75, 0.25)),
+        ({"not": 0.3, "not s": 0.2, "not e": 0.1}, ("not sure", "not entailed"), None),
+        ({"not": 0.05, "not s": 0.3, "not e": 0.1}, ("not sure", "not entailed"), (0.75, 0.25)),
         ({"neu": 0.3, "ent": 0.3}, NLI, None),
         ({"The": 0.9, "": 0.05, " ": 0.05}, NLI, None),
         ({}, NLI, None),
@@ -129,7 +157,7 @@ def test_the_question_names_the_labels_behind_the_prompt() -> None:
 def test_the_likeliest_first_tokens_give_a_label(
     tops: dict[str, float], labels: tuple[str, ...], found: tuple[float, ...] | None
 ) -> None:
-    choice = label_by_tops([(token, log(share)) for token, share in tops.items()], labels)
+    choice = label_by_tops(shares(tops), labels)
     if found is None:
         assert choice is None
     else:
@@ -138,11 +166,25 @@ def test_the_likeliest_first_tokens_give_a_label(
         assert choice.probabilities == pytest.approx(found, abs=1e-12)
 
 
-def test_the_text_is_read_only_where_first_tokens_say_nothing() -> None:
-    chats = Generated("I think that it is neutral.", "stop", 8, ((" I", log(0.7)), ("ent", log(0.2))))
-    assert read_choice(chats, NLI) == Choice("entailment", "first_token", (1.0, 0.0, 0.0))
-    silent = Generated("I think that it is neutral.", "stop", 8, ((" I", log(0.7)),))
-    assert read_choice(silent, NLI) == Choice("neutral", "parsed")
+def shares(tops: dict[str, float]) -> tuple[tuple[str, float], ...]:
+    return tuple((token, log(share)) for token, share in tops.items())
+
+
+@pytest.mark.parametrize(
+    ("text", "tops", "choice"),
+    [
+        ("I could not say.", {" I": 0.7, "ent": 0.2}, Choice("entailment", "first_token", (1.0, 0.0, 0.0))),
+        ("It is neutral.", {"It": 0.7, "neut": 0.2}, Choice("neutral", "first_token", (0.0, 1.0, 0.0))),
+        ("It is neutral.", {"It": 0.7, "ent": 0.2}, Choice("neutral", "parsed")),
+        ("It is neutral.", {"It": 0.7}, Choice("neutral", "parsed")),
+        ("neutral", {}, Choice("neutral", "parsed")),
+    ],
+)
+def test_what_is_written_has_the_last_word(text: str, tops: dict[str, float], choice: Choice) -> None:
+    assert read_choice(Generated(text, "stop", 8, shares(tops)), NLI) == choice
+
+
+def test_where_neither_says_anything_there_is_no_label() -> None:
     with pytest.raises(Undefined, match="unparsed_answer"):
         read_choice(Generated("Who knows?", "stop", 3, ((" Who", -0.1),)), NLI)
 

@@ -86,6 +86,7 @@ class Endpoint:
             "protocol": "chat completions, 1",
             "model": model,
             "extra": self._written(self._extra),
+            **({"logprobs": str(logprobs)} if logprobs else {}),
         }
         self.about = {"architecture": "endpoint", "device": "remote", "host": self._address.netloc}
 
@@ -186,6 +187,8 @@ class Endpoint:
             if isinstance(outcome, Generated):
                 return outcome
             trouble, resume, tries = outcome, monotonic() + self._pause_after(outcome, tries), tries + 1
+        if not tries and self._not_before >= until:
+            trouble = Trouble("too_many_requests", "the endpoint asked for a longer wait than total_timeout")
         if trouble.reason == "unreachable":
             raise UserError(f"url: {self._address.netloc} can't be reached: {trouble.detail}")
         raise self._counted(Undefined(trouble.reason, f"{trouble.detail} (attempts: {tries})"))
@@ -198,7 +201,8 @@ class Endpoint:
         except Undefined as undefined:
             raise self._counted(undefined) from None
         if isinstance(outcome, Generated):
-            self._failures = 0
+            with self._lock:
+                self._failures = 0
         return outcome
 
     def _waited(self, crew: Crew[Generated], resume: float, until: float) -> bool:

@@ -38,6 +38,7 @@ def parse_address(url: str) -> Address:
     try:
         parts = urlsplit(url)
         port = parts.port
+        (parts.hostname or "").encode("idna")  # an empty name between dots, or one that is too long
     except ValueError as error:
         raise UserError(f"url: got {_shown(url)!r}, {error}; give a base URL {_EXAMPLE}") from None
     if parts.scheme not in {"http", "https"} or not parts.hostname:

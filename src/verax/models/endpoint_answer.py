@@ -11,6 +11,8 @@ from typing import Any
 from verax.types import Finish, Generated, Undefined
 
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
+_THOUGHTS = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
+"""What some servers leave before the answer of a model that thinks aloud."""
 _LONGEST_QUOTE = 200
 _ABOVE_ONE = 1e-3
 """How far rounding may take a log-probability above that of 1."""
@@ -46,7 +48,8 @@ def read_answer(body: bytes, hide: Callable[[str], str]) -> Generated:
     content = message.get("content")
     if not isinstance(content, str | None):
         raise Undefined("bad_answer", f"the message's content is {type(content).__name__}, not text")
-    if not (content and content.strip()):
+    content = _THOUGHTS.sub("", content or "")
+    if not content.strip():
         if finish == "length":
             raise CutOff
         raise Undefined("empty_answer", f"finish_reason is {quote(finish, hide)}")

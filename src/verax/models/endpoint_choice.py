@@ -1,7 +1,7 @@
 """One label of several by a generator that gives no likelihoods: ask for it in words, and read what is answered.
 
-Where the answer comes with the likeliest first tokens, the label that these begin counts, even if the model chats. Else
-the text is read.
+Where the answer comes with the likeliest first tokens, they tell how probable each label is, and which one it is if the
+text names none.
 """
 
 from __future__ import annotations
@@ -25,7 +25,12 @@ _MARKED = (
     r"(?i:\banswer\s+is|\boption)[\s*_]+(?P<letter>{0})(?!\w)",
     r"(?i:\banswer(?:\s+is)?[*_]*:)[\s*_]*(?P<letter>{0})(?!\w|[ \t]+\w)",
 )
+# what a label that stands by itself comes before, and what it comes behind, in an answer that goes on
+_CLOSED = r"[*_\"'`)\]]*(?:\s*[.:;!]|\s*\n|\s*\Z)"
+_ANSWERED = r"(?:\A|\banswer(?:\s+is)?[*_]*:?[\s*_]*)[\s\"'`*_(\[]*"
 _LONGEST_QUOTE = 120
+_LEAST = 3
+"""Letters of a token that may be the beginning of a label; fewer begin too many other words."""
 
 
 def ask_for_label(choice: ChoicePass, tops: int = 0) -> GeneratePass:
@@ -36,15 +41,24 @@ def ask_for_label(choice: ChoicePass, tops: int = 0) -> GeneratePass:
 
 
 def read_choice(answer: Generated, labels: Sequence[str]) -> Choice:
-    """The label by its first token if the answer tells of such, else the one that it names; Undefined if none."""
+    """The label that the answer names, with probabilities if its first tokens agree; else the one that they begin.
+
+    What is written has the last word: a first token may begin a label and yet be another word (`In` of `incorrect`).
+    """
     begun = label_by_tops(answer.tops, labels)
-    return begun or Choice(parse_label(answer.text, labels), "parsed")
+    try:
+        named = parse_label(answer.text, labels, cut_off=answer.finish == "length")
+    except Undefined:
+        if begun is None:
+            raise
+        return begun
+    return begun if begun is not None and begun.label == named else Choice(named, "parsed")
 
 
 def label_by_tops(tops: Sequence[tuple[str, float]], labels: Sequence[str]) -> Choice | None:
     """The label that the likeliest first tokens begin, with the probability of each label among all labels.
 
-    A token belongs to a label if it is its beginning, or all of it and more marks, whatever their case;
+    A token belongs to a label if it is its beginning, of three letters or more, or all of it and marks, in any case;
     to one of a single letter only if it is that letter. There is none if no token belongs to a label, or if tokens that
     may belong to several could turn the choice. Labels that no token begins have a probability of 0: that of tokens
     which are not told.
@@ -68,17 +82,20 @@ def _begins(token: str, label: str) -> bool:
     if _is_letter(label):
         return token == label
     token, label = token.casefold(), label.casefold()
-    if len(token) <= len(label):
-        return bool(token) and label.startswith(token)
-    return token.startswith(label) and not token[len(label)].isalnum()  # "now" is no "no"
+    if len(token) < len(label):
+        return len(token) >= _LEAST and label.startswith(token)
+    return token == label or (token.startswith(label) and not token[len(label)].isalnum())  # "now" is no "no"
 
 
-def parse_label(text: str, labels: Sequence[str]) -> str:
+def parse_label(text: str, labels: Sequence[str], *, cut_off: bool = False) -> str:
     """The label that an answer names; raises Undefined if it names none, or more than one.
 
     An answer that is a label, whatever its case and the marks around it, is that label. Else the label must be the only
     one that occurs in it as a whole word, and must not be denied there ("not neutral"). A label of one letter occurs
     only in its own case, and marked as one: "(A)", "A." at the start, "answer is A", "Answer: A", "option A".
+
+    Of an answer that was cut off, only a label that stands by itself at the start or behind "answer" counts: who knows
+    what "to decide whether it is neutral, we" would have come to.
     """
     bare = text.strip(_AROUND)
     for label in labels:
@@ -88,7 +105,10 @@ def parse_label(text: str, labels: Sequence[str]) -> str:
     found = _occurrences(text, labels)
     named = {label for _, label in found}
     if len(named) == 1 and not any(_DENIED.search(text[:start]) for start, _ in found):
-        return named.pop()
+        label = named.pop()
+        if not cut_off or _stands_alone(text, label):
+            return label
+        raise Undefined("unparsed_answer", f"the answer was cut off: {text.strip()[:_LONGEST_QUOTE]!r}")
     what = "no label" if not named else "a label that it denies" if len(named) == 1 else "several labels"
     raise Undefined("unparsed_answer", f"the answer names {what}: {text.strip()[:_LONGEST_QUOTE]!r}")
 
@@ -108,6 +128,10 @@ def _occurrences(text: str, labels: Sequence[str]) -> list[tuple[int, str]]:
         matches = regex.finditer(form.format("|".join(letters)), text)
         found += [(match.start(), match["letter"]) for match in matches]
     return found
+
+
+def _stands_alone(text: str, label: str) -> bool:
+    return regex.search(f"(?i:{_ANSWERED}){regex.escape(label)}{_CLOSED}", text, regex.IGNORECASE) is not None
 
 
 def _is_letter(label: str) -> bool:

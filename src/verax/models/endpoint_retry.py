@@ -9,8 +9,6 @@ from email.message import Message
 from email.utils import parsedate_to_datetime
 
 LONGEST_BACKOFF = 30.0
-LONGEST_RETRY_AFTER = 120.0
-"""Seconds; an endpoint that asks for more is asked again after that time."""
 
 
 def backoff(attempt: int, first: float) -> float:
@@ -23,7 +21,7 @@ def backoff(attempt: int, first: float) -> float:
 
 
 def retry_after(headers: Message) -> float | None:
-    """The seconds that a reply asks to wait, by number or by date, at most 120; None if it asks for nothing.
+    """The seconds that a reply asks to wait, by number or by date; None if it asks for nothing.
 
     A date is compared with the one that the reply itself bears, so that it does not matter whose clock is wrong.
     """
@@ -35,7 +33,7 @@ def retry_after(headers: Message) -> float | None:
         if until is None:
             return None
         seconds = (until - (_date(headers.get("Date") or "") or datetime.now(UTC))).total_seconds()
-    return min(max(seconds, 0.0), LONGEST_RETRY_AFTER)
+    return max(seconds, 0.0)
 
 
 def _date(written: str) -> datetime | None:
