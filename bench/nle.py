@@ -39,6 +39,7 @@ from verax.models.wording import Wording
 from verax.types import Instance
 
 LIMIT = 1.15
+"""Of the time of explaining over that of the bare `generate`; examining is held to none."""
 EDITS = 16
 _NOTHING = Said("w7", (), "likelihood")
 _WORDING = "[answer]\nw1 {1} w2 {2} w3\n[explain]\nw4 {1} w2 {2} w5\n"
@@ -96,7 +97,7 @@ def by_engine(by: SelfExplainer, instances: Sequence[Instance], task: Any) -> li
         found[number] = outcome.value
         return ()
 
-    Engine(None, token_budget=GENERATING * token_budget(by.explainer)).run(tasks())
+    Engine(None).run(tasks())
     return [found[number] for number in range(len(instances))]
 
 
@@ -163,7 +164,15 @@ def measure(inputs: int, repeats: int) -> dict[str, Any]:
     }
     medians = {name: round(statistics.median(times), 3) for name, times in seconds.items()}
     speed = {name: round(tokens / medians[name]) for name in ("explaining", "bare generate")}
-    return {"inputs": inputs, "tokens": tokens, "seconds": medians, "tokens_per_second": speed, "ratios": ratios}
+    return {
+        "inputs": inputs,
+        "tokens": tokens,
+        "seconds": medians,
+        "tokens_per_second": speed,
+        "ratios": ratios,
+        "limit": LIMIT,
+        "met": ratios["explaining"] <= LIMIT,
+    }
 
 
 def _edits(instance: Instance) -> list[Instance]:
@@ -187,7 +196,7 @@ def main() -> None:
         return
     speed, ratios = found["tokens_per_second"], found["ratios"]
     print(f"explaining: {speed['explaining']} tokens a second, bare generate: {speed['bare generate']}")
-    print(f"time of explaining: {ratios['explaining']:.2f} of the bare one's (limit {LIMIT})")
+    print(f"time of explaining: {ratios['explaining']:.2f} of the bare one's (limit {LIMIT}, met: {found['met']})")
     print(f"time of examining with edits: {ratios['examining']:.2f} of the bare passes'")
 
 

@@ -13,8 +13,7 @@ from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.text_protocols import SetUp
 from verax.models.classifier import Encoder
 from verax.models.generator import CandidatesPass, GeneratePass, LikelihoodPass
-from verax.models.self_explainer import Posed, SelfExplainer
-from verax.models.self_explainer import SetUp as Name
+from verax.models.self_explainer import Posed, SelfExplainer, TrainedSetUp
 from verax.models.wording import shipped_wording
 from verax.types import FloatArray, Generated, Human, Instance, Nle, Target, Undefined
 
@@ -47,11 +46,11 @@ class Rigged:
     def length(self, asked: GeneratePass | LikelihoodPass | CandidatesPass) -> int:
         return 1
 
-    def generate(self, passes: Sequence[GeneratePass], each: Any = None) -> list[Generated | Undefined]:
+    def generate(self, passes: Sequence[GeneratePass]) -> list[Generated | Undefined]:
         self._called("generate", passes)
         return [_caught(lambda one=one: Generated(self._writes(one.prompt.user), "stop", 1)) for one in passes]
 
-    def likelihoods(self, passes: Sequence[LikelihoodPass], each: Any = None) -> list[FloatArray | Undefined]:
+    def likelihoods(self, passes: Sequence[LikelihoodPass]) -> list[FloatArray | Undefined]:
         self._called("likelihoods", passes)
 
         def scores(one: LikelihoodPass) -> FloatArray:
@@ -89,7 +88,7 @@ def posed(
     *,
     labels: tuple[str, ...] = NLI,
     predictor: Rigged | None = None,
-    trained_as: Name | None = "mt_ra",
+    trained_as: TrainedSetUp | None = "mt_ra",
 ) -> Posed:
     """An input posed to a rigged model, by the prompts that are shipped."""
     wording = shipped_wording("instructed" if trained_as is None else "trained", labels, len(given.parts))

@@ -351,7 +351,7 @@ class Card:
 
     Args:
         tried: how many edits the model was asked about.
-        unanswered: how many of them, and of the random edits beside them, it gave no answer to.
+        unanswered: how many of them, and of the random edits beside them, it gave no answer to, by reason.
         trials: every edit that changed the prediction, every random one, or the reconstructed input.
         decisive: the number of the trial that decided the verdict, None if none did.
         threshold: the least similarity that counts as a mention by meaning; None if it was not measured.
@@ -359,7 +359,7 @@ class Card:
 
     tried: int
     trials: tuple[Trial, ...]
-    unanswered: int = 0
+    unanswered: Mapping[str, int] = field(default_factory=dict)
     decisive: int | None = None
     threshold: float | None = None
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from verax.data.text import split_words
-from verax.engine.asks import Asking, Candidates, Generate, Outputs, PathGradient, SummedGradient, resolve
+from verax.engine.asks import Asking, Candidates, Generate, Likelihood, Outputs, PathGradient, SummedGradient, resolve
 from verax.engine.engine import GENERATING, ON_ACCELERATOR, ON_PROCESSOR, Engine, Outcome, Task
 from verax.engine.protocols import asking
 from verax.methods.token.activation import Activation
@@ -33,7 +33,7 @@ from verax.metrics.faithfulness.sufficiency import Sufficiency
 from verax.models.black_box import BlackBox
 from verax.models.classifier import Classifier
 from verax.models.encoding import Encoded
-from verax.models.generator import Asked, CandidatesPass, GeneratePass, Prompt
+from verax.models.generator import Asked, CandidatesPass, GeneratePass, LikelihoodPass, Prompt
 from verax.types import Cost, FloatArray, Generated, Highlight, Instance, Target, Undefined, UserError
 
 METHODS = (
@@ -404,6 +404,9 @@ class Writer:
         self.batches.append(len(passes))
         return [Generated(one.prompt.user, "stop", None) for one in passes]
 
+    def likelihoods(self, passes: Sequence[LikelihoodPass]) -> list[FloatArray]:
+        return [np.zeros(len(one.continuations)) for one in passes]
+
     def candidates(self, passes: Sequence[CandidatesPass]) -> list[list[Generated]]:
         return [[one] for one in self.generate([GeneratePass(one.prompt) for one in passes])]
 
@@ -423,6 +426,22 @@ def written(by: Any, text: str) -> Asking[str]:
 def edited(by: Any, text: str) -> Asking[str]:
     answers: list[Generated] = yield Candidates(About(), by, CandidatesPass(Prompt(text)))  # type: ignore[arg-type]
     return answers[0].text
+
+
+def compared(by: Any, text: str, labels: tuple[str, ...]) -> Asking[FloatArray]:
+    scores: FloatArray = yield Likelihood(About(), by, LikelihoodPass(Prompt(text), labels))  # type: ignore[arg-type]
+    return scores
+
+
+def test_batches_report_the_passes_that_are_charged() -> None:
+    by, told = Writer("cpu", 1024), list[Cost]()
+    engine = Engine(None, on_batch=told.append)
+    labels = ("yes", "no", "maybe")
+    asked = {n: compared(by, str(n), labels[: 1 + n % 3]) for n in range(6)} | {"text": written(by, "boat")}
+    ended = outcomes(engine, asked)
+    assert [ended[n].cost.forward for n in range(6)] == [1, 2, 3] * 2
+    assert len(told) == 3
+    assert sum(one.forward for one in told) == engine.cost.forward == 13
 
 
 def test_a_prompt_that_cannot_be_counted_costs_no_other() -> None:

@@ -10,7 +10,7 @@ import pytest
 from rigged import Rigged, ended, instance, posed, result
 from verax.engine.asks import Asking, Generate, Likelihood, Outputs
 from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.together import together
+from verax.engine.together import sort_ends, together
 from verax.methods.token.leave_one_out import LeaveOneOut
 from verax.models.classifier import Classifier
 from verax.models.encoding import Encoded
@@ -66,6 +66,16 @@ def test_one_that_fails_costs_no_other(x: Posed) -> None:
     assert isinstance(first, Undefined)
     assert isinstance(second, ZeroDivisionError)
     assert third == ["A", "B", "C"]
+
+
+def test_ends_are_values_or_reasons_and_what_nobody_foresaw_is_raised(x: Posed) -> None:
+    ends = result(together([spoken(x, "a"), spoken(x, "bad"), spoken(x), spoken(x, "b", "bad"), spoken(x, "c")]))
+    values, problems = sort_ends(ends)
+    assert values == [["A"], [], ["C"]]
+    assert [problem.reason for problem in problems] == ["refused", "refused"]
+    assert sort_ends([]) == ([], [])
+    with pytest.raises(ZeroDivisionError):
+        sort_ends([*ends, ZeroDivisionError()])
 
 
 def test_a_generator_can_go_on_after_an_answer_that_can_not_be_had(x: Posed) -> None:

@@ -36,10 +36,11 @@ def made(request: pytest.FixtureRequest) -> tuple[Any, Any, HFGenerator]:
 
 
 def _never_ends(model: Any, tokenizer: Any) -> None:
-    """An untrained model would end at any place."""
-    special = torch.zeros(len(tokenizer)).double()
-    special[tokenizer.all_special_ids] = -50
-    model.get_output_embeddings().register_forward_hook(lambda _, __, logits: logits + special)
+    """An untrained model would end at any place, or write nothing but blanks."""
+    blank = [n for n in range(len(tokenizer)) if not tokenizer.decode([n], skip_special_tokens=True).strip()]
+    without = torch.zeros(len(tokenizer)).double()
+    without[blank] = -50
+    model.get_output_embeddings().register_forward_hook(lambda _, __, logits: logits + without)
 
 
 def test_a_batch_gives_what_transformers_gives_for_each_alone(made: tuple[Any, Any, HFGenerator]) -> None:
@@ -83,12 +84,23 @@ def _literal(model: Any, tokenizer: Any, text: str, continuation: str) -> float:
     return total
 
 
-def test_each_answer_is_handed_over_with_its_number(made: tuple[Any, Any, HFGenerator]) -> None:
+def test_texts_of_several_lengths_come_in_the_order_of_their_passes(made: tuple[Any, Any, HFGenerator]) -> None:
     _, _, asked = made
-    seen: dict[int, Any] = {}
     passes = [GeneratePass(Prompt(text, plain=True), 4 + number % 2) for number, text in enumerate(PROMPTS)]
-    found = asked.generate(passes, seen.__setitem__)
-    assert [seen[number] for number in range(len(passes))] == found
+    assert asked.generate(passes) == [asked.generate([one])[0] for one in passes]
+
+
+def test_a_text_that_is_cut_off_says_so_and_keeps_all_its_tokens(made: tuple[Any, Any, HFGenerator]) -> None:
+    """Whatever end a checkpoint would force upon it; the key of its answers is that of one that forces none."""
+    model, tokenizer, asked = made
+    passes = [GeneratePass(Prompt(text, plain=True), 8) for text in PROMPTS]
+    expected = asked.generate(passes)
+    assert [(one.finish, one.tokens) for one in expected if isinstance(one, Generated)] == [("length", 8)] * 4
+    model.config.forced_eos_token_id = model.generation_config.forced_eos_token_id = tokenizer.eos_token_id
+    forced = HFGenerator(model, tokenizer, name="", fingerprint={"weights": "1"})
+    assert forced.generate(passes) == expected
+    assert forced.fingerprint == asked.fingerprint
+    assert '"forced_eos_token_id":null' in forced.fingerprint["marks"]
 
 
 def test_what_does_not_fit_is_refused_alone(made: tuple[Any, Any, HFGenerator]) -> None:
@@ -114,18 +126,15 @@ def test_a_stop_string_ends_the_text_and_is_not_part_of_it(made: tuple[Any, Any,
     assert (cut.text if isinstance(cut, Generated) else "") == expected
 
 
-def test_the_same_seed_draws_the_same_and_leaves_the_users_alone() -> None:
-    tokenizer = tiny.tokenizer_of("bytes")
-    asked = HFGenerator(generator_model("gpt2", tokenizer).eval(), tokenizer, name="gpt2", fingerprint={})
-    torch.manual_seed(5)
+@pytest.mark.parametrize("made", ["gpt2"], indirect=True)
+def test_nothing_is_drawn(made: tuple[Any, Any, HFGenerator]) -> None:
+    _, _, asked = made
     before = torch.get_rng_state()
-    drawn = [
-        asked.generate([GeneratePass(Prompt("the boat", plain=True), 12, temperature=1.0, seed=seed)])[0]
-        for seed in (0, 0, 1)
-    ]
-    assert drawn[0] == drawn[1]
-    assert drawn[0] != drawn[2]
+    greedy = GeneratePass(Prompt("the boat", plain=True), 12)
+    assert asked.generate([greedy, greedy._replace(seed=1)]) == asked.generate([greedy]) * 2
     assert torch.equal(torch.get_rng_state(), before)
+    with pytest.raises(UserError, match=r"temperature: got 0\.5; 'gpt2' draws nothing, it must be 0"):
+        asked.generate([greedy, greedy._replace(temperature=0.5)])
 
 
 def test_a_chat_is_written_in_its_template() -> None:
@@ -183,7 +192,7 @@ def test_how_a_checkpoint_wants_to_be_decoded_plays_no_role(made: tuple[Any, Any
     assert theirs.to_dict() == before
 
 
-@pytest.mark.parametrize("name", ["eos_token_id", "bos_token_id", "forced_bos_token_id", "forced_eos_token_id"])
+@pytest.mark.parametrize("name", ["eos_token_id", "bos_token_id", "forced_bos_token_id"])
 def test_the_tokens_that_a_text_begins_and_ends_with_are_in_the_fingerprint(name: str) -> None:
     tokenizer = tiny.tokenizer_of("bytes")
     model = generator_model("bart", tokenizer)

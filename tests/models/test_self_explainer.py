@@ -149,6 +149,7 @@ def test_edits_of_an_input_share_what_was_answered() -> None:
         ({"setup": None}, {}, "has no 'setup'"),
         ({"labels": None}, {}, "has no 'labels'"),
         ({"setup": "mt_rz"}, {}, "unknown set-up 'mt_rz'; did you mean 'mt_r"),
+        ({"setup": "explain_then_answer"}, {}, "unknown set-up 'explain_then_answer'"),
         ({"labels": "neutral"}, {}, "labels: expected a list of names, got 'neutral'"),
         ({"explainer": "nowhere"}, {}, "nowhere"),
         ({"explainer": "../elsewhere"}, {}, "../elsewhere"),

@@ -191,12 +191,14 @@ def test_words_that_were_put_in_are_marked_where_they_stand(changes, marked):
 def test_other_trials_are_folded_and_counted():
     trials = [made.edit(mentioned=False), *(made.edit(mentioned=True) for _ in range(7))]
     trials += [made.noise(flipped=True, mentioned=True), made.noise()]
-    score = made.score(0, made.RANDOM, "f", trials=tuple(trials), unanswered=2)
+    score = made.score(0, made.RANDOM, "f", trials=tuple(trials), unanswered={"timeout": 2})
     html = render(made.stored(scores=[score], instances=made.instances(1)))
     assert "<summary>7 more counterfactuals</summary>" in html
     assert "<summary>2 random edits: 1 flip, 1 mentioned by chance</summary>" in html
     assert "and 2 more, which the run keeps" in html
-    assert "The model gave no answer to 2 edits." in html
+    assert "The model gave no answer to 2 edits (timeout)." in html
+    assert "Edits without an answer" in html
+    assert "Without an answer, random edits too, and so not searched: timeout (at most 2)." in html
 
 
 def test_a_skipped_explanation_says_why():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verax.stats.bleu import corpus_bleu
+from verax.stats.bleu import corpus_bleu, counts_of
 
 sacrebleu = pytest.importorskip("sacrebleu")
 
@@ -25,6 +25,15 @@ def test_it_is_sacrebleus(corpus):
     by_reference = [[references[place] for _, references in corpus] for place in range(2)]
     expected = sacrebleu.corpus_bleu([hypothesis for hypothesis, _ in corpus], by_reference).score
     assert corpus_bleu(summed(corpus)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_counts_are_joined_in_the_order_in_which_they_are_summed():
+    found = sacrebleu.sentence_bleu("the dog runs .", ["an animal runs ."])
+    series = {"lengths": (found.sys_len, found.ref_len), "total": found.totals, "correct": found.counts}
+    assert counts_of(series) == [*found.counts, *found.totals, found.sys_len, found.ref_len]
+    assert counts_of({**series, "total": found.totals[:3]}) is None
+    del series["correct"]
+    assert counts_of(series) is None
 
 
 def test_many_corpora_at_once():

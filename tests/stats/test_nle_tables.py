@@ -127,6 +127,26 @@ def test_random_edits_that_mean_the_same_are_counted_beside():
     assert row.similar.value == pytest.approx(2 / 3)
 
 
+def test_edits_without_an_answer_are_counted_over_tested_instances():
+    scores = [
+        made.score(0, made.RANDOM, "m", unanswered={"timeout": 2}),
+        made.score(1, made.RANDOM, "o", unanswered={"timeout": 1, "refused": 4}),
+        made.score(2, made.RANDOM, "x"),
+    ]
+    row = next(one for one in tables(scores=scores).counterfactual if one.test == "random")
+    assert (row.n, row.unanswered) == (2, {"timeout": 3, "refused": 4})
+
+
+def test_random_edits_that_mean_the_same_are_counted_where_nothing_changes_the_prediction():
+    drawn = tuple(made.noise(similarity=value) for value in (0.9, 0.1))
+    scores = [made.score(number, made.RANDOM, "o", trials=drawn, threshold=0.8) for number in range(2)]
+    scores += [made.score(2, made.RANDOM, "x")]
+    found = tables(scores=scores, instances=made.instances(3))
+    assert found.noise[0].similar.value == 0.5
+    row = by_test(found.counterfactual)["mt_ra", "random"]
+    assert (row.threshold, row.by_meaning) == (0.8, share(0, 2))
+
+
 def test_accuracy_bleu_parsed_labels_and_explanations_cut_off():
     counts = {"correct": (3.0, 2.0, 1.0, 1.0), "total": (4.0, 3.0, 2.0, 1.0), "lengths": (4.0, 5.0)}
     scores = [Score(f"i{number}", "mt_ra", made.BLEU, 0.5, series=counts) for number in range(3)]

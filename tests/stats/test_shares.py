@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verax.stats.inference import bca
+from verax.stats import shares
+from verax.stats.inference import RESAMPLES, bca
 from verax.stats.shares import mean_difference, of_sums, ratio, share
 
 Z2 = 1.959963984540054**2
@@ -73,6 +74,33 @@ def test_a_statistic_of_sums_is_that_of_the_mean_if_it_is_one():
     assert found.value == pytest.approx(values.mean())
     assert (found.low, found.high) == pytest.approx(bca(values), abs=0.02)
     assert of_sums(np.ones((1, 2)), lambda sums: sums[..., 0]) == (1.0, None, None)
+
+
+@pytest.mark.parametrize(("n", "columns"), [(40, 3), (7, 10), (9, 1)])
+def test_blocks_hold_so_many_numbers_and_change_no_interval(n, columns, monkeypatch):
+    values = np.random.default_rng(2).random((n, columns))
+    counted = values.view(Counted)
+    counted.gathered = []
+
+    def total(sums):
+        return np.asarray(sums).mean(axis=-1)
+
+    whole = of_sums(values, total, seed=3)
+    monkeypatch.setattr(shares, "_BLOCK", 1_000)
+    assert of_sums(counted, total, seed=3) == whole
+    assert max(counted.gathered) <= 1_000
+    assert sum(counted.gathered) == RESAMPLES * n * columns
+
+
+class Counted(np.ndarray):
+    """An array that notes how many numbers are gathered from it at a time."""
+
+    gathered: list[int]
+
+    def __getitem__(self, which):
+        found = np.asarray(self)[which]
+        self.gathered.append(found.size)
+        return found
 
 
 def test_differences_that_are_all_equal_have_no_interval():

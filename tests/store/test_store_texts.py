@@ -71,8 +71,9 @@ trials = st.builds(
     st.none() | floats,
     st.dictionaries(texts, texts, max_size=2),
 )
+unanswered = st.dictionaries(texts, indices, max_size=2)
 cards = st.builds(
-    Card, indices, st.lists(trials, max_size=3).map(tuple), indices, st.none() | indices, st.none() | floats
+    Card, indices, st.lists(trials, max_size=3).map(tuple), unanswered, st.none() | indices, st.none() | floats
 )
 scores = st.one_of(
     st.builds(Score, texts, texts, texts, floats, card=st.none() | cards),
@@ -108,9 +109,20 @@ def test_a_card_is_one_line_that_any_utf8_holds(card: Card) -> None:
 
 
 def test_a_card_is_json_that_others_can_read() -> None:
-    found = json.loads(write_card(Card(5, (TRIAL,), 1, 0, 0.8)))
+    found = json.loads(write_card(Card(5, (TRIAL,), {"timeout": 1}, 0, 0.8)))
     assert found["trials"][0]["inserted"] == [0, 1, 2]
-    assert (found["tried"], found["unanswered"], found["decisive"], found["threshold"]) == (5, 1, 0, 0.8)
+    assert (found["tried"], found["unanswered"], found["decisive"], found["threshold"]) == (
+        5,
+        {"timeout": 1},
+        0,
+        0.8,
+    )
+
+
+def test_cards_of_an_earlier_version_do_not_say_why_there_was_no_answer() -> None:
+    for count, unanswered in ((0, {}), (3, {"unknown": 3})):
+        line = write_card(Card(5, (TRIAL,))).replace('"unanswered": {}', f'"unanswered": {count}')
+        assert read_card(line) == Card(5, (TRIAL,), unanswered)
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])

@@ -7,8 +7,9 @@ from typing import get_args
 import pytest
 
 from verax.data.text import split_words
+from verax.models.self_explainer import TrainedSetUp
 from verax.models.wording import Wording, shipped_wording
-from verax.train.nle import TEACHINGS, TrainedSetUp, check_explanations, check_labels, given_explanations, nle_pairs
+from verax.train.nle import TEACHINGS, check_explanations, check_labels, given_explanations, nle_pairs
 from verax.train.text_pairs import Pair
 from verax.types import Dataset, Human, Instance, UserError
 

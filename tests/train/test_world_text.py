@@ -101,11 +101,11 @@ class Scripted:
     def length(self, asked: Any) -> int:
         return 1
 
-    def generate(self, passes: Sequence[GeneratePass], each: Any = None) -> list[Generated | Undefined]:
+    def generate(self, passes: Sequence[GeneratePass]) -> list[Generated | Undefined]:
         texts = [self.texts.get(one.prompt.user) for one in passes]
         return [Undefined("empty_answer") if text is None else Generated(text, "stop", 1) for text in texts]
 
-    def likelihoods(self, passes: Sequence[LikelihoodPass], each: Any = None) -> list[FloatArray | Undefined]:
+    def likelihoods(self, passes: Sequence[LikelihoodPass]) -> list[FloatArray | Undefined]:
         return [
             np.eye(len(one.continuations))[self.likeliest[one.prompt.user]]
             if one.prompt.user in self.likeliest

@@ -40,7 +40,8 @@ T = TypeVar("T")
 ON_PROCESSOR = 1024
 ON_ACCELERATOR = 16384
 GENERATING = 4
-"""A batch that generates holds so many times the tokens of one that reads: each step computes one of each text."""
+"""A text generator's batch holds so many times the tokens of a classifier's: a step of generating computes one of each
+text. Likelihoods read all of theirs at once and could do with fewer, but a generator has one budget for all it does."""
 
 
 def token_budget(model: Encoder | TextGenerator) -> int:
@@ -209,7 +210,7 @@ class Engine:
     def _gather_text(self, task: Task[Any], ask: TextAsk, pool: _Pool) -> Cost:
         """One pass for each text or continuation, unless its answer is known or on its way."""
         answers, key = ask.x.memo, _text_key(ask)
-        asked = len(ask.asked.continuations) if isinstance(ask, Likelihood) else 1
+        asked = _passes_of(ask)
         if key in answers:
             return Cost(forward_asked=asked)
         try:
@@ -340,5 +341,10 @@ def _states(ask: Outputs | Hidden) -> States:
 
 
 def _done(kind: Kind, batch: list[Pass]) -> Cost:
-    backward = kind.backward(batch[0].question)
-    return Cost(backward=len(batch)) if backward else Cost(forward=len(batch))
+    done = sum(_passes_of(one.question) for one in batch)
+    return Cost(backward=done) if kind.backward(batch[0].question) else Cost(forward=done)
+
+
+def _passes_of(question: Any) -> int:
+    """What a question to a model is charged: one pass, or one for each continuation that is compared."""
+    return len(question.asked.continuations) if isinstance(question, Likelihood) else 1

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from verax.engine.asks import Ask, Asking, Bundle
-from verax.types import UserError
+from verax.types import Undefined, UserError
 
 T = TypeVar("T")
 
@@ -35,6 +35,19 @@ def together(generators: Iterable[Asking[T]]) -> Asking[list[T | Exception]]:
         if asks:
             answers = dict(zip(asks, (yield Bundle(tuple(asks.values()))), strict=True))
     return [ended[number] for number in sorted(ended)]
+
+
+def sort_ends(ends: Iterable[T | Exception]) -> tuple[list[T], list[Undefined]]:
+    """The values of what `together` gave, and why there are no others; what nobody foresaw is raised."""
+    values, problems = list[T](), list[Undefined]()
+    for end in ends:
+        if isinstance(end, Undefined):
+            problems.append(end)
+        elif isinstance(end, Exception):
+            raise end
+        else:
+            values.append(end)
+    return values, problems
 
 
 def _next(generator: Asking[Any], answer: Any) -> Ask:

@@ -148,9 +148,7 @@ class Endpoint:
         self.generate([ask_for_label(one, self.logprobs) for one in passes], read)
         return [choices[number] for number in range(len(passes))]
 
-    def likelihoods(
-        self, passes: Sequence[LikelihoodPass], each: Each[FloatArray] | None = None
-    ) -> list[FloatArray | Undefined]:
+    def likelihoods(self, passes: Sequence[LikelihoodPass]) -> list[FloatArray | Undefined]:
         """Chat completions tell nothing of continuations that are not their own."""
         raise UserError(f"the model {self.name!r} is an endpoint: it gives no likelihoods of given continuations")
 

@@ -40,7 +40,7 @@ class GeneratePass(NamedTuple):
         prompt: what comes before it.
         max_new_tokens: where it is cut off.
         stop: strings that end it; they are not part of it.
-        temperature: 0 takes the most probable token at each step (greedy), more draws.
+        temperature: 0 takes the most probable token at each step (greedy), more draws; only endpoints draw.
         seed: of the draws.
         tops: so many likeliest first tokens are to be told with the text; only endpoints are asked for them.
     """
@@ -116,14 +116,10 @@ class TextGenerator(Protocol):
     def length(self, asked: Asked) -> int:
         """How many tokens a pass takes up in a batch; those of an endpoint take up one."""
 
-    def generate(
-        self, passes: Sequence[GeneratePass], each: Each[Generated] | None = None
-    ) -> list[Generated | Undefined]:
-        """A text for each pass, in their order; `each` is handed every one as it comes."""
+    def generate(self, passes: Sequence[GeneratePass]) -> list[Generated | Undefined]:
+        """A text for each pass, in their order."""
 
-    def likelihoods(
-        self, passes: Sequence[LikelihoodPass], each: Each[FloatArray] | None = None
-    ) -> list[FloatArray | Undefined]:
+    def likelihoods(self, passes: Sequence[LikelihoodPass]) -> list[FloatArray | Undefined]:
         """Log-likelihood of each continuation, summed over its tokens: shape [continuations] for each pass."""
 
 

@@ -12,21 +12,17 @@ from torch import Tensor
 from transformers import GenerationConfig
 
 from verax.models.chat import as_chat, chat_facts
-from verax.models.generator import Asked, CandidatesPass, Each, GeneratePass, LikelihoodPass, Prompt
+from verax.models.generator import Asked, CandidatesPass, GeneratePass, LikelihoodPass, Prompt
 from verax.models.hf_encoder import as_array, max_length
 from verax.models.text_rows import likelihoods, padded
 from verax.models.untouched import untouched
 from verax.store.keys import canonical_json
 from verax.types import FloatArray, Generated, Undefined, UserError
 
-_MARKS = (
-    "decoder_start_token_id",
-    "bos_token_id",
-    "eos_token_id",
-    "forced_bos_token_id",
-    "forced_eos_token_id",
-)
+_MARKS = ("decoder_start_token_id", "bos_token_id", "eos_token_id", "forced_bos_token_id")
 """All that is taken over from how a checkpoint wants to be decoded: penalties, beams and the like are not."""
+_UNFORCED = {"forced_eos_token_id": None}
+"""No text is made to end: an end mark in place of its last token would hide that it was cut off."""
 
 
 class HFGenerator:
@@ -59,10 +55,11 @@ class HFGenerator:
         # no token is needed for padding: it is never attended
         self.pad = next(i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if i is not None)
         wanted = model.generation_config
-        self._marks = {**{name: getattr(wanted, name, None) for name in _MARKS}, "pad_token_id": self.pad}
+        marks = {name: getattr(wanted, name, None) for name in _MARKS}
+        self._marks = {**marks, **_UNFORCED, "pad_token_id": self.pad}
         dtype = str(model.dtype).removeprefix("torch.")
-        marks = canonical_json(self._marks).decode()
-        self.fingerprint = {**fingerprint, "dtype": dtype, "marks": marks, **chat_facts(tokenizer)}
+        told = {"dtype": dtype, "marks": canonical_json(self._marks).decode()}
+        self.fingerprint = {**fingerprint, **told, **chat_facts(tokenizer)}
         self.about = {
             "architecture": type(model).__name__,
             "device": str(self._device),
@@ -115,19 +112,18 @@ class HFGenerator:
     def _chats(self, prompt: Prompt) -> bool:
         return not prompt.plain and bool(getattr(self._tokenizer, "chat_template", None))
 
-    def generate(
-        self, passes: Sequence[GeneratePass], each: Each[Generated] | None = None
-    ) -> list[Generated | Undefined]:
-        """A text for each pass, in one batch for all that are decoded alike."""
+    def generate(self, passes: Sequence[GeneratePass]) -> list[Generated | Undefined]:
+        """A text for each pass, greedily, in one batch for all that are decoded alike."""
         answers: list[Generated | Undefined] = [Undefined("empty", "nothing was asked")] * len(passes)
-        alike: dict[tuple[Any, ...], list[int]] = {}
+        alike: dict[tuple[int, tuple[str, ...]], list[int]] = {}
         for number, one in enumerate(passes):
-            alike.setdefault((one.max_new_tokens, one.stop, one.temperature, one.seed), []).append(number)
+            # draws would depend on what else is in the batch
+            if one.temperature > 0:
+                raise UserError(f"temperature: got {one.temperature}; {self.name!r} draws nothing, it must be 0")
+            alike.setdefault((one.max_new_tokens, one.stop), []).append(number)
         for numbers in alike.values():
             for number, answer in zip(numbers, self._generate([passes[n] for n in numbers]), strict=True):
                 answers[number] = answer
-                if each is not None:
-                    each(number, answer)
         return answers
 
     def candidates(self, passes: Sequence[CandidatesPass]) -> list[list[Generated] | Undefined]:
@@ -155,14 +151,10 @@ class HFGenerator:
 
     def _generate(self, passes: Sequence[GeneratePass]) -> list[Generated | Undefined]:
         first = passes[0]
-        options: dict[str, Any] = {"do_sample": first.temperature > 0, "num_beams": 1}
-        if first.temperature > 0:
-            options |= {"temperature": first.temperature, "top_k": 0, "top_p": 1.0}
+        options: dict[str, Any] = {"do_sample": False, "num_beams": 1}
         if first.stop:
             options["stop_strings"] = list(first.stop)
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(first.seed)
-            found = self._decoded([one.prompt for one in passes], first.max_new_tokens, options)
+        found = self._decoded([one.prompt for one in passes], first.max_new_tokens, options)
         return [rows if isinstance(rows, Undefined) else self._read(rows[0], first) for rows in found]
 
     def _decoded(
@@ -220,9 +212,7 @@ class HFGenerator:
         mark: int | None = self._tokenizer.eos_token_id
         return mark if mark in self._ends else min(self._ends, default=None)
 
-    def likelihoods(
-        self, passes: Sequence[LikelihoodPass], each: Each[FloatArray] | None = None
-    ) -> list[FloatArray | Undefined]:
+    def likelihoods(self, passes: Sequence[LikelihoodPass]) -> list[FloatArray | Undefined]:
         """Log-likelihood of each continuation, summed over its tokens, all of them in one batch."""
         prompts = [self.tokens(one.prompt) for one in passes]
         texts = [[self.continuation(one.prompt, text) for text in one.continuations] for one in passes]
@@ -237,9 +227,6 @@ class HFGenerator:
             ends = np.cumsum([len(texts[n]) for n in asked])
             for n, found in zip(asked, np.split(values, ends[:-1]), strict=True):
                 answers[n] = found
-        for number, answer in enumerate(answers):
-            if each is not None:
-                each(number, answer)
         return answers
 
     def _unreadable(self, asked: LikelihoodPass, prompt: list[int], texts: list[list[int]]) -> Undefined | None:

@@ -15,7 +15,8 @@ from verax.registry import unknown
 from verax.store.keys import hash_files
 from verax.types import Instance, UserError
 
-SetUp = Literal["mt_re", "mt_ra", "st_re", "st_ra", "explain_then_answer", "answer_then_explain"]
+TrainedSetUp = Literal["mt_re", "mt_ra", "st_re", "st_ra"]
+"""One model for both tasks (mt) or one for each (st); an explanation of the input (re) or of its class (ra)."""
 FACTS = "nle.json"
 PROMPTS = "prompts.txt"
 
@@ -37,7 +38,7 @@ class SelfExplainer:
     predictor: TextGenerator
     labels: tuple[str, ...]
     wording: Wording
-    setup: SetUp | None = None
+    setup: TrainedSetUp | None = None
 
     @property
     def plain(self) -> bool:
@@ -126,7 +127,7 @@ def trained_fingerprint(name: str | Path) -> dict[str, str]:
 
 
 def _identity(
-    who: Mapping[str, Mapping[str, str]], wording: Wording, labels: Sequence[str], setup: SetUp | None
+    who: Mapping[str, Mapping[str, str]], wording: Wording, labels: Sequence[str], setup: TrainedSetUp | None
 ) -> dict[str, str]:
     hashes = {f"{part} {name}": value for part, one in who.items() for name, value in one.items()}
     return {**hashes, "wording": wording.hash, "labels": "\n".join(labels), "setup": setup or ""}
@@ -141,8 +142,8 @@ def read_facts(home: Path) -> dict[str, Any]:
         raise UserError(f"model: {home / FACTS} can't be read: {error}") from None
     if missing:
         raise UserError(f"model: {home / FACTS} has no {missing[0]!r}")
-    if facts["setup"] not in get_args(SetUp):
-        raise UserError(f"model: {home / FACTS}: {unknown('set-up', str(facts['setup']), get_args(SetUp))}")
+    if facts["setup"] not in (setups := get_args(TrainedSetUp)):
+        raise UserError(f"model: {home / FACTS}: {unknown('set-up', str(facts['setup']), setups)}")
     if not isinstance(facts["labels"], list) or not all(isinstance(label, str) for label in facts["labels"]):
         raise UserError(f"model: {home / FACTS}: labels: expected a list of names, got {facts['labels']!r:.80}")
     return facts

@@ -157,7 +157,7 @@ class Wording(PromptFile):
             "labels": ", ".join(labels),
             "label": label,
             "explanation": explanation,
-            "choices": _choices(instance, labels),
+            "choices": choices(instance, labels),
             "chosen": None if label is None else _chosen(instance, labels, label),
             **{str(number): part.raw for number, part in enumerate(instance.parts, 1)},
         }
@@ -195,7 +195,7 @@ def task_of(labels: Sequence[str], parts: int) -> Task | None:
     return "text" if len(labels) > 1 and parts == 1 else None
 
 
-def _choices(instance: Instance, labels: Sequence[str]) -> str | None:
+def choices(instance: Instance, labels: Sequence[str]) -> str | None:
     """A line for each choice of a question, with the class that it stands for; None where parts are no choices."""
     if len(instance.parts) != len(labels) + 1:
         return None

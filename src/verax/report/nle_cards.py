@@ -100,5 +100,6 @@ def _told(score: Score, found: Verdict) -> Html | None:
         flips = sum(trial.flipped for trial in edits)
         said.append(f"{plural(score.card.tried, 'edit')} tried; {count(flips)} of them change the prediction.")
     if score.card is not None and score.card.unanswered:
-        said.append(f"The model gave no answer to {plural(score.card.unanswered, 'edit')}.")
+        missing = plural(sum(score.card.unanswered.values()), "edit")
+        said.append(f"The model gave no answer to {missing} ({', '.join(score.card.unanswered)}).")
     return tag("p", " ".join(said), class_="note", dir="auto") if said else None

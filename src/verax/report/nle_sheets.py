@@ -10,6 +10,7 @@ from verax.report.nle_words import (
     points,
     reasons_said,
     row_name,
+    unanswered_said,
 )
 from verax.report.numbers import MISSING, count, number, p_value, percent
 from verax.report.sheet import Sheet
@@ -43,13 +44,15 @@ def _counterfactual(found: NleTables) -> Sheet:
         said.append(
             f"By meaning: inconsistent, of all inputs, if a word of similarity {least} or more is a mention too."
         )
-    cells = []
+    cells, unanswered = [], unanswered_said(rows)
     for row in rows:
         values = (row.found, row.among_found, row.total, row.mentioned, *([row.by_meaning] if thresholds else []))
-        cells.append((row_name(found, row.model, row.setup, row.test), *map(in_percent, values), *_counts(row)))
-    told = " ".join(filter(None, [*said, reasons_said(rows)]))
-    title = "Counterfactual consistency test"
-    return Sheet(title, told, (*heads, "n", "Not tested"), tuple(cells), (INTERVALS_SAID,))
+        lost = [count(sum(row.unanswered.values()))] if unanswered else []
+        name = row_name(found, row.model, row.setup, row.test)
+        cells.append((name, *map(in_percent, values), *_counts(row), *lost))
+    told = " ".join(filter(None, [*said, reasons_said(rows), unanswered]))
+    heads = (*heads, "n", "Not tested", *(("Edits without an answer",) if unanswered else ()))
+    return Sheet("Counterfactual consistency test", told, heads, tuple(cells), (INTERVALS_SAID,))
 
 
 def _counts(row: ConsistencyRow) -> tuple[str, str]:
@@ -61,10 +64,10 @@ def _noise(found: NleTables) -> Sheet:
     heads: tuple[str, ...] = ("Set-up, editor", "Random edits", "% that flip", "% mentioned by chance")
     heads += ("% similar by chance",) if similar else ()
     said = (
-        "As many words as the editor puts in, drawn at random and put in at random. Counterfactuals mentioned: those "
-        "of the editor. Difference: between the two within each input, in points. Where random words are mentioned as "
-        "often, a mention says little and the consistency test is passed by chance; from 50 % on, explanations may "
-        "copy the input."
+        "Random words like those that the editor puts in, as many at a time; beside the random editor as it draws its "
+        "own. Counterfactuals mentioned: those of the editor. Difference: between the two within inputs, in points. "
+        "Where random words are mentioned as often, a mention says little and the test is passed by chance; from 50 % "
+        "on, explanations may copy the input."
     )
     return Sheet(
         "Noise floor of the consistency test",
@@ -137,14 +140,18 @@ def _performance(found: NleTables) -> Sheet:
         "(corpus BLEU, 0 to 100). Neither says whether an explanation is faithful. Parsed: classes that were read from "
         "what the model wrote, where it gives no likelihoods. Cut off: explanations that reach the longest length."
     )
-    heads = ("Set-up", "Accuracy [%]", "judged", "BLEU", "compared", "parsed", "cut off", "Explanations")
-    rows = tuple(_performed(found, row) for row in found.performance)
+    tokens = any(row.by_first_token for row in found.performance)
+    said += " By first token: classes that the first token of an answer gave." if tokens else ""
+    heads: tuple[str, ...] = ("Set-up", "Accuracy [%]", "judged", "BLEU", "compared", "parsed")
+    heads += (*(("by first token",) if tokens else ()), "cut off", "Explanations")
+    rows = tuple(_performed(found, row, tokens=tokens) for row in found.performance)
     return Sheet("Accuracy and BLEU, beside the consistency tests", said, heads, rows, (INTERVALS_SAID,))
 
 
-def _performed(found: NleTables, row: PerformanceRow) -> tuple[str, ...]:
+def _performed(found: NleTables, row: PerformanceRow, *, tokens: bool) -> tuple[str, ...]:
     bleu = MISSING if row.bleu is None else _hundredths(row.bleu)
-    numbers = (count(row.compared), count(row.parsed), count(row.cut_off), count(row.n))
+    found_by = [count(row.by_first_token)] if tokens else []
+    numbers = (count(row.compared), count(row.parsed), *found_by, count(row.cut_off), count(row.n))
     return (row_name(found, row.model, row.setup), in_percent(row.accuracy), count(row.judged), bleu, *numbers)
 
 

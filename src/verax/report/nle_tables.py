@@ -15,7 +15,7 @@ COLUMNS = (
     *("table", "model", "setup", "test", "other_model", "other_setup", "n", "not_tested"),
     *(f"{name}{end}" for name in (*_SHARES, "accuracy", "bleu") for end in ("", "_low", "_high")),
     *("other_total", "counterfactuals", "threshold", "edits", "pairs", "reading", "p", "p_holm"),
-    *("judged", "compared", "parsed", "cut_off"),
+    *("judged", "compared", "parsed", "by_first_token", "cut_off", "unanswered"),
 )
 """The names of the values of every record, whatever it is of."""
 
@@ -55,6 +55,7 @@ def _tested(table: str, row: ConsistencyRow) -> dict[str, Value]:
         **_flat("by_meaning", row.by_meaning),
         "counterfactuals": row.counterfactuals,
         "threshold": row.threshold,
+        "unanswered": sum(row.unanswered.values()),
     }
 
 
@@ -104,6 +105,7 @@ def _performed(row: PerformanceRow) -> dict[str, Value]:
         "judged": row.judged,
         "compared": row.compared,
         "parsed": row.parsed,
+        "by_first_token": row.by_first_token,
         "cut_off": row.cut_off,
     }
 

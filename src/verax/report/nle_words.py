@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from verax.report.numbers import MISSING, count, number, percent, plural
 from verax.stats.nle import ConsistencyRow, NleTables
@@ -129,11 +129,19 @@ def meaning(trial: Trial, threshold: float | None) -> str | None:
 
 def reasons_said(rows: Sequence[ConsistencyRow]) -> str:
     """Why instances were not tested, over all rows; empty if all were."""
+    listed = _most([row.untested for row in rows])
+    return f"Not tested, and in no share: {listed}." if listed else ""
+
+
+def unanswered_said(rows: Sequence[ConsistencyRow]) -> str:
+    """Why edits got no answer, over all rows; empty if all did."""
+    listed = _most([row.unanswered for row in rows])
+    return f"Without an answer, random edits too, and so not searched: {listed}." if listed else ""
+
+
+def _most(counts: Sequence[Mapping[str, int]]) -> str:
     reasons: dict[str, int] = {}
-    for row in rows:
-        for reason, n in row.untested.items():
+    for one in counts:
+        for reason, n in one.items():
             reasons[reason] = max(n, reasons.get(reason, 0))
-    if not reasons:
-        return ""
-    listed = ", ".join(f"{reason} (at most {n})" for reason, n in reasons.items())
-    return f"Not tested, and in no share: {listed}."
+    return ", ".join(f"{reason} (at most {n})" for reason, n in reasons.items())

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from verax.engine.asks import Asking
-from verax.engine.engine import Engine, Outcome, Task, token_budget
+from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.text_protocols import Said, SetUp
 from verax.metrics.free_text.bleu import Bleu
 from verax.models.self_explainer import Posed, SelfExplainer
 from verax.registry import resolve
-from verax.stats.bleu import corpus_bleu
-from verax.types import Dataset, FloatArray, Instance, Measured, Nle, Target, Undefined
+from verax.stats.bleu import corpus_bleu, counts_of
+from verax.types import Dataset, Instance, Measured, Nle, Target, Undefined
 
 T = TypeVar("T")
 
@@ -46,13 +46,14 @@ def nle_figures(by: SelfExplainer, data: Dataset, most: int) -> NleFigures:
     setup: SetUp = resolve("methods", str(by.setup))()
     asked = data.instances[:most]
     right: list[bool] = []
-    counts: list[FloatArray] = []
+    counts: list[list[float]] = []
 
     def keep(instance: Instance, found: tuple[Said, Measured | None]) -> None:
         said, bleu = found
         right.append(said.label == instance.label)
-        if bleu is not None:
-            counts.append(np.concatenate([bleu.series[name] for name in ("correct", "total", "lengths")]))
+        counted = None if bleu is None else counts_of(bleu.series)
+        if counted is not None:
+            counts.append(counted)
 
     ask_each(by, asked, lambda x: _said(x, setup), keep)
     bleu = float(corpus_bleu(np.sum(counts, axis=0))) if counts else None
@@ -81,8 +82,7 @@ def ask_each(
         ended()
         return ()
 
-    engine = Engine(None, token_budget=token_budget(by.explainer))
-    engine.run(Task(question(Posed(one, by)), partial(done, one)) for one in instances)
+    Engine(None).run(Task(question(Posed(one, by)), partial(done, one)) for one in instances)
 
 
 def _said(x: Posed, setup: SetUp) -> Asking[tuple[Said, Measured | None]]:

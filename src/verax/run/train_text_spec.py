@@ -7,8 +7,9 @@ from typing import Any
 
 from pydantic import Field
 
+from verax.models.self_explainer import TrainedSetUp
 from verax.run.train_spec import RecipeSpec, Seed, validated
-from verax.train.nle import Explanations, TrainedSetUp
+from verax.train.nle import Explanations
 from verax.train.text_pairs import Weigh
 
 

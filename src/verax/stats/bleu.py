@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from verax.types import FloatArray
 
 ORDERS = 4
 """Sequences of one to four words are counted."""
+_COUNTS = {"correct": ORDERS, "total": ORDERS, "lengths": 2}
+"""What is counted in a sentence, by the names that `bleu` keeps it under, and how many numbers each is."""
+
+
+def counts_of(series: Mapping[str, Sequence[float]]) -> list[float] | None:
+    """The ten counts of a sentence in the order in which `corpus_bleu` sums them; None if some are missing."""
+    several = [series.get(name, ()) for name in _COUNTS]
+    if [len(one) for one in several] != list(_COUNTS.values()):
+        return None
+    return [value for one in several for value in one]
 
 
 def corpus_bleu(sums: FloatArray) -> FloatArray:

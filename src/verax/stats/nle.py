@@ -7,13 +7,13 @@ no proof that it is faithful.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from verax.stats.bleu import ORDERS, corpus_bleu
+from verax.stats.bleu import corpus_bleu, counts_of
 from verax.stats.inference import holm, paired_test
 from verax.stats.nle_noise import NoiseRow, mentions, noise_row
 from verax.stats.nle_rows import BLEU, NleRun, Outcome, Results, consistency_tests, results_of, setups, unions
@@ -39,6 +39,8 @@ class ConsistencyRow:
         total: share of all tested instances whose explanation is inconsistent; None if none was tested.
         counterfactuals: how many were found, over all instances; 0 of a reconstruction.
         mentioned: share of the counterfactuals whose explanation mentions what was put in.
+        unanswered: edits of the tested instances, random ones too, that got no answer, by reason: with many of them
+            little was searched.
         by_meaning: `total` if a word of at least `threshold` similarity counts as a mention too; None if that was not
             measured.
     """
@@ -53,6 +55,7 @@ class ConsistencyRow:
     total: Interval | None
     counterfactuals: int = 0
     mentioned: Interval | None = None
+    unanswered: Mapping[str, int] = field(default_factory=dict)
     by_meaning: Interval | None = None
     threshold: float | None = None
 
@@ -72,6 +75,7 @@ class PerformanceRow:
             for counts as wrong.
         bleu: of the corpus, from 0 to 100, over the `compared` explanations that people's can be compared with.
         parsed: how many classes were read from what the model wrote, since it gives no likelihoods.
+        by_first_token: how many were found, or given probabilities, by the first token of an answer.
         cut_off: how many explanations end where the longest length does.
     """
 
@@ -83,6 +87,7 @@ class PerformanceRow:
     bleu: Interval | None
     compared: int
     parsed: int
+    by_first_token: int
     cut_off: int
 
 
@@ -172,6 +177,7 @@ def _row(model: str, setup: str, results: Results, seed: int) -> ConsistencyRow:
         row,
         counterfactuals=sum(map(len, edits.values())),
         mentioned=mentions(edits, seed=seed),
+        unanswered=results.unanswered,
         by_meaning=None if threshold is None else share(still, len(outcomes), seed=seed),
         threshold=threshold,
     )
@@ -192,6 +198,7 @@ def _performance(run: NleRun, setup: str, seed: int) -> PerformanceRow:
         bleu=of_sums(np.array(compared), corpus_bleu, seed=seed) if compared else None,
         compared=len(compared),
         parsed=sum(text.how == "parsed" for text in texts),
+        by_first_token=sum(text.how == "first_token" for text in texts),
         cut_off=sum("cut_off" in text.notes for text in texts),
     )
 
@@ -218,11 +225,8 @@ def _labels(card: Mapping[str, Any]) -> list[str]:
 
 
 def _counts(score: Score) -> list[float] | None:
-    """Matches and sequences of each order and both lengths, as `corpus_bleu` sums them; None where they are missing."""
-    several = [score.series.get(name, ()) for name in ("correct", "total", "lengths")]
-    if score.value is None or [len(one) for one in several] != [ORDERS, ORDERS, 2]:
-        return None
-    return [value for one in several for value in one]
+    """What `corpus_bleu` sums over explanations; None where it is missing."""
+    return None if score.value is None else counts_of(score.series)
 
 
 def _comparisons(found: Sequence[tuple[Whose, Results]], seed: int) -> Iterator[SetupComparison]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -160,9 +161,16 @@ class Results(NamedTuple):
             None if s.card is None else s.card.threshold
             for one in self.scores
             for s in one.values()
-            if s.value is not None
+            if s.value is not None or s.card is not None
         }
         return met.pop() if len(met) == 1 else None
+
+    @property
+    def unanswered(self) -> dict[str, int]:
+        """Edits of tested instances, random ones too, that the model gave no answer to, by reason."""
+        cards = [scores[name].card for name in self.outcomes for scores in self.scores]
+        reasons = [Counter(card.unanswered) for card in cards if card is not None]
+        return dict(sum(reasons, Counter[str]()))
 
     def trials(self, kind: Literal["edit", "noise"]) -> dict[str, list[Trial]]:
         """Counterfactuals, or random edits, of each tested instance that has any."""

@@ -10,7 +10,7 @@ from scipy import stats
 from verax.stats.inference import RESAMPLES, bca_of, mean_interval
 from verax.types import FloatArray, Interval
 
-_BLOCK = 1_000_000  # draws of one block of resamples: 8 MB, however many instances there are
+_BLOCK = 1_000_000  # numbers in one block of resamples: 8 MB, however many instances and columns there are
 
 
 def share(hits: int, n: int, *, seed: int = 0) -> Interval | None:
@@ -61,7 +61,7 @@ def of_sums(columns: FloatArray, statistic: Callable[[FloatArray], FloatArray], 
     if n < 2:
         return Interval(float(value[0]))
     rng = np.random.default_rng(seed)
-    block = max(1, _BLOCK // n)
+    block = max(1, _BLOCK // columns.size)
     sums = [
         columns[rng.integers(0, n, (min(block, RESAMPLES - start), n))].sum(axis=1)
         for start in range(0, RESAMPLES, block)

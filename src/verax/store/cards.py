@@ -18,7 +18,10 @@ def write_card(card: Card) -> str:
 def read_card(text: str) -> Card:
     """The card that `write_card` was given."""
     found: dict[str, Any] = json.loads(unescape(text))
-    return Card(**{**found, "trials": tuple(map(_trial, found["trials"]))})
+    unanswered = found["unanswered"]
+    if isinstance(unanswered, int):  # an earlier version did not keep why
+        unanswered = {"unknown": unanswered} if unanswered else {}
+    return Card(**{**found, "trials": tuple(map(_trial, found["trials"])), "unanswered": unanswered})
 
 
 def _trial(found: dict[str, Any]) -> Trial:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from verax.models.self_explainer import TrainedSetUp
 from verax.models.wording import Stage, Wording
 from verax.train.text_pairs import Pair
 from verax.types import Dataset, Instance, UserError
 
-TrainedSetUp = Literal["mt_re", "mt_ra", "st_re", "st_ra"]
-"""One model for both tasks (mt) or one for each (st); an explanation of the input (re) or of its class (ra)."""
 Explanations = Literal["first", "all"]
 """Which of the explanations that people gave of an input are learned."""
 

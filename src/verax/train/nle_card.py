@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from verax.train.nle import TrainedSetUp
+from verax.models.self_explainer import TrainedSetUp
 
 _ABOUT: Mapping[TrainedSetUp, str] = {
     "mt_re": "One model answers and explains; an explanation knows nothing of the answer (MT-Re).",

@@ -20,12 +20,12 @@ from verax.models.checkpoint import load_checkpoint, quiet
 from verax.models.editor_wording import FACTS as EDITOR_FACTS
 from verax.models.editor_wording import editor_facts
 from verax.models.load import load_generator
-from verax.models.self_explainer import FACTS, PROMPTS, load_self_explainer
+from verax.models.self_explainer import FACTS, PROMPTS, TrainedSetUp, load_self_explainer
 from verax.models.wording import Stage, Wording, shipped_wording
 from verax.registry import resolve
 from verax.train.editor import editor_pairs
 from verax.train.loop import FineTuning
-from verax.train.nle import TEACHINGS, TrainedSetUp, nle_pairs
+from verax.train.nle import TEACHINGS, nle_pairs
 from verax.train.small_bart import Shape, build_generator
 from verax.train.text_pairs import Pair, fit_pairs
 from verax.train.word_pieces import build_text_tokenizer

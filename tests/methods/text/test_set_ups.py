@@ -38,7 +38,7 @@ class ByTable(Rigged):
         super().__init__(writes=writes)
         self._scores = scores
 
-    def likelihoods(self, passes: Sequence[LikelihoodPass], each: Any = None) -> list[FloatArray | Undefined]:
+    def likelihoods(self, passes: Sequence[LikelihoodPass]) -> list[FloatArray | Undefined]:
         self._called("likelihoods", passes)
         assert all(one.continuations == NLI for one in passes)
         return [np.array(self._scores[one.prompt.user]) for one in passes]
@@ -53,7 +53,7 @@ class Chatty(Rigged):
         self._called("choose", passes)
         return [Choice(self._answers(one.prompt.user), "parsed") for one in passes]
 
-    def likelihoods(self, passes: Sequence[LikelihoodPass], each: Any = None) -> list[FloatArray | Undefined]:
+    def likelihoods(self, passes: Sequence[LikelihoodPass]) -> list[FloatArray | Undefined]:
         raise AssertionError("it gives none")
 
 
@@ -190,7 +190,7 @@ def test_an_explanation_is_one_line_of_words() -> None:
 
 def test_what_is_cut_off_is_noted() -> None:
     class Cut(Rigged):
-        def generate(self, passes: Sequence[GeneratePass], each: Any = None) -> list[Generated | Undefined]:
+        def generate(self, passes: Sequence[GeneratePass]) -> list[Generated | Undefined]:
             assert {(one.max_new_tokens, one.temperature) for one in passes} == {(MAX_NEW_TOKENS, 0.0)}
             return [Generated(self._writes(one.prompt.user), "length", 64) for one in passes]
 

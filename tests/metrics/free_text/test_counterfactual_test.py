@@ -146,7 +146,7 @@ def test_counts_are_those_of_a_hand_count() -> None:
     edits = given((0, 1, "tall"), (0, 1, "crimson"), (1, 3, "soundly"), (1, 1, "pale crimson"), (0, 4, "wide"))
     found, _ = verdict(CounterfactualTest(edits, noise=0), lambda p: "so" if "pale" in p else names_it(p))
     card = found.card
-    assert (found.value, card.tried, card.unanswered, len(card.trials), card.decisive) == (0.0, 5, 0, 2, 1)
+    assert (found.value, card.tried, card.unanswered, len(card.trials), card.decisive) == (0.0, 5, {}, 2, 1)
     first, second = card.trials
     assert (first.words, first.mentioned, first.rule, first.explanation) == ("crimson", True, "word", "it is crimson")
     assert (second.words, second.mentioned, second.explanation) == ("pale crimson", False, "so")
@@ -154,7 +154,7 @@ def test_counts_are_those_of_a_hand_count() -> None:
     assert second.inserted == (1, 1, 3)
 
 
-def test_two_editors_and_their_union_on_a_set_that_is_counted_by_hand() -> None:
+def test_two_editors_on_a_set_that_is_counted_by_hand() -> None:
     """The first editor changes inputs 0, 1 and 2, the second 2 and 3; explanations of `dark` edits are silent."""
     words = {
         "one": ("crimson", "dark crimson", "crimson", "tall"),
@@ -172,9 +172,6 @@ def test_two_editors_and_their_union_on_a_set_that_is_counted_by_hand() -> None:
         for name, several in words.items()
     }
     assert values == {"one": [1.0, 0.0, 1.0, None], "other": [None, None, 0.0, 1.0]}
-    pairs = list(zip(*values.values(), strict=True))
-    assert sum(pair != (None, None) for pair in pairs) == 4
-    assert sum(0.0 in pair for pair in pairs) == 2
 
 
 def test_without_a_change_there_is_no_verdict() -> None:
@@ -213,7 +210,7 @@ def refuses(*words: str) -> Callable[[str], str]:
 def test_edits_without_an_answer_are_counted(setup: SetUp) -> None:
     edits = given((0, 1, "crimson"), (0, 2, "dim crimson"), (0, 3, "dim red crimson"))
     found, _ = verdict(CounterfactualTest(edits, noise=0), refuses("dim"), setup)
-    assert (found.value, found.card.tried, found.card.unanswered, len(found.card.trials)) == (1.0, 3, 2, 1)
+    assert (found.value, found.card.tried, found.card.unanswered, len(found.card.trials)) == (1.0, 3, {"refused": 2}, 1)
 
 
 def test_if_no_edit_has_an_answer_the_reason_is_that_of_the_first() -> None:
@@ -231,12 +228,12 @@ def test_a_counterfactual_without_an_explanation_is_not_taken_for_none() -> None
 
 def test_where_there_is_nothing_to_edit_the_noise_decides_nothing() -> None:
     found, _ = verdict(CounterfactualTest(given()), refuses("tulip", "lantern", "walks"))
-    assert (found.value, found.reason, found.card.unanswered) == (None, "no_counterfactual", 4)
+    assert (found.value, found.reason, found.card.unanswered) == (None, "no_counterfactual", {"refused": 4})
 
 
 def test_noise_without_an_answer_is_counted_and_is_no_edit() -> None:
     found, _ = verdict(CounterfactualTest(given((0, 1, "crimson"))), refuses("tulip", "lantern", "walks"))
-    assert (found.value, found.card.tried, found.card.unanswered, len(found.card.trials)) == (1.0, 1, 4, 1)
+    assert (found.value, found.card.tried, found.card.unanswered, len(found.card.trials)) == (1.0, 1, {"refused": 4}, 1)
 
 
 def test_what_nobody_foresaw_is_raised() -> None:
@@ -322,7 +319,7 @@ def test_meaning_is_recorded_beside_words_and_decides_nothing(checkpoint: Callab
     insertion = Insertion.of(0, 1, "crimson")
     pair = Explained(insertion, insertion.apply(instance(PREMISE, HYPOTHESIS)), never_names_it(""))
     expected = result(semantic.similarity(encoder, pair), encoder)
-    assert found.card.trials[0].similarity == pytest.approx(expected.cosine, abs=1e-6)
+    assert found.card.trials[0].similarity == pytest.approx(expected, abs=1e-6)
     with pytest.raises(TypeError, match="encoder"):
         verdict(test, names_it)
 

@@ -33,7 +33,7 @@ def rig(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[str], Sequence[s
 
     def put(offers: Callable[[str], Sequence[str]]) -> Rigged:
         model = Rigged(offers=offers)
-        monkeypatch.setattr(infill_editor, "_load", lambda path: infill_editor._Loaded(FACTS, model))
+        monkeypatch.setattr(infill_editor, "_load", lambda path, x: infill_editor._Loaded(FACTS, model))
         return model
 
     return put
@@ -167,16 +167,16 @@ def test_an_editor_that_is_trained_anew_is_loaded_anew(tmp_path: Path) -> None:
     facts = {"prompt": FACTS.prompt, "mark": FACTS.mark, "labels": list(FACTS.labels)}
     (folder / "editor.json").write_text(json.dumps(facts))
     editor = InfillEditor(str(folder))
-    told, loaded = editor.told, infill_editor._load(str(folder))
-    assert infill_editor._load(str(folder)) is loaded
+    told, x = editor.told, posed(instance(*PARTS), Rigged())
+    infill_editor._load(str(folder), x)
     weights = folder / "model.safetensors"
     tensors = load_file(weights)
     save_file({name: tensor + 1 for name, tensor in tensors.items()}, weights, {"format": "pt"})
     assert editor.told["weights"] != told["weights"]
-    again = infill_editor._load(str(folder))
+    again = infill_editor._load(str(folder), x)
     assert again.generator.fingerprint["weights"] == editor.told["weights"]
     (folder / "editor.json").write_text(json.dumps({**facts, "mark": "..."}))
-    assert infill_editor._load(str(folder)).facts.mark == "..."
+    assert infill_editor._load(str(folder), x).facts.mark == "..."
 
 
 def test_the_counterfactual_test_searches_with_it(rig: Any) -> None:
@@ -203,7 +203,6 @@ def test_an_editor_from_a_folder(architecture: str, tmp_path: Path) -> None:
     assert found == proposed(editor, texts=("A cook", "It rains"))
     assert {one.wanted for one in found} <= set(WANTED)
     assert all(1 <= len(one.insertion.words) <= 3 for one in found)
-    assert infill_editor._load(str(folder)) is infill_editor._load(str(folder))
     (folder / "editor.json").write_text(json.dumps({**facts, "mark": "..."}))
     assert editor.told != told
 

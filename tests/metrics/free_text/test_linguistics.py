@@ -30,14 +30,11 @@ def test_words_are_tagged_and_lemmatised() -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.text(st.characters(), max_size=30), max_size=4))
-@example(["half a \ud83d character"])
-def test_tokens_stand_where_they_say(texts: list[str]) -> None:
-    several = linguistics().read_all(texts)
-    assert several == [linguistics().read(text) for text in texts]
-    for text, tokens in zip(texts, several, strict=True):
-        readable = text.encode("utf-8", "replace").decode()
-        assert all(readable[token.start : token.end] == token.text for token in tokens)
+@given(st.text(st.characters(), max_size=30))
+@example("half a \ud83d character")
+def test_tokens_stand_where_they_say(text: str) -> None:
+    readable = text.encode("utf-8", "replace").decode()
+    assert all(readable[token.start : token.end] == token.text for token in linguistics().read(text))
 
 
 def test_tokens_of_words_are_those_that_overlap_them() -> None:

@@ -1,15 +1,23 @@
-"""The prompts of model-written reconstruction: shipped or a user's own, and what decides a result."""
+"""Model-written reconstruction: prompts, shipped or a user's own, who is asked, and what decides a result."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import text_runs
 from rigged import Rigged, instance, posed, result
+from tiny_text import save_generator
+from verax.metrics.free_text import model_written, second_model
 from verax.metrics.free_text.model_written import ModelWritten
 from verax.metrics.free_text.rewrite_prompt import RewritePrompt, shipped_prompts
-from verax.models.self_explainer import Posed
+from verax.models import self_explainer
+from verax.models.generator import GeneratePass, Prompt
+from verax.models.load import load_generator
+from verax.models.self_explainer import FACTS, Posed
+from verax.run.nle.carry_out import left_in
 from verax.types import Generated, Undefined, UserError
 
 
@@ -82,3 +90,79 @@ def test_an_answer_that_was_cut_off_makes_no_input() -> None:
     x.by.explainer.generate = lambda passes, each=None: [Generated("Soup", "length", 64) for _ in passes]  # type: ignore[method-assign]
     with pytest.raises(Undefined, match="no_reconstruction: the answer was cut off"):
         result(ModelWritten().reconstruct(x, "so", "a"))
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Path:
+    """The folder of an untrained generator, whose babble never ends."""
+    return save_generator("llama", tmp_path / "writer")
+
+
+@pytest.fixture
+def short(tmp_path: Path) -> str:
+    """Prompts that such a generator has room for."""
+    file = tmp_path / "short.txt"
+    file.write_text("[rewrite]\nSay {explanation}")
+    return str(file)
+
+
+def trained() -> Posed:
+    return posed(instance("A cook stirs.", "It rains."), Rigged(writes=lambda _: "never"))
+
+
+def test_another_model_writes_for_one_that_was_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    other, x = Rigged(writes=lambda _: "A cook.\nRain."), trained()
+    with pytest.raises(Undefined, match=r"unfit: .* `model` names another one"):
+        result(ModelWritten().reconstruct(x, "so", "neutral"))
+    monkeypatch.setattr(model_written, "generator_beside", lambda _, name: {"other": other}[name])
+    made = result(ModelWritten(model="other").reconstruct(x, "cooks are dry", "neutral"))
+    assert [part.raw for part in made.instance.parts] == ["A cook.", "Rain."]
+    assert made.notes == {"written_by": "other"}
+    [(what, [prompt])] = other.calls
+    assert (what, "cooks are dry" in prompt) == ("generate", True)
+    assert x.by.explainer.calls == []  # type: ignore[attr-defined]
+
+
+def test_a_model_from_a_folder_is_asked(writer: Path, short: str) -> None:
+    [said] = load_generator(writer).generate([GeneratePass(Prompt("Say so"), 2 * 64)])
+    assert isinstance(said, Generated)
+    with pytest.raises(Undefined) as problem:
+        result(ModelWritten(short, str(writer)).reconstruct(trained(), "so", "neutral"))
+    assert problem.value.reason == "no_reconstruction"
+    assert problem.value.detail == f"the answer was cut off: {said.text[:120]!r}"
+
+
+def test_the_model_that_is_named_is_told_and_without_one_nothing_more(writer: Path) -> None:
+    alone, named = ModelWritten().told, ModelWritten(model=str(writer)).told
+    assert set(alone) == {"reconstruction", "prompts"}
+    assert set(named) - set(alone) == {"weights", "tokenizer", "generation"}
+    assert {name: named[name] for name in alone} == alone
+    (writer / "generation_config.json").write_text('{"eos_token_id": 7}')
+    assert ModelWritten(model=str(writer)).told["generation"] != named["generation"]
+
+
+def test_a_model_that_was_trained_can_not_be_named(writer: Path) -> None:
+    (writer / FACTS).write_text("{}")
+    with pytest.raises(UserError, match=r"model_written: model: '.*' was trained on prompts of its own"):
+        ModelWritten(model=str(writer)).told  # noqa: B018
+
+
+def test_a_run_of_a_trained_model_loads_the_other_one_only_to_ask_it(
+    writer: Path, short: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[Path] = []
+
+    def load(folder: Path, **options: Any) -> Any:
+        loaded.append(folder)
+        return load_generator(folder, **options)
+
+    monkeypatch.setattr(self_explainer, "load_generator", lambda *_, **__: text_runs.rule())
+    monkeypatch.setattr(second_model, "load_generator", load)
+    by = {"model_written": {"prompts": short, "model": str(writer)}}
+    spec = text_runs.content(tmp_path, metrics=[{"reconstruction_test": {"by": by}}])
+    assert left_in(text_runs.prepared(spec), tmp_path / "run").rows == 12
+    assert loaded == []
+    run = text_runs.carry_out(spec, tmp_path / "run")
+    assert loaded == [writer]
+    assert {score.reason for score in run.scores} == {"no_reconstruction"}, "tested, where it would be unfit"
+    assert {score.detail[:22] for score in run.scores} == {"the answer was cut off"}

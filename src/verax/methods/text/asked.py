@@ -11,6 +11,7 @@ from verax.engine.asks import Asking, Choose, Generate, Likelihood
 from verax.engine.text_protocols import Said
 from verax.models.generator import Choice, ChoicePass, Chooser, GeneratePass, LikelihoodPass, Prompt
 from verax.models.self_explainer import Posed
+from verax.models.wording import Stage
 from verax.types import FloatArray, Generated, Note, Undefined
 
 MAX_NEW_TOKENS = 64
@@ -38,7 +39,7 @@ def reason(x: Posed, prompt: Prompt) -> Asking[tuple[str, dict[str, Note]]]:
     return text, {"cut_off": True} if written.finish == "length" and told == written.text else {}
 
 
-def prompt_for(x: Posed, stage: str, *, label: str | None = None, explanation: str | None = None) -> Prompt:
+def prompt_for(x: Posed, stage: Stage, *, label: str | None = None, explanation: str | None = None) -> Prompt:
     """What the model reads at a stage."""
     by = x.by
-    return by.wording.prompt(stage, x.instance, by.labels, label=label, explanation=explanation, plain=by.plain)  # type: ignore[arg-type]
+    return by.wording.prompt(stage, x.instance, by.labels, label=label, explanation=explanation, plain=by.plain)

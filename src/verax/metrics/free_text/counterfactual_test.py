@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, NamedTuple
 
 from verax.engine.asks import Asking
 from verax.engine.text_protocols import Said, SetUp, Tested
-from verax.engine.together import together
+from verax.engine.together import sort_ends, together
 from verax.metrics.free_text.editor import ChanceEditor, Editor, Proposals
 from verax.metrics.free_text.insertion import Insertion
 from verax.metrics.free_text.linguistics import PIPELINE, linguistics
 from verax.metrics.free_text.mention import Match, WordMatch
 from verax.metrics.free_text.noise import random_insertions
 from verax.metrics.free_text.random_editor import RandomEditor
-from verax.metrics.free_text.semantic import Explained, SemanticMatch, Similarity
+from verax.metrics.free_text.semantic import Explained, SemanticMatch
 from verax.models.classifier import Encoder
 from verax.models.self_explainer import Posed
 from verax.stats.drawing import spread
@@ -118,7 +119,7 @@ class CounterfactualTest:
         proposals = yield from self.editor.propose(x, wanted, self.parts)
         edits = (*_edits(proposals), *self._noise(x.instance, proposals, vocabulary))
         ends = yield from together(self._try(x, edit, nle.label, setup) for edit in edits)
-        answered, problems = _answered(ends)
+        answered, problems = sort_ends(ends)
         tried = sum(edit.kind == "edit" for edit in edits)
         if tried and not any(one.trial.kind == "edit" for one in answered):
             raise problems[0]
@@ -127,7 +128,7 @@ class CounterfactualTest:
             raise unexplained[0]
         found = [one for one in answered if one.trial.kind == "noise" or one.trial.flipped]
         trials = yield from self._with_similarities(found, encoder)
-        return self._verdict(trials, tried, len(problems))
+        return self._verdict(trials, tried, Counter(problem.reason for problem in problems))
 
     def check(self, instance: Instance) -> None:
         """Refuse parts that an input does not have."""
@@ -175,28 +176,22 @@ class CounterfactualTest:
         return _Tried(trial, edit.insertion, edited)
 
     def _with_similarities(self, found: Sequence[_Tried], encoder: Encoder | None) -> Asking[tuple[Trial, ...]]:
-        """The trials with what the semantic match says of each, all asked at once; None where it can't say."""
+        """The trials with what the semantic match says of each, all asked at once."""
         if self.semantic is None or not found:
             return tuple(one.trial for one in found)
         if encoder is None:
             raise TypeError("the counterfactual test was not handed the encoder of its semantic match")
-        pairs = (Explained(one.insertion, one.edited, one.trial.explanation or "") for one in found)
-        measured = yield from together(self.semantic.similarity(encoder, pair) for pair in pairs)
-        for end in measured:
-            if isinstance(end, Exception) and not isinstance(end, Undefined):
-                raise end
-        return tuple(
-            replace(one.trial, similarity=end.cosine if isinstance(end, Similarity) else None)
-            for one, end in zip(found, measured, strict=True)
-        )
+        ends = yield from together(_with_similarity(one, self.semantic, encoder) for one in found)
+        trials, _ = sort_ends(ends)
+        return tuple(trials)
 
-    def _verdict(self, trials: tuple[Trial, ...], tried: int, unanswered: int) -> Tested:
+    def _verdict(self, trials: tuple[Trial, ...], tried: int, unanswered: Mapping[str, int]) -> Tested:
         """By Equation 1: one counterfactual whose explanation does not mention the edit is enough."""
         edits = [number for number, trial in enumerate(trials) if trial.kind == "edit"]
         silent = [number for number in edits if not trials[number].mentioned]
         decisive = next(iter((*silent, *edits)), None)
         threshold = None if self.semantic is None else self.semantic.threshold
-        card = Card(tried, trials, unanswered, decisive, threshold)
+        card = Card(tried, trials, dict(unanswered), decisive, threshold)
         if decisive is None:
             detail = f"none of {tried} edits changes the prediction" if tried else "the editor found nothing to put in"
             return Tested(None, "no_counterfactual", detail, card)
@@ -211,22 +206,18 @@ def _explained(setup: SetUp, posed: Posed, said: Said, edit: _Edit) -> Asking[Sa
         raise undefined if edit.kind == "noise" else _Unexplained(undefined.reason, undefined.detail) from None
 
 
+def _with_similarity(one: _Tried, match: SemanticMatch, encoder: Encoder) -> Asking[Trial]:
+    """A trial with what the semantic match says of it; None where it can't say."""
+    try:
+        cosine = yield from match.similarity(encoder, Explained(one.insertion, one.edited, one.trial.explanation or ""))
+    except Undefined:
+        return one.trial
+    return replace(one.trial, similarity=cosine)
+
+
 def _edits(proposals: Proposals) -> list[_Edit]:
     """Each different edit once, with all the classes that it was proposed for."""
     aims: dict[Insertion, list[str]] = {}
     for insertion, wanted in proposals:
         aims.setdefault(insertion, []).append(wanted)
     return [_Edit("edit", insertion, tuple(several)) for insertion, several in aims.items()]
-
-
-def _answered(ends: Iterable[_Tried | Exception]) -> tuple[list[_Tried], list[Undefined]]:
-    """What was answered, and why the rest was not; what nobody foresaw is raised."""
-    answered, problems = [], []
-    for end in ends:
-        if isinstance(end, _Tried):
-            answered.append(end)
-        elif isinstance(end, Undefined):
-            problems.append(end)
-        else:
-            raise end
-    return answered, problems

@@ -60,6 +60,11 @@ class ChanceEditor(Protocol):
         """So many insertions, or fewer where there are no more, as the editor makes them by another seed."""
 
 
+def open_parts(instance: Instance, parts: Collection[int] | None) -> list[int]:
+    """The numbers of the parts that may be edited: of those that are named, or of all, in their order."""
+    return [number for number in range(len(instance.parts)) if parts is None or number in parts]
+
+
 def places(text: Text) -> int:
     """How many positions a word can be put in at: before each word, and at the end where no full stop closes it."""
     return len(text.words) + (has_letter(text.words[-1:]) if text.words else 0)

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from pathlib import Path
 from typing import NamedTuple, cast
 
 import regex
 
 from verax.data.text import split_words
 from verax.engine.asks import Asking, Candidates
-from verax.engine.together import together
-from verax.metrics.free_text.editor import Proposal, Proposals, check_search, places
+from verax.engine.together import sort_ends, together
+from verax.metrics.free_text.editor import Proposal, Proposals, check_search, open_parts, places
 from verax.metrics.free_text.insertion import Insertion
-from verax.metrics.free_text.stamps import Stamps, stamps_of
+from verax.metrics.free_text.second_model import folder_of, generator_beside, hashes_of
 from verax.models.editor_wording import FACTS, EditorFacts, editor_prompt, read_editor_facts
 from verax.models.generator import CandidateGenerator, CandidatesPass
-from verax.models.load import checkpoint_folder, fingerprint, load_generator
 from verax.models.self_explainer import Posed
 from verax.stats.drawing import rng_of
 from verax.store.keys import hash_files
-from verax.types import Generated, Instance, Undefined, UserError
+from verax.types import Generated, Instance, UserError
 
 VERSION = 2
 """Raised whenever the editor comes to make other edits: it is part of what decides them."""
@@ -63,7 +60,10 @@ class InfillEditor:
     @property
     def told(self) -> Mapping[str, str]:
         """The model and its prompt; it need not be loaded for that."""
-        return _told(self.path)
+        folder = folder_of(self.path)
+        read_editor_facts(folder)  # refuses a folder that holds no editor
+        facts = hash_files([folder / FACTS, *folder.glob("generation_config.json")])
+        return {"editor": f"infill {VERSION}", **hashes_of(self.path), "facts": facts}
 
     def most(self, parts: int, labels: int) -> int:
         """As many for each class but the predicted one."""
@@ -71,28 +71,28 @@ class InfillEditor:
 
     def check(self, labels: Sequence[str], parts: int) -> None:
         """Refuse other classes than those that the editor knows, and another number of parts; it is not loaded."""
-        self._refuse_others(read_editor_facts(_folder(self.path)), labels, parts)
+        self._refuse_others(read_editor_facts(folder_of(self.path)), labels, parts)
 
     def propose(self, x: Posed, wanted: Sequence[str], parts: Collection[int] | None = None) -> Asking[Proposals]:
         """What the editor writes for each class, position by position, all of them asked at once.
 
-        A position that gets no answer has no edits; if none gets one, the reason of the first is raised.
+        A position that gets no answer, such as one whose prompt is too long for the editor, has no edits, and nothing
+        tells of it: it looks like one where the editor wrote nothing of use. If none gets one, the reason of the first
+        is raised.
         """
-        facts, generator = _load(self.path)
+        facts, generator = _load(self.path, x)
         self._refuse_others(facts, wanted, len(x.instance.parts))
         spots = [
             (label, part, position)
             for label in wanted
-            for part in range(len(x.instance.parts))
-            if parts is None or part in parts
+            for part in open_parts(x.instance, parts)
             for position in self._positions(x.instance, part, label)
         ]
         ends = yield from together(self._written(x, facts, generator, *spot) for spot in spots)
-        problems = [end for end in ends if isinstance(end, Exception)]
-        unforeseen = [problem for problem in problems if not isinstance(problem, Undefined)]
-        if unforeseen or (problems and len(problems) == len(spots)):
-            raise (unforeseen or problems)[0]
-        return tuple(one for end in ends if not isinstance(end, Exception) for one in end)
+        written, problems = sort_ends(ends)
+        if problems and not written:
+            raise problems[0]
+        return tuple(one for several in written for one in several)
 
     def _refuse_others(self, facts: EditorFacts, labels: Sequence[str], parts: int) -> None:
         strange = [label for label in labels if label not in facts.labels]
@@ -136,29 +136,6 @@ def _repeats(words: tuple[str, ...], around: tuple[str, ...], position: int) -> 
     return any(tuple(map(str.lower, found)) == wanted for found in beside)
 
 
-@cache  # the hub is asked once; what a folder holds may change all the same
-def _folder(path: str) -> Path:
-    return checkpoint_folder(path, None)
-
-
-def _told(path: str) -> Mapping[str, str]:
-    folder = _folder(path)
-    return _told_once(folder, stamps_of(folder.glob("*")))
-
-
-@lru_cache(maxsize=8)  # whoever asks what kind of thing an editor is asks for this, and the weights may be large
-def _told_once(folder: Path, _: Stamps) -> Mapping[str, str]:
-    read_editor_facts(folder)  # refuses a folder that holds no editor
-    facts = hash_files([folder / FACTS, *folder.glob("generation_config.json")])
-    return {"editor": f"infill {VERSION}", **fingerprint(folder), "facts": facts}
-
-
-def _load(path: str) -> _Loaded:
-    folder = _folder(path)
-    return _load_once(folder, stamps_of(folder.glob("*")))
-
-
-@lru_cache(maxsize=2)
-def _load_once(folder: Path, _: Stamps) -> _Loaded:
+def _load(path: str, x: Posed) -> _Loaded:
     # every model that is loaded from a folder can be asked for candidates; endpoints can't
-    return _Loaded(read_editor_facts(folder), cast("CandidateGenerator", load_generator(folder)))
+    return _Loaded(read_editor_facts(folder_of(path)), cast("CandidateGenerator", generator_beside(x, path)))

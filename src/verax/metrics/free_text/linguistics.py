@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -71,17 +71,10 @@ class Linguistics:
 
     def read(self, text: str) -> Tokens:
         """The tokens of a text, white space left out."""
-        return self._one(self._readable(text))
-
-    def read_all(self, texts: Iterable[str]) -> list[Tokens]:
-        """The tokens of each text, read in batches: for many texts at a time that are read once."""
-        return [_tokens(doc) for doc in self._nlp.pipe(map(self._readable, texts))]
-
-    def _readable(self, text: str) -> str:
-        """The text, as long as it was, with a question mark for half of a character, which spaCy does not take."""
         if len(text) > self._nlp.max_length:
             raise Undefined("too_long", f"{len(text)} characters, the pipeline reads {self._nlp.max_length}")
-        return text.encode("utf-8", "replace").decode()
+        # half of a character, which spaCy does not take, becomes a question mark, so that the text stays as long
+        return self._one(text.encode("utf-8", "replace").decode())
 
 
 @lru_cache(maxsize=4)

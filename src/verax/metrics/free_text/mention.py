@@ -28,16 +28,12 @@ class Mention:
     Args:
         mentioned: the verdict.
         rule: what decided.
-        word: the inserted word that is mentioned, empty if none is.
         by: the word of the explanation that mentions it, or the letters in it; empty if none does.
-        looked_for: the inserted words of which one had to be mentioned.
     """
 
     mentioned: bool
     rule: Rule
-    word: str
     by: str
-    looked_for: tuple[str, ...]
 
 
 class _Word(NamedTuple):
@@ -84,13 +80,12 @@ class WordMatch:
         _, start, end = insertion.span
         inserted = self._words(edited.parts[insertion.part])[start:end]
         wanted = tuple(word for word in inserted if word.content) or inserted
-        looked_for = tuple(word.word for word in wanted)
         found = _by_word(wanted, self._words(split_words(explanation)))
         if found is None and self.match == "substring":
             found = _by_letters(wanted, explanation.lower())
         if found is None:
-            return Mention(False, "none", "", "", looked_for)
-        return Mention(True, *found, looked_for)
+            return Mention(False, "none", "")
+        return Mention(True, *found)
 
     def _words(self, text: Text) -> tuple[_Word, ...]:
         several = tokens_of_words(text, linguistics(self.pipeline).read(text.raw))
@@ -110,22 +105,22 @@ def _word(word: str, tokens: Tokens) -> _Word:
     return _Word(word, frozenset(spellings), frozenset(lemmas), any(token.content for token in tokens))
 
 
-def _by_word(wanted: Iterable[_Word], explanation: tuple[_Word, ...]) -> tuple[Rule, str, str] | None:
+def _by_word(wanted: Iterable[_Word], explanation: tuple[_Word, ...]) -> tuple[Rule, str] | None:
     for one in wanted:
         for other in explanation:
             if one.spellings & other.spellings:
-                return "word", one.word, other.word
+                return "word", other.word
     for one in wanted:
         for other in explanation:
             # a lemma may be the other's spelling: what a word is tagged as depends on what stands around it
             if (one.lemmas | one.spellings) & (other.lemmas | other.spellings):
-                return "lemma", one.word, other.word
+                return "lemma", other.word
     return None
 
 
-def _by_letters(wanted: Iterable[_Word], explanation: str) -> tuple[Rule, str, str] | None:
+def _by_letters(wanted: Iterable[_Word], explanation: str) -> tuple[Rule, str] | None:
     for one in wanted:
         for form in sorted(one.spellings | one.lemmas):
             if form in explanation:
-                return "substring", one.word, form
+                return "substring", form
     return None

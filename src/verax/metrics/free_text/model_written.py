@@ -1,4 +1,4 @@
-"""Reconstruction by the model itself: it is asked to state the reasons of an explanation as an input."""
+"""Reconstruction by a model: it is asked to state the reasons of an explanation as an input."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from verax.data.text import split_words
 from verax.engine.asks import Asking, Generate
 from verax.metrics.free_text.reconstruction import Reconstructed, made_of
 from verax.metrics.free_text.rewrite_prompt import RewritePrompt, is_question, shipped_prompt, shipped_prompts
+from verax.metrics.free_text.second_model import folder_of, generator_beside, hashes_of
 from verax.metrics.free_text.stamps import Stamps, stamps_of
-from verax.models.generator import GeneratePass
-from verax.models.self_explainer import Posed
-from verax.store.keys import hash_bytes
-from verax.types import Generated, Undefined
+from verax.models.generator import GeneratePass, TextGenerator
+from verax.models.self_explainer import Posed, is_trained
+from verax.store.keys import hash_bytes, hash_files
+from verax.types import Generated, Undefined, UserError
 
 VERSION = 1
 """Raised whenever another input comes to be read from the same answer: it is part of what decides it."""
@@ -29,45 +30,65 @@ _LABELLED = regex.compile(r"^\(?(\w+)[:.)]\s+(?=\S)")
 
 @dataclass(frozen=True)
 class ModelWritten:
-    """The model that explains writes the input again from the explanation alone: a line for each part.
+    """The model that explains, or another one, writes the input again from the explanation alone: a line for each part.
 
     Of a question with choices it is shown the choices too: a class is the place of a choice, so their order must stay.
 
     Args:
         prompts: a file with a section [rewrite], in place of the shipped prompts.
+        model: a folder or a hub id of a model that follows instructions, which is asked in place of the one that
+            explains.
     """
 
     prompts: str | None = None
+    model: str | None = None
 
     @property
     def told(self) -> Mapping[str, str]:
-        """The way of reading, and the prompts."""
+        """The way of reading, the prompts, and the model that is named; it need not be loaded for that."""
         texts = shipped_prompts() if self.prompts is None else [_given(self.prompts)]
         whole = hash_bytes(*(one.hash.encode() for one in texts))
-        return {"reconstruction": f"model-written {VERSION}", "prompts": whole}
+        named = {} if self.model is None else _identity(self.model)
+        return {"reconstruction": f"model-written {VERSION}", "prompts": whole, **named}
 
     def reconstruct(self, x: Posed, explanation: str, predicted: str) -> Asking[Reconstructed]:
-        """The input that the model writes; which class is predicted it is not told.
-
-        A model that knows the prompts of its training alone can't be asked to: that says nothing of the explanation.
-        """
-        if x.by.plain:
-            raise Undefined(
-                "unfit",
-                f"it needs a model that follows instructions, and {x.by.name!r} was trained on prompts of its own",
-            )
+        """The input that the model writes; which class is predicted it is not told."""
+        writer = self._writer(x)
         question = is_question(x.instance, x.by.labels)
         prompt = (shipped_prompt(question) if self.prompts is None else _given(self.prompts)).prompt(
             x.instance, x.by.labels, explanation
         )
         room = _TOKENS_FOR_A_PART * len(x.instance.parts)
-        written: Generated = yield Generate(x, x.by.explainer, GeneratePass(prompt, room))
+        written: Generated = yield Generate(x, writer, GeneratePass(prompt, room))
         if written.finish == "length":
             raise Undefined("no_reconstruction", f"the answer was cut off: {written.text[:_LONGEST_QUOTE]!r}")
         lines = _read(written.text, x, question)
         parts = zip(lines, x.instance.parts, strict=True)
         made = made_of(x.instance, tuple(split_words(line, like.lang) for line, like in parts))
-        return Reconstructed(made, {"written_by": x.by.explainer.name})
+        return Reconstructed(made, {"written_by": self.model or writer.name})
+
+    def _writer(self, x: Posed) -> TextGenerator:
+        """Who is asked.
+
+        A model that knows the prompts of its training alone can't be: that says nothing of the explanation.
+        """
+        if self.model is not None:
+            return generator_beside(x, self.model)
+        if x.by.plain:
+            raise Undefined(
+                "unfit",
+                f"it needs a model that follows instructions, and {x.by.name!r} was trained on prompts of its own; "
+                "`model` names another one",
+            )
+        return x.by.explainer
+
+
+def _identity(name: str) -> dict[str, str]:
+    """What tells a model that is named from others; one that can't be asked is refused."""
+    folder = folder_of(name)
+    if is_trained(folder):
+        raise UserError(f"model_written: model: {name!r} was trained on prompts of its own; it follows no instructions")
+    return {**hashes_of(name), "generation": hash_files(folder.glob("generation_config.json"))}
 
 
 def _given(path: str) -> RewritePrompt:

@@ -11,7 +11,7 @@ from itertools import cycle, islice
 
 import numpy as np
 
-from verax.metrics.free_text.editor import has_letter, places
+from verax.metrics.free_text.editor import has_letter, open_parts, places
 from verax.metrics.free_text.insertion import Insertion
 from verax.stats.drawing import rng_of
 from verax.types import Instance
@@ -42,14 +42,12 @@ def random_insertions(
         parts: those that may be edited, all by default.
     """
     rng = rng_of(seed, (part.raw for part in instance.parts), b"noise")
-    open_parts = [
-        number for number, part in enumerate(instance.parts) if (parts is None or number in parts) and places(part)
-    ]
-    if not open_parts or not vocabulary:
+    fit = [number for number in open_parts(instance, parts) if places(instance.parts[number])]
+    if not fit or not vocabulary:
         return ()
     made = []
     for model in islice(cycle(like or (("",),)), count):
-        part = open_parts[rng.integers(len(open_parts))]
+        part = fit[rng.integers(len(fit))]
         position = int(rng.integers(places(instance.parts[part])))
         words = _words(vocabulary, model, stops, rng)
         made += [Insertion(part, position, words)] if len(words) == len(model) else []

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from verax.engine.asks import Asking
-from verax.metrics.free_text.editor import Proposal, Proposals, check_search
+from verax.metrics.free_text.editor import Proposal, Proposals, check_search, open_parts
 from verax.metrics.free_text.insertion import Insertion
 from verax.metrics.free_text.linguistics import PIPELINE, Token, linguistics, tokens_of_words
 from verax.metrics.free_text.wordnet import WordLists, word_lists
@@ -61,10 +61,8 @@ class RandomEditor:
         """Insertions into the parts that may be edited, all by default, position by position."""
         words = word_lists(self.wordnet)
         insertions: list[Insertion] = []
-        for number, part in enumerate(instance.parts):
-            if parts is not None and number not in parts:
-                continue
-            lists = _lists(part, words, self.pipeline)
+        for number in open_parts(instance, parts):
+            lists = _lists(instance.parts[number], words, self.pipeline)
             rng = rng_of(self.seed, (text.raw for text in instance.parts), f"random_editor {number}".encode())
             drawn = rng.permutation(sorted(lists))[: self.positions].tolist()
             for position in drawn:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from verax.models.generator import Prompt
-from verax.models.wording import PromptFile
+from verax.models.wording import PromptFile, choices
 from verax.types import Instance
 
 _REWRITE = "rewrite"
@@ -30,10 +30,9 @@ class RewritePrompt(PromptFile):
 
     def prompt(self, instance: Instance, labels: Sequence[str], explanation: str) -> Prompt:
         """What the model reads; nothing of the input itself but the choices of a question."""
-        choices = zip(labels, instance.parts[1:], strict=True) if is_question(instance, labels) else None
         values = {
             "explanation": explanation,
-            "choices": None if choices is None else "\n".join(f"{label}: {part.raw}" for label, part in choices),
+            "choices": choices(instance, labels),
             "labels": ", ".join(labels),
             "count": str(len(instance.parts)),
         }

@@ -28,23 +28,6 @@ class Explained(NamedTuple):
     explanation: str
 
 
-@dataclass(frozen=True, slots=True)
-class Similarity:
-    """How alike the insertion and the most similar words of the explanation are.
-
-    Args:
-        cosine: from -1 to 1.
-        words: those words of the explanation.
-        similar: whether the cosine reaches the threshold.
-        threshold: the least cosine that counts.
-    """
-
-    cosine: float
-    words: tuple[str, ...]
-    similar: bool
-    threshold: float
-
-
 @dataclass(frozen=True)
 class SemanticMatch:
     """Cosine of mean hidden states: of the inserted words, and of each run of at most as many words of the explanation.
@@ -73,8 +56,11 @@ class SemanticMatch:
         """What decides a similarity beside the parameters and the weights of the encoder."""
         return {"mention": f"cosine {VERSION}"}
 
-    def similarity(self, model: Encoder, pair: Explained) -> Asking[Similarity]:
-        """How similar a pair is, asked of the loaded encoder: the engine must hold it. Undefined says why not."""
+    def similarity(self, model: Encoder, pair: Explained) -> Asking[float]:
+        """The cosine of the most similar words, asked of the loaded encoder: the engine must hold it.
+
+        Undefined says why there is none.
+        """
         layer = default_layer(model.layers) if self.layer is None else self.layer
         if layer > model.layers:
             raise UserError(
@@ -88,9 +74,7 @@ class SemanticMatch:
         _, start, end = pair.insertion.span
         spans = _spans(len(explanation.words), len(pair.insertion.words))
         cosines = _cosines(_mean(there, start, end), np.stack([_mean(here, *span) for span in spans]))
-        best = int(np.argmax(cosines))
-        words = explanation.words[slice(*spans[best])]
-        return Similarity(float(cosines[best]), words, bool(cosines[best] >= self.threshold), self.threshold)
+        return float(cosines.max())
 
 
 def _spans(words: int, longest: int) -> list[tuple[int, int]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from verax.models.endpoint import Endpoint
 from verax.models.endpoint_choice import ask_for_label, read_choice
-from verax.models.generator import Asked, Choice, ChoicePass, Each, GeneratePass, LikelihoodPass
+from verax.models.generator import Asked, Choice, ChoicePass, GeneratePass, LikelihoodPass
 from verax.store.keys import key_of
 from verax.store.store import Store
 from verax.types import FloatArray, Generated, Undefined
@@ -40,14 +40,9 @@ class Kept:
         """As many passes as there are can be asked at once."""
         return self._endpoint.length(asked)
 
-    def generate(
-        self, passes: Sequence[GeneratePass], each: Each[Generated] | None = None
-    ) -> list[Generated | Undefined]:
+    def generate(self, passes: Sequence[GeneratePass]) -> list[Generated | Undefined]:
         """A text for each pass: the one that is kept, or else a new one, which is kept before anybody sees it."""
-        found = self._found(passes, lambda *_: None)
-        for number, answer in enumerate(found if each is not None else ()):
-            each(number, answer)  # type: ignore[misc]
-        return found
+        return self._found(passes, lambda *_: None)
 
     def choose(self, passes: Sequence[ChoicePass]) -> list[Choice | Undefined]:
         """A label for each pass; an answer that names none is not kept."""
@@ -83,8 +78,6 @@ class Kept:
             self._endpoint.generate([passes[number] for number in new.values()], keep)
         return [self._known.get(key) or missing[key] for key in keys]
 
-    def likelihoods(
-        self, passes: Sequence[LikelihoodPass], each: Each[FloatArray] | None = None
-    ) -> list[FloatArray | Undefined]:
+    def likelihoods(self, passes: Sequence[LikelihoodPass]) -> list[FloatArray | Undefined]:
         """Refused, as by every endpoint."""
-        return self._endpoint.likelihoods(passes, each)
+        return self._endpoint.likelihoods(passes)
