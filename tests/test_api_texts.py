@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Event
 
 import pytest
 
+from answering import answers_by_rule
+from fault_server import Asked, FaultServer, Handler, says
+from rigged import NLI
+from text_runs import write_data
 from verax import evaluate_texts, explain_in_words, load_dataset, load_self_explainer
-from verax.types import UserError
+from verax.models.endpoint import Endpoint
+from verax.store.read import read_rows
+from verax.types import Generated, UserError
 
 PAIR = ("A gloomy teacher is peaceful.", "The teacher is sad.")
 
@@ -52,3 +59,27 @@ def test_a_language_that_the_tests_can_not_read_is_warned_of(tmp_path: Path) -> 
     data = load_dataset("world/xnli", langs=("de",), limit=1)
     run = evaluate_texts("world/nli-mt-ra", data, ["bleu"], out=tmp_path / "run", progress=False)
     assert any("rules for English; there are inputs in de" in line for line in run.card["warnings"])
+
+
+def test_an_endpoint_that_is_handed_over_is_asked_once(tmp_path: Path) -> None:
+    """Its answers are kept; another run asks for what had no result alone, and the card counts what both sent."""
+    healed, data = Event(), load_dataset(write_data(tmp_path / "pairs.jsonl"))
+
+    def fault(handler: Handler, asked: Asked) -> None:
+        refused = "dog" in asked.user and not healed.is_set()
+        (says(None, refusal="No.") if refused else answers_by_rule())(handler, asked)
+
+    with FaultServer(default=fault) as server:
+        endpoint = Endpoint(server.url, "m", first_wait=0.01)
+        model = load_self_explainer("m", labels=NLI, parts=2, endpoint=endpoint)
+        for whole, sent in ((False, 5 * 2 + 1), (True, 6 * 2 + 1), (True, 6 * 2 + 1)):
+            if whole:
+                healed.set()
+            run = evaluate_texts(
+                model, data, ["bleu"], setups=["explain_then_answer"], out=tmp_path / "run", progress=False
+            )
+            assert run.card["requests"] == len(server.asked) == sent
+            assert [skip.reason for skip in run.stored.skips] == ([] if whole else ["refused"])
+    assert sum(isinstance(row, Generated) for _, row in read_rows(run.folder)) == 6 * 2
+    assert run.card["model"]["hosts"] == [f"127.0.0.1:{server.port}"]
+    assert model.explainer is model.predictor is endpoint, "what was handed over is as it was"

@@ -205,7 +205,7 @@ def test_edits_without_an_answer_are_asked_again(ask: Callable[..., Any], tmp_pa
     assert all(" tall " in one.user for one in server.asked), "the others are kept"
     later = Run(tmp_path / "run").scores
     assert [score.value for score in later] == [1.0, 1.0]
-    assert all(score.card is not None and score.card.unanswered == 0 for score in later)
+    assert all(score.card is not None and not score.card.unanswered for score in later)
     assert len(later) == len(before), "a reader sees the newest verdict alone"
 
 
@@ -254,6 +254,47 @@ def test_another_address_of_the_same_model_pays_nothing(ask: Callable[..., Any])
     assert said.code == 0
     assert moved.asked == []
     assert "use another folder" in " ".join(said.err.split())
+
+
+def hosts(place: Path) -> list[str]:
+    return list(Run(place / "run").card["model"]["hosts"])
+
+
+def test_answers_of_several_addresses_are_warned_of_as_long_as_they_are_kept(
+    ask: Callable[..., Any], tmp_path: Path
+) -> None:
+    with FaultServer(default=answers_by_rule()) as first, FaultServer(default=answers_by_rule()) as second:
+        both = sorted(f"127.0.0.1:{server.port}" for server in (first, second))
+        assert "use another folder" not in ask(first.url, limit=2).err
+        for limit in (4, 4, 6):
+            said = ask(second.url, limit=limit)
+            assert f"answers of 127.0.0.1:{first.port} are kept as those of 127.0.0.1:{second.port}" in said.err
+            assert hosts(tmp_path) == both
+        assert f"answers of 127.0.0.1:{second.port} are kept" in ask(first.url).err
+    (line,) = Run(tmp_path / "run").card["warnings"]
+    assert "use another folder" in line
+
+
+def test_a_card_with_the_last_address_alone_is_read(ask: Callable[..., Any], tmp_path: Path) -> None:
+    with FaultServer(default=answers_by_rule()) as server, FaultServer(default=answers_by_rule()) as moved:
+        assert ask(server.url, limit=2).code == 0
+        card = json.loads((tmp_path / "run" / "run.json").read_text())
+        del card["model"]["hosts"]
+        (tmp_path / "run" / "run.json").write_text(json.dumps(card))
+        assert f"answers of 127.0.0.1:{server.port} are kept" in ask(moved.url).err
+        assert hosts(tmp_path) == sorted(f"127.0.0.1:{one.port}" for one in (server, moved))
+
+
+def test_an_address_that_was_never_reached_has_answered_nothing(ask: Callable[..., Any], tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        nobody = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    with FaultServer(default=answers_by_rule()) as server:
+        for limit in (3, 6):
+            one_line(ask(nobody, retries=0))
+            said = ask(server.url, limit=limit)
+            assert "use another folder" not in said.err
+            assert hosts(tmp_path) == [f"127.0.0.1:{server.port}"]
 
 
 def test_the_preset_by_flags_alone(verax: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

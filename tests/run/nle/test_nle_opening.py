@@ -13,10 +13,11 @@ from verax.data.text import split_words
 from verax.models.load import load_encoder
 from verax.models.self_explainer import SelfExplainer
 from verax.models.wording import shipped_wording
-from verax.run.nle.opening import PreparedText, prepare_texts
+from verax.run.nle.opening import PreparedText, prepare_texts, with_editor
 from verax.run.nle.plan import make_plan
 from verax.run.parameters import build
 from verax.run.spec import parse_spec
+from verax.stats.nle_rows import consistency_tests, unions
 from verax.types import Dataset, Instance, UserError
 
 PLAIN: dict[str, Any] = {"counterfactual_test": {"noise": 2}}
@@ -66,3 +67,53 @@ def test_the_most_requests_are_two_for_each_input_that_may_be_asked_about() -> N
     found = prepared(load_dataset("world/nli", limit=3), PLAIN, "reconstruction_test", "bleu")
     edits = 4 * 4 * 2 + 2
     assert found.most_requests == 2 * (1 + edits + 2) * 2 * 3
+
+
+def infilled(path: str, **settings: Any) -> dict[str, Any]:
+    return {"counterfactual_test": {"editor": {"infill": {"path": path}}, **settings}}
+
+
+OTHERS = {"noise": 8, "parts": [0], "match": "substring", "seed": 3}
+
+
+@pytest.mark.parametrize(
+    ("metrics", "edited"),
+    [
+        (["counterfactual_test"], ["counterfactual_test", infilled("b")]),
+        ([{"counterfactual_test": None}], [{"counterfactual_test": None}, infilled("b")]),
+        (
+            ["bleu", {"counterfactual_test": {"editor": {"random": {"positions": 2}}, **OTHERS}}],
+            [
+                "bleu",
+                {"counterfactual_test": {"editor": {"random": {"positions": 2}}, **OTHERS}},
+                infilled("b", **OTHERS),
+            ],
+        ),
+        (
+            [{"counterfactual_test": {"noise": 1}}, {"counterfactual_test": {"noise": 2}}],
+            [{"counterfactual_test": {"noise": 1}}, {"counterfactual_test": {"noise": 2}}, infilled("b")],
+        ),
+        (
+            [{"counterfactual_test": {"editor": {"infill": {"path": "a", "positions": 2}}, **OTHERS}}, "bleu"],
+            [{"counterfactual_test": {"editor": {"infill": {"path": "b", "positions": 2}}, **OTHERS}}, "bleu"],
+        ),
+        ([{"counterfactual_test": {"editor": "infill"}}], [infilled("b")]),
+        (
+            [infilled("a"), infilled("c"), infilled("a", noise=2), "counterfactual_test"],
+            [infilled("b"), infilled("b", noise=2), "counterfactual_test"],
+        ),
+    ],
+)
+def test_an_editor_by_flag_leaves_the_other_settings(metrics: list[Any], edited: list[Any]) -> None:
+    given = {"model": "m", "metrics": metrics}
+    before = repr(given)
+    assert with_editor(given, "b") == {"model": "m", "metrics": edited}
+    assert repr(given) == before
+    assert with_editor(given, None) == given
+
+
+def test_an_editor_by_flag_has_a_union_with_the_random_one() -> None:
+    drawn = {"counterfactual_test": {"editor": "random", **OTHERS}}
+    tests = [build("metrics", one, 0) for one in with_editor({"metrics": [drawn]}, "world/nli-editor")["metrics"]]
+    card = {"metrics": [{"label": one.label, "name": one.name, "parameters": one.parameters} for one in tests]}
+    assert [test.name for test in unions(consistency_tests(card))] == ["random + infill"]

@@ -55,6 +55,20 @@ def test_every_row_is_there_and_counted(model: Rigged, tmp_path: Path) -> None:
     assert not any(isinstance(row, Generated) for _, row in read_rows(run.folder)), "a local model costs no money"
 
 
+def test_a_model_that_copies_its_input_is_consistent_and_read_as_such(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    copying = Rigged(text_runs.decides, lambda prompt: prompt)
+    monkeypatch.setattr(self_explainer, "load_generator", lambda *_, **__: copying)
+    run = carry_out(content(tmp_path, metrics=[text_runs.counterfactual(tmp_path)]), tmp_path / "run")
+    assert [score.value for score in run.scores] == [1.0] * 6
+    assert run.nle is not None
+    (row,) = run.nle.noise
+    assert row.chance is not None
+    assert row.mentioned is not None
+    assert (row.chance.value, row.mentioned.value, row.reading) == (1.0, 1.0, "copies")
+
+
 def test_what_is_there_is_not_asked_again(model: Rigged, tmp_path: Path) -> None:
     first = carry_out(content(tmp_path), tmp_path / "run")
     assert asked(model) > 0
@@ -270,3 +284,13 @@ def test_gold_classes_that_a_prompted_model_is_not_offered_are_warned_of(model: 
     run = carry_out(spec, tmp_path / "run")
     assert run.card["warnings"] == ["labels that the model has no class for: unsure"]
     assert len(run.stored.texts) == 6
+
+
+def test_a_gold_class_in_other_letters_is_one_that_the_model_has(model: Rigged, tmp_path: Path) -> None:
+    home = text_runs.write_model(tmp_path / "instructed", None)
+    spec = content(tmp_path, model={"name": str(home), "labels": list(NLI)}, metrics=["bleu"])
+    spec["data"] = str(text_runs.write_data(tmp_path / "large.jsonl", [(*pair[:2], "Neutral") for pair in PAIRS[:2]]))
+    run = carry_out(spec, tmp_path / "run")
+    assert run.card["warnings"] == []
+    assert run.nle is not None
+    assert [row.judged for row in run.nle.performance] == [2, 2]

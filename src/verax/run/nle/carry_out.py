@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -66,23 +65,20 @@ def carry_out_texts(
         plan = plan_of(prepared, store.rows())
         left = plan.left(store.keys)
         announce(left)
-        card = _opening_card(prepared, plan, command)
         earlier = read_card(folder)[0]
-        card["created"] = earlier.get("created", card["created"])
-        if prepared.endpoint is not None:
-            card["requests"] = earlier.get("requests", 0)
-            card["warnings"] += (moved := _moved(earlier, card))
-            for line in moved:
-                console.print(line, style="yellow", markup=False, highlight=False)
+        card = _opening_card(prepared, plan, command, earlier)
+        for line in _moved(card["model"]):
+            console.print(line, style="yellow", markup=False, highlight=False)
         store.write_card(card)
         store.write_plan([*(planned.key for planned in plan.instances), *plan.row_keys()])
-        if prepared.endpoint is not None:
-            prepared.endpoint.open_with(store)
-        with _counting_requests(prepared, store, card), watching(left.rows, left.done, console) as watch:
-            window = NEARBY if prepared.endpoint is None else FAR_AWAY
-            budget = prepared.spec.token_budget
-            engine = Engine(prepared.encoder, token_budget=budget, window=window, on_batch=watch.on_batch)
-            TextExecution(plan, store, engine, prepared.by, prepared.vocabulary, on_row=watch.on_row).run()
+        endpoint = prepared.endpoint
+        sent = 0 if endpoint is None else endpoint.requests
+        try:
+            _ask(prepared, plan, left, store, console)
+        finally:  # also where `max_requests` or a mistake ends the run
+            if endpoint is not None:
+                card = _with_requests(card, endpoint.requests - sent, earlier)
+                store.write_card(card)
         store.seal()
         final = closing_card(card, read_run(folder))
         check_counts(final["counts"], left.rows)
@@ -90,26 +86,41 @@ def carry_out_texts(
     return Run(folder)
 
 
-def _moved(earlier: Mapping[str, Any], card: Mapping[str, Any]) -> list[str]:
+def _ask(prepared: PreparedText, plan: TextPlan, left: Left, store: Store, console: Console) -> None:
+    """Ask for what is left of a plan, and keep it."""
+    if prepared.endpoint is not None:
+        prepared.endpoint.open_with(store)
+    with watching(left.rows, left.done, console) as watch:
+        window = NEARBY if prepared.endpoint is None else FAR_AWAY
+        budget = prepared.spec.token_budget
+        engine = Engine(prepared.encoder, token_budget=budget, window=window, on_batch=watch.on_batch)
+        TextExecution(plan, store, engine, prepared.by, prepared.vocabulary, on_row=watch.on_row).run()
+
+
+def _hosts(card: Mapping[str, Any]) -> list[str]:
+    """The addresses that answered in a folder, by its card; one of an older version has the last alone."""
+    model = card.get("model", {})
+    return list(model.get("hosts", [model["host"]] if "host" in model else []))
+
+
+def _moved(model: Mapping[str, Any]) -> list[str]:
     """What to say of answers that came from another address: the same name may be another model there."""
-    before, now = (one.get("model", {}).get("host") for one in (earlier, card))
-    if before in (None, now):
+    others = [host for host in model.get("hosts", ()) if host != model["host"]]
+    if not others:
         return []
-    return [f"answers of {before} are kept as those of {now}: if that is another model, use another folder"]
+    return [
+        f"answers of {', '.join(others)} are kept as those of {model['host']}: if that is another model, use another "
+        "folder"
+    ]
 
 
-@contextmanager
-def _counting_requests(prepared: PreparedText, store: Store, card: dict[str, Any]) -> Iterator[None]:
-    """Add to the card what an endpoint was sent, also where `max_requests` or a mistake ends the run."""
-    try:
-        yield
-    finally:
-        if prepared.endpoint is not None:
-            card["requests"] += prepared.endpoint.requests
-            store.write_card(card)
+def _with_requests(card: Mapping[str, Any], sent: int, earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """The card with what an endpoint was sent; an address that was sent nothing has answered nothing."""
+    hosts = card["model"]["hosts"] if sent else _hosts(earlier)
+    return {**card, "model": {**card["model"], "hosts": hosts}, "requests": card["requests"] + sent}
 
 
-def plan_of(prepared: PreparedText, rows: Iterator[tuple[str, Row]]) -> TextPlan:
+def plan_of(prepared: PreparedText, rows: Iterable[tuple[str, Row]]) -> TextPlan:
     """The rows of a run, given those that its folder holds."""
     again = {key for key, row in rows if _unanswered(row)} if prepared.endpoint is not None else set()
     return make_plan(
@@ -126,7 +137,7 @@ def plan_of(prepared: PreparedText, rows: Iterator[tuple[str, Row]]) -> TextPlan
 def left_in(prepared: PreparedText, folder: Path) -> Left:
     """What is to be done in a folder that may hold some of it; nothing is written."""
     rows = list(read_rows(folder))
-    return plan_of(prepared, iter(rows)).left({key for key, _ in rows})
+    return plan_of(prepared, rows).left({key for key, _ in rows})
 
 
 def _unanswered(row: Row) -> bool:
@@ -136,9 +147,10 @@ def _unanswered(row: Row) -> bool:
     return isinstance(row, (Skip, Score)) and row.reason in ANSWERS
 
 
-def _opening_card(prepared: PreparedText, plan: TextPlan, command: str) -> dict[str, Any]:
+def _opening_card(prepared: PreparedText, plan: TextPlan, command: str, earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """The card before anything is asked; `earlier` is the one that the folder has."""
     by, spec = prepared.by, prepared.spec
-    model = {
+    model: dict[str, Any] = {
         "name": by.name,
         "hash": key_of(**by.fingerprint),
         "setup": by.setup or "prompted",
@@ -147,6 +159,8 @@ def _opening_card(prepared: PreparedText, plan: TextPlan, command: str) -> dict[
         **by.predictor.about,
         **({} if by.explainer is by.predictor else {"explainer": by.explainer.about}),
     }
+    if prepared.endpoint is not None:
+        model["hosts"] = sorted({*_hosts(earlier), model["host"]})
     explained = key_of(inputs=[planned.key for planned in plan.instances])
     methods = [
         {
@@ -160,7 +174,7 @@ def _opening_card(prepared: PreparedText, plan: TextPlan, command: str) -> dict[
         }
         for named in plan.setups
     ]
-    return card_of(
+    card = card_of(
         model=model,
         data=data_facts(prepared.data, explained),
         methods=methods,
@@ -168,13 +182,17 @@ def _opening_card(prepared: PreparedText, plan: TextPlan, command: str) -> dict[
         spec=spec.model_dump(mode="json"),
         command=command,
         seed=spec.seed,
-        warnings=_doubtful(prepared),
+        warnings=[*_doubtful(prepared), *_moved(model)],
     )
+    card["created"] = earlier.get("created", card["created"])
+    return card if prepared.endpoint is None else {**card, "requests": earlier.get("requests", 0)}
 
 
 def _doubtful(prepared: PreparedText) -> list[str]:
     """What to warn of before anything is asked."""
-    strange = sorted({str(i.label) for i in prepared.data.instances if i.label not in (None, *prepared.by.labels)})
+    known = {label.casefold() for label in prepared.by.labels}  # as answers are judged
+    labels = {i.label for i in prepared.data.instances if i.label is not None}
+    strange = sorted(label for label in labels if label.casefold() not in known)
     said = [f"labels that the model has no class for: {', '.join(strange[:4])}"] if strange else []
     foreign = sorted({i.lang for i in prepared.data.instances if i.lang.partition("-")[0] != "en"})
     if foreign:

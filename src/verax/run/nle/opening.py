@@ -22,6 +22,7 @@ from verax.run.nle.kept import Kept
 from verax.run.nle.plan import make_plan
 from verax.run.parameters import Named, build
 from verax.run.spec import ModelSpec, Spec, by_name
+from verax.stats.nle_rows import COUNTERFACTUAL
 from verax.types import Dataset, Instance, UserError
 
 SPOKEN = "text"
@@ -58,7 +59,7 @@ class PreparedText:
 
 
 def about_texts(spec: Spec) -> bool:
-    """Whether a spec is about free-text explanations: its metrics say so. Metrics of scores can't be beside them."""
+    """Whether a spec is about free-text explanations: its metrics and methods say so, none may be about scores then."""
     kinds = {name: _kind("metrics", name) for name in map(_name, spec.metrics)}
     kinds |= {name: _kind("methods", name) for name in map(_name, spec.methods)}
     spoken = [name for name, kind in kinds.items() if kind == SPOKEN]
@@ -81,14 +82,44 @@ def _kind(room: Any, name: str) -> str | None:
 
 
 def with_editor(content: Mapping[str, Any], editor: str | None) -> dict[str, Any]:
-    """A spec's content with a trained editor in its counterfactual tests, in place of any other."""
+    """A spec's content with a trained editor in place of any other; without any, in one more counterfactual test."""
     metrics = content.get("metrics")
     if editor is None or not isinstance(metrics, (list, tuple)):
         return dict(content)
-    if not any(_name(one) == "counterfactual_test" for one in metrics):
+    if not any(_name(one) == COUNTERFACTUAL for one in metrics):
         raise UserError("--editor: the run has no counterfactual_test; use --preset nle, or name it in the spec")
-    infill = {"counterfactual_test": {"editor": {"infill": {"path": editor}}}}
-    return {**content, "metrics": [*(one for one in metrics if not _is_infill(one)), infill]}
+    if any(map(_is_infill, metrics)):
+        changed = [_filled_by(editor, one) if _is_infill(one) else one for one in metrics]
+        # tests that only their editors told apart are one now
+        once = [one for number, one in enumerate(changed) if not (_is_infill(one) and one in changed[:number])]
+        return {**content, "metrics": once}
+    drawn = [_settings(one) for one in metrics if _editor(one) == "random"]
+    shared = drawn[0] if len(drawn) == 1 else {}  # of equal settings, else the two have no union
+    infill = {COUNTERFACTUAL: {**shared, "editor": {"infill": {"path": editor}}}}
+    return {**content, "metrics": [*metrics, infill]}
+
+
+def _filled_by(path: str, metric: Mapping[str, Any]) -> dict[str, Any]:
+    """A counterfactual test by a trained editor, by another one with the same settings."""
+    settings = _settings(metric)
+    editor = {"infill": {**_settings(settings["editor"]), "path": path}}
+    return {**metric, COUNTERFACTUAL: {**settings, "editor": editor}}
+
+
+def _is_infill(metric: Any) -> bool:
+    """Whether what a person wrote is a counterfactual test by a trained editor."""
+    return _editor(metric) == "infill"
+
+
+def _editor(metric: Any) -> str | None:
+    """The name of the editor if what a person wrote is a counterfactual test."""
+    return _name(_settings(metric).get("editor", "random")) if _name(metric) == COUNTERFACTUAL else None
+
+
+def _settings(given: Any) -> dict[str, Any]:
+    """The parameters in what a person wrote: a name has none, `{name: {parameter: value}}` may have some."""
+    inner = given.get(_name(given)) if isinstance(given, Mapping) else None
+    return dict(inner) if isinstance(inner, Mapping) else {}
 
 
 def without_shipped_editor(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,13 +128,6 @@ def without_shipped_editor(content: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(data, Mapping) and data.get("name") == SHIPPED_FOR:
         return dict(content)
     return {**content, "metrics": [one for one in content["metrics"] if SHIPPED_EDITOR not in str(one)]}
-
-
-def _is_infill(metric: Any) -> bool:
-    """Whether what a person wrote is a counterfactual test by a trained editor."""
-    inner = metric.get("counterfactual_test") if isinstance(metric, Mapping) else None
-    editor = inner.get("editor") if isinstance(inner, Mapping) else None
-    return isinstance(editor, Mapping) and "infill" in editor
 
 
 def open_texts(spec: Spec, by: SelfExplainer | None = None) -> PreparedText:
@@ -133,6 +157,7 @@ def prepare_texts(
     _check_parts(data)
     if by is None:
         by = open_self_explainer(spec.model, wider or data, named=spec.model.labels or spec.data.labels)
+    by = _keeping(by)
     setups = tuple(build("methods", given, spec.seed) for given in spec.methods or _default_setups(by))
     metrics = tuple(_fitted(build("metrics", given, spec.seed), by, data) for given in spec.metrics)
     for setup in setups:
@@ -168,7 +193,7 @@ def open_self_explainer(spec: ModelSpec, data: Dataset, named: Sequence[str] | N
     """The model that a spec names, with the classes that are named or, for want of names, those of the data."""
     parts, labels, endpoint = len(data.instances[0].parts), named or data.labels, None
     if spec.endpoint is not None:
-        endpoint = Kept(Endpoint(model=spec.name, **spec.endpoint.model_dump()))
+        endpoint = Endpoint(model=spec.name, **spec.endpoint.model_dump())
     if not named and (endpoint is not None or not is_trained(spec.name, spec.revision)):
         labels = whole(labels, parts)  # a trained model has classes of its own
     return load_self_explainer(
@@ -181,6 +206,14 @@ def open_self_explainer(spec: ModelSpec, data: Dataset, named: Sequence[str] | N
         device=spec.device,
         revision=spec.revision,
     )
+
+
+def _keeping(by: SelfExplainer) -> SelfExplainer:
+    """The same, but what an endpoint answers is kept, in one place for classes and explanations."""
+    if not isinstance(by.explainer, Endpoint) or by.predictor is not by.explainer:
+        return by
+    kept = Kept(by.explainer)
+    return dataclasses.replace(by, explainer=kept, predictor=kept)
 
 
 def _default_setups(by: SelfExplainer) -> Sequence[str]:
