@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Thread, Timer
-from time import sleep
+from time import monotonic, sleep
 from typing import Any, cast
 
 LONGEST_LIFE = 60.0
@@ -44,6 +44,10 @@ class Handler(BaseHTTPRequestHandler):
     def setup(self) -> None:
         super().setup()
         self.number = self.owner.connected()
+
+    def finish(self) -> None:
+        super().finish()
+        self.owner.disconnected()
 
     @property
     def owner(self) -> FaultServer:
@@ -110,7 +114,7 @@ class FaultServer:
         self._script, self._by_prompt, self._default = list(script), by_prompt or {}, default or echo()
         self.asked: list[Asked] = []
         self.lock, self.closing = Lock(), Event()
-        self.connections = self.busy = self.peak = self.gets = self.sent = 0
+        self.connections = self.open = self.busy = self.peak = self.gets = self.sent = 0
         self._listener = _Listener(("127.0.0.1", 0), Handler)
         self._listener.owner = self
         if tls is not None:
@@ -138,7 +142,19 @@ class FaultServer:
     def connected(self) -> int:
         with self.lock:
             self.connections += 1
+            self.open += 1
             return self.connections
+
+    def disconnected(self) -> None:
+        with self.lock:
+            self.open -= 1
+
+    def settle(self) -> None:
+        """Wait until whatever a client sent before it died was read."""
+        quiet, until = 0, monotonic() + 10
+        while quiet < 4 and monotonic() < until:
+            sleep(0.05)
+            quiet = 0 if self.open else quiet + 1
 
     @contextmanager
     def at_work(self, asked: Asked) -> Iterator[Fault]:

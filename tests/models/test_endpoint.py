@@ -187,6 +187,19 @@ def test_a_store_that_fails_ends_the_run() -> None:
     assert len(server.asked) < 10
 
 
+def test_nobody_asks_on_before_its_last_answer_was_handed_over() -> None:
+    ahead: list[int] = []
+
+    def slow(number: int, answer: object) -> None:
+        sleep(0.02)
+        ahead.append(len(server.asked) - len(ahead))
+
+    with FaultServer() as server:
+        endpoint(server, concurrency=2).generate(numbered(12), slow)
+    assert len(ahead) == 12
+    assert max(ahead) <= 3, "the two that are under way, and the one that is being handed over"
+
+
 def test_a_label_is_asked_for_in_words_and_counted_as_parsed() -> None:
     asked = [ChoicePass(Prompt("Is it?", "Be brief."), ("yes", "no")), ChoicePass(Prompt("Which?"), ("a", "b", "c"))]
     seen: list[int] = []

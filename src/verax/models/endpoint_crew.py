@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from time import monotonic
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from verax.models.endpoint_wire import Wire
 from verax.types import Undefined
@@ -21,8 +21,18 @@ class Stopped(Exception):
     """The crew was told to stop while somebody waited."""
 
 
+class _Done(NamedTuple, Generic[Answer]):
+    """An answer on its way to be handed over; `taken` tells its thread that it was."""
+
+    number: int
+    answer: Answer | Undefined
+    taken: Event
+
+
 class Crew(Generic[Answer]):
-    """As many threads as there are wires.
+    """As many threads as there are wires. None asks on before its last answer was handed over.
+
+    Whoever keeps answers loses no more than one of each thread if killed: what is paid for never piles up.
 
     Args:
         wires: one for each thread.
@@ -34,7 +44,7 @@ class Crew(Generic[Answer]):
         self._wires, self._ask = wires, ask
         self._stop = Event()  # nothing new is asked
         self._broken_off = False  # what is under way is not waited for either
-        self._done: SimpleQueue[tuple[int, Answer | Undefined] | BaseException | None] = SimpleQueue()
+        self._done: SimpleQueue[_Done[Answer] | BaseException | None] = SimpleQueue()
         self._todo: deque[int] = deque()
 
     def pause(self, seconds: float) -> None:
@@ -78,7 +88,7 @@ class Crew(Generic[Answer]):
             elif isinstance(done, BaseException):
                 failure = failure or done
             else:
-                hand_over(*done)
+                self._hand_over(done, hand_over)
         if failure is not None:
             raise failure
 
@@ -89,7 +99,10 @@ class Crew(Generic[Answer]):
                     number = self._todo.popleft()
                 except IndexError:  # somebody was quicker
                     break
-                self._done.put((number, self._answer(number, wire)))
+                done = _Done(number, self._answer(number, wire), Event())
+                self._done.put(done)
+                while not done.taken.wait(_TICK) and not self._stop.is_set():
+                    continue
         except Stopped:
             pass  # its question stays unanswered
         except BaseException as error:  # noqa: BLE001 - raised again by the thread that called `work`
@@ -123,5 +136,10 @@ class Crew(Generic[Answer]):
         """Hand over what came before the interrupt."""
         while not self._done.empty():
             done = self._done.get()
-            if isinstance(done, tuple):
-                hand_over(*done)
+            if isinstance(done, _Done):
+                self._hand_over(done, hand_over)
+
+    @staticmethod
+    def _hand_over(done: _Done[Answer], hand_over: Callable[[int, Answer | Undefined], None]) -> None:
+        hand_over(done.number, done.answer)
+        done.taken.set()
