@@ -429,7 +429,7 @@ def test_an_interrupt_leaves_no_request_and_no_thread_behind() -> None:
 
     def each(number: int, answer: object) -> None:
         kept.append(answer)
-        while server.busy < 2:
+        while server.busy < 1:  # the other one; ours waits until this is over
             sleep(0.02)
         raise KeyboardInterrupt
 
@@ -438,4 +438,4 @@ def test_an_interrupt_leaves_no_request_and_no_thread_behind() -> None:
             endpoint(server, concurrency=2, retries=0).generate(numbered(9), each)
         assert [thread for thread in threading.enumerate() if thread.name == "verax endpoint"] == []
     assert len(kept) == 1, "a request that we cut is no lost answer"
-    assert len(server.asked) == 3
+    assert len(server.asked) == 2
