@@ -8,13 +8,18 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException
 from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel
 
+import tiny
+from ruled_decoder import TEMPLATE, WORD, ruled_decoder
 from verax.cli import main
 from verax.models.endpoint import Endpoint
 from verax.models.generator import ChoicePass, Generated, GeneratePass, Prompt
@@ -27,18 +32,12 @@ MISSING = [name for name in NEEDED if find_spec(name) is None]
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"transformers serve needs {', '.join(MISSING)}")
 
 LONGEST_START = 120.0
-TEMPLATE = "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}assistant:"
 TEXTS = ("the small red boat", "a tall woman sells bread", "nobody is watching")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A GPT-2 of two layers with weights drawn at random, its tokenizer and a chat template."""
-    import torch
-    from transformers import GPT2Config, GPT2LMHeadModel
-
-    import tiny
-
     place, tokenizer = tmp_path_factory.mktemp("served"), tiny.tokenizer_of("bare bytes")
     tokenizer.chat_template = TEMPLATE
     torch.manual_seed(0)
@@ -52,6 +51,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def url(folder: Path) -> Iterator[str]:
+    with serving(folder) as where:
+        yield where
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """The address of a server for the model in a folder."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -88,9 +94,6 @@ def healthy(port: int) -> bool:
 
 
 def directly(folder: Path, text: str, tokens: int) -> str:
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
     model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     ids = torch.tensor([tokenizer(f"user: {text}\nassistant:")["input_ids"]])
     with torch.no_grad():
@@ -122,6 +125,49 @@ def test_babble_is_no_label_and_a_model_that_is_not_there_is_no_answer(url: str,
     assert isinstance(answer, Undefined)
     assert answer.reason == "bad_request"
     assert "another" in answer.detail
+
+
+def test_a_consistency_test_over_a_served_model_that_follows_a_rule(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One word turns its answer, and its reason, which is the same text, never names the word."""
+    tokenizer = tiny.tokenizer_of("bare bytes")
+    tokenizer.chat_template = TEMPLATE
+    tokenizer.model_max_length = 1024
+    for part in (ruled_decoder(tokenizer), tokenizer):
+        part.save_pretrained(tmp_path / "model")
+    (tmp_path / "prompts.txt").write_text("[answer]\n{1} Is it so?\n[explain_label]\n{1} It is {label}. Why?")
+    (tmp_path / "data.jsonl").write_text("".join(f'{{"text": "{text}", "label": "no"}}\n' for text in TEXTS[:2]))
+    (tmp_path / "data.adj").write_text(f"00000000 00 a 01 {WORD} 0 000 | none\n00000001 00 a 01 late 0 000 | none\n")
+    (tmp_path / "data.adv").write_text("00000000 00 r 01 often 0 000 | none\n")
+    editor = {"random": {"wordnet": str(tmp_path), "positions": 1, "candidates": 2}}
+    monkeypatch.setattr(sys, "argv", ["verax", "run", str(tmp_path / "spec.yaml"), "--out", str(tmp_path / "run")])
+    with serving(tmp_path / "model") as url:
+        spec = {
+            "model": {
+                "name": str(tmp_path / "model"),
+                "labels": ["yes", "no"],
+                "prompts": str(tmp_path / "prompts.txt"),
+                "endpoint": {"url": url, "concurrency": 2},
+            },
+            "data": str(tmp_path / "data.jsonl"),
+            "methods": ["answer_then_explain"],
+            "metrics": [{"counterfactual_test": {"editor": editor, "noise": 0}}],
+        }
+        (tmp_path / "spec.yaml").write_text(json.dumps(spec))
+        for _ in range(2):
+            with pytest.raises(SystemExit) as ended:
+                main()
+            assert not ended.value.code, capsys.readouterr().err
+    run = Run(tmp_path / "run")
+    # for each input its class and its reason, the class of two edits, and the reason of the one that turns it
+    assert run.card["requests"] == 2 * (2 + 2 + 1), "and the second run asks nothing"
+    assert [(nle.label, nle.text, nle.how) for nle in run.stored.texts] == [("no", "no", "parsed")] * 2
+    assert [score.value for score in run.scores] == [0.0, 0.0]
+    trials = [trial for score in run.scores if score.card for trial in score.card.trials]
+    assert [(one.words, one.predicted, one.explanation, one.mentioned) for one in trials] == [
+        (WORD, "yes", "yes", False)
+    ] * 2
 
 
 def test_a_whole_run_over_it(
