@@ -107,7 +107,7 @@ def test_the_likeliest_first_tokens_are_kept_and_whatever_is_none_is_not() -> No
         {"token": "neut", "logprob": -0.5, "bytes": None},
         {"token": " key-1234", "logprob": -1},
         {"token": "\ud83d", "logprob": 1e-9},
-        *({"token": "x", "logprob": odd} for odd in (None, "0", True, float("nan"), float("-inf"), 3.0)),
+        *({"token": "x", "logprob": odd} for odd in (None, "0", True, float("nan"), float("-inf"), 3.0, -(10**400))),
         {"token": 7, "logprob": -1.0},
         {"logprob": -1.0},
         "x",
@@ -135,6 +135,7 @@ def test_odd_log_probabilities_cost_no_answer(told: Any) -> None:
         ("<think>It may be <b>so</b>.\n\nOr not.</think>\n\nneutral", "stop", "\n\nneutral"),
         (" <think></think>neutral", "stop", "neutral"),
         ("neutral <think>or</think>", "stop", "neutral <think>or</think>"),
+        ("It may be\nso.\n</think>\nneutral", "stop", "\nneutral"),
         ("<think>It may be neutral", "length", "empty_answer"),
         ("<think>It may be</think> ", "stop", "empty_answer"),
     ],
@@ -142,3 +143,9 @@ def test_odd_log_probabilities_cost_no_answer(told: Any) -> None:
 def test_thoughts_before_an_answer_are_no_part_of_it(content: str, finish: str, found: str) -> None:
     answer = read(json.dumps(completion(content, finish=finish)).encode())
     assert (answer.text if isinstance(answer, Generated) else answer) == found
+
+
+def test_the_first_tokens_of_thoughts_are_none_of_the_answer() -> None:
+    whole = completion("<think>so</think>neutral")
+    whole["choices"][0]["logprobs"] = {"content": [{"top_logprobs": [{"token": "neut", "logprob": -0.5}]}]}
+    assert read(json.dumps(whole).encode()) == Generated("neutral", "stop", 7)

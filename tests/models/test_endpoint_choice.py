@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from verax.models.endpoint_choice import ask_for_label, label_by_tops, parse_label, read_choice
 from verax.models.generator import Choice, ChoicePass, GeneratePass, Prompt
-from verax.types import Generated, Undefined
+from verax.types import Finish, Generated, Undefined
 
 NLI = ("entailment", "neutral", "contradiction")
 YES_NO = ("yes", "no")
@@ -140,12 +140,15 @@ def test_an_answer_that_was_cut_off_names_a_label_only_if_that_stands_by_itself(
     [
         ({"neut": 0.5, "ent": 0.3}, NLI, (0.375, 0.625, 0.0)),
         ({" Ent": 0.2, "ent": 0.2, "Neutral": 0.3, "The": 0.3}, NLI, (4 / 7, 3 / 7, 0.0)),
-        ({"The": 0.9, "contr": 0.01}, NLI, (0.0, 0.0, 1.0)),
+        ({"contr": 0.5, "The": 0.4}, NLI, (0.0, 0.0, 1.0)),
+        ({"contr": 0.5, "The": 0.5}, NLI, None),
+        ({"The": 0.9, "contr": 0.01}, NLI, None),
         ({"**Neutral": 0.6, "Neutral.": 0.1, "entailment,": 0.3}, NLI, (0.3, 0.7, 0.0)),
-        ({"A": 0.4, "a": 0.5, "An": 0.1, "B": 0.1}, LETTERS, (0.8, 0.2, 0.0, 0.0, 0.0)),
-        ({"now": 0.8, "no": 0.1, "yes": 0.05, "y": 0.3}, YES_NO, (1 / 3, 2 / 3)),
+        ({"A": 0.4, "a": 0.2, "An": 0.1, "B": 0.1}, LETTERS, (0.8, 0.2, 0.0, 0.0, 0.0)),
+        ({"now": 0.1, "no": 0.4, "yes": 0.2, "y": 0.3}, YES_NO, (1 / 3, 2 / 3)),
         ({"not": 0.6, "ent": 0.3}, ("entailed", "not entailed"), (1 / 3, 2 / 3)),
-        ({"In": 0.9, "Cor": 0.1}, ("correct", "incorrect"), (1.0, 0.0)),
+        ({"In": 0.1, "Cor": 0.9}, ("correct", "incorrect"), (1.0, 0.0)),
+        ({"In": 0.9, "Cor": 0.1}, ("correct", "incorrect"), None),
         # what may be the beginning of both decides nothing, unless it could not turn the choice
         ({"not": 0.3, "not s": 0.2, "not e": 0.1}, ("not sure", "not entailed"), None),
         ({"not": 0.05, "not s": 0.3, "not e": 0.1}, ("not sure", "not entailed"), (0.75, 0.25)),
@@ -173,15 +176,33 @@ def shares(tops: dict[str, float]) -> tuple[tuple[str, float], ...]:
 @pytest.mark.parametrize(
     ("text", "tops", "choice"),
     [
-        ("I could not say.", {" I": 0.7, "ent": 0.2}, Choice("entailment", "first_token", (1.0, 0.0, 0.0))),
-        ("It is neutral.", {"It": 0.7, "neut": 0.2}, Choice("neutral", "first_token", (0.0, 1.0, 0.0))),
-        ("It is neutral.", {"It": 0.7, "ent": 0.2}, Choice("neutral", "parsed")),
+        ("Entailed.", {" Ent": 0.7, "The": 0.2}, Choice("entailment", "first_token", (1.0, 0.0, 0.0))),
+        ("Neutral.", {"Neut": 0.6, "Ent": 0.3}, Choice("neutral", "first_token", (1 / 3, 2 / 3, 0.0))),
+        ("It is neutral.", {"It": 0.7, "neut": 0.2}, Choice("neutral", "parsed")),
+        ("It is neutral.", {"It": 0.2, "ent": 0.7}, Choice("neutral", "parsed")),
         ("It is neutral.", {"It": 0.7}, Choice("neutral", "parsed")),
         ("neutral", {}, Choice("neutral", "parsed")),
     ],
 )
 def test_what_is_written_has_the_last_word(text: str, tops: dict[str, float], choice: Choice) -> None:
-    assert read_choice(Generated(text, "stop", 8, shares(tops)), NLI) == choice
+    found = read_choice(Generated(text, "stop", 8, shares(tops)), NLI)
+    assert (found.label, found.how) == (choice.label, choice.how)
+    assert found.probabilities == pytest.approx(choice.probabilities, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "finish"),
+    [
+        ("It is not neutral.", "stop"),
+        ("Either neutral or contradiction.", "stop"),
+        ("Neutral it may be, if", "length"),
+        ("I can't say.", "stop"),
+    ],
+)
+def test_first_tokens_do_not_overrule_what_is_denied_left_open_or_cut_off(text: str, finish: Finish) -> None:
+    few = {"It": 0.7, "neut": 0.2} if text == "I can't say." else {"neut": 0.7}
+    with pytest.raises(Undefined, match="unparsed_answer"):
+        read_choice(Generated(text, finish, 8, shares(few)), NLI)
 
 
 def test_where_neither_says_anything_there_is_no_label() -> None:

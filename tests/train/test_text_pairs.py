@@ -43,7 +43,7 @@ def test_the_loss_is_the_likelihood_that_the_generator_tells(architecture: str) 
     asked = HFGenerator(model, tokenizer, name="", fingerprint={})
     told = asked.likelihoods([LikelihoodPass(Prompt(one.source, plain=True), (one.target,)) for one in PAIRS])
     rows = [encoded(asked, pair) for pair in PAIRS]
-    training = text_pairs._PairTraining(model, asked.pad, FineTuning(), rows, rows, None)
+    training = text_pairs._PairTraining(model, asked.pad, FineTuning(), rows, rows, None, "tokens")
     loss, tokens = training._loss(rows)
     assert -loss.item() == pytest.approx(sum(float(one[0]) for one in told if isinstance(one, np.ndarray)), abs=1e-10)
     crossing = model.config.is_encoder_decoder
@@ -58,7 +58,7 @@ def test_padding_leaves_the_gradients_alone(architecture: str) -> None:
     model = generator_model(architecture, tokenizer).double().eval()
     asked = HFGenerator(model, tokenizer, name="", fingerprint={})
     rows = [encoded(asked, pair) for pair in PAIRS]
-    training = text_pairs._PairTraining(model, asked.pad, FineTuning(), rows, rows, None)
+    training = text_pairs._PairTraining(model, asked.pad, FineTuning(), rows, rows, None, "tokens")
 
     def gradients(batches: list[list[Any]]) -> list[torch.Tensor]:
         model.zero_grad()

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from verax.models.endpoint_address import parse_address
 from verax.models.endpoint_answer import CutOff
-from verax.models.endpoint_choice import ask_for_label, read_choice
+from verax.models.endpoint_choice import READING, ask_for_label, read_choice
 from verax.models.endpoint_crew import Crew
 from verax.models.endpoint_key import DEFAULT_VARIABLE, Key
 from verax.models.endpoint_retry import backoff
@@ -82,12 +82,13 @@ class Endpoint:
         self._requests = self._failures = 0
         self._not_before = 0.0
         self.name = model
-        self.fingerprint = {
+        self.decides_texts = {
             "protocol": "chat completions, 1",
             "model": model,
             "extra": self._written(self._extra),
-            **({"logprobs": str(logprobs)} if logprobs else {}),
         }
+        asked_for = {"logprobs": str(logprobs)} if logprobs else {}
+        self.fingerprint = {**self.decides_texts, "reading": READING, **asked_for}
         self.about = {"architecture": "endpoint", "device": "remote", "host": self._address.netloc}
 
     def __repr__(self) -> str:

@@ -11,9 +11,10 @@ from typing import Any
 from verax.types import Finish, Generated, Undefined
 
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
-_THOUGHTS = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
-"""What some servers leave before the answer of a model that thinks aloud."""
+_THOUGHTS = re.compile(r"\A(?:\s*<think>.*?(?:</think>|\Z)|(?:(?!<think>).)*?</think>)", re.DOTALL)
+"""What some servers leave before the answer of a model that thinks aloud; of some the first mark is in the prompt."""
 _LONGEST_QUOTE = 200
+_LEAST = -1e6
 _ABOVE_ONE = 1e-3
 """How far rounding may take a log-probability above that of 1."""
 _FINISH: dict[Any, Finish] = {"stop": "stop", "length": "length", None: "unknown"}
@@ -48,14 +49,15 @@ def read_answer(body: bytes, hide: Callable[[str], str]) -> Generated:
     content = message.get("content")
     if not isinstance(content, str | None):
         raise Undefined("bad_answer", f"the message's content is {type(content).__name__}, not text")
-    content = _THOUGHTS.sub("", content or "")
+    content, thoughts = _THOUGHTS.subn("", content or "")
     if not content.strip():
         if finish == "length":
             raise CutOff
         raise Undefined("empty_answer", f"finish_reason is {quote(finish, hide)}")
     if not isinstance(finish, str | None) or finish not in _FINISH:
         raise Undefined("bad_answer", f"finish_reason is {quote(finish, hide)}, not stop or length")
-    tops = tuple((_fit(token, hide), value) for token, value in _tops(choice.get("logprobs")))
+    first = () if thoughts else _tops(choice.get("logprobs"))  # those of thoughts say nothing
+    tops = tuple((_fit(token, hide), value) for token, value in first)
     return Generated(_fit(content, hide), _FINISH[finish], _tokens(whole), tops)
 
 
@@ -71,7 +73,7 @@ def _tops(told: Any) -> Iterator[tuple[str, float]]:
     tops = first.get("top_logprobs") if isinstance(first, dict) else None
     for top in (one for one in (tops if isinstance(tops, list) else ()) if isinstance(one, dict)):
         token, value = top.get("token"), top.get("logprob", math.nan)
-        if isinstance(token, str) and type(value) in (int, float) and -math.inf < value <= _ABOVE_ONE:
+        if isinstance(token, str) and type(value) in (int, float) and _LEAST <= value <= _ABOVE_ONE:
             yield token, min(float(value), 0.0)
 
 

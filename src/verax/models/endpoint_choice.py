@@ -28,9 +28,15 @@ _MARKED = (
 # what a label that stands by itself comes before, and what it comes behind, in an answer that goes on
 _CLOSED = r"[*_\"'`)\]]*(?:\s*[.:;!]|\s*\n|\s*\Z)"
 _ANSWERED = r"(?:\A|\banswer(?:\s+is)?[*_]*:?[\s*_]*)[\s\"'`*_(\[]*"
+READING = "2"
+"""Raised whenever another label comes to be read from the same answer: it is part of what decides a class."""
 _LONGEST_QUOTE = 120
 _LEAST = 3
 """Letters of a token that may be the beginning of a label; fewer begin too many other words."""
+
+
+class _Unnamed(Undefined):
+    """The answer says nothing of any label."""
 
 
 def ask_for_label(choice: ChoicePass, tops: int = 0) -> GeneratePass:
@@ -48,7 +54,7 @@ def read_choice(answer: Generated, labels: Sequence[str]) -> Choice:
     begun = label_by_tops(answer.tops, labels)
     try:
         named = parse_label(answer.text, labels, cut_off=answer.finish == "length")
-    except Undefined:
+    except _Unnamed:
         if begun is None:
             raise
         return begun
@@ -59,21 +65,22 @@ def label_by_tops(tops: Sequence[tuple[str, float]], labels: Sequence[str]) -> C
     """The label that the likeliest first tokens begin, with the probability of each label among all labels.
 
     A token belongs to a label if it is its beginning, of three letters or more, or all of it and marks, in any case;
-    to one of a single letter only if it is that letter. There is none if no token belongs to a label, or if tokens that
-    may belong to several could turn the choice. Labels that no token begins have a probability of 0: that of tokens
-    which are not told.
+    to one of a single letter only if it is that letter. There is none if tokens that belong to no label are as likely
+    as those that do, or if tokens that may belong to several could turn the choice. Labels that no token begins have a
+    probability of 0: nothing is known of tokens that are not told.
     """
-    mass, open_mass = dict.fromkeys(labels, 0.0), 0.0
+    mass, open_mass, other = dict.fromkeys(labels, 0.0), 0.0, 0.0
     for token, value in tops:
         whose = [label for label in labels if _begins(token.strip(_AROUND), label.strip(_AROUND))]
         if len(whose) == 1:
             mass[whose[0]] += math.exp(value)
         elif whose:
             open_mass += math.exp(value)
-    best, *rest = sorted(mass.values(), reverse=True)
-    if best <= 0 or best - max(rest, default=0.0) <= open_mass:
+        else:
+            other += math.exp(value)
+    whole, (best, *rest) = sum(mass.values()), sorted(mass.values(), reverse=True)
+    if whole <= other or best - max(rest, default=0.0) <= open_mass:
         return None
-    whole = sum(mass.values())
     label = next(label for label in labels if mass[label] == best)
     return Choice(label, "first_token", tuple(mass[label] / whole for label in labels))
 
@@ -110,7 +117,8 @@ def parse_label(text: str, labels: Sequence[str], *, cut_off: bool = False) -> s
             return label
         raise Undefined("unparsed_answer", f"the answer was cut off: {text.strip()[:_LONGEST_QUOTE]!r}")
     what = "no label" if not named else "a label that it denies" if len(named) == 1 else "several labels"
-    raise Undefined("unparsed_answer", f"the answer names {what}: {text.strip()[:_LONGEST_QUOTE]!r}")
+    kind = Undefined if named else _Unnamed
+    raise kind("unparsed_answer", f"the answer names {what}: {text.strip()[:_LONGEST_QUOTE]!r}")
 
 
 def _occurrences(text: str, labels: Sequence[str]) -> list[tuple[int, str]]:
@@ -131,7 +139,8 @@ def _occurrences(text: str, labels: Sequence[str]) -> list[tuple[int, str]]:
 
 
 def _stands_alone(text: str, label: str) -> bool:
-    return regex.search(f"(?i:{_ANSWERED}){regex.escape(label)}{_CLOSED}", text, regex.IGNORECASE) is not None
+    written = regex.escape(label) if _is_letter(label) else f"(?i:{regex.escape(label)})"
+    return regex.search(f"(?i:{_ANSWERED}){written}{_CLOSED}", text) is not None
 
 
 def _is_letter(label: str) -> bool:

@@ -116,9 +116,16 @@ class TextTraining:
             self._resume.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(f"--out: {self.folder} can't be written to: {error.strerror}") from error
-        pairs = self.train, self.validation
-        how: dict[str, Any] = {"weigh": self.weigh, "resume": self._resume, "console": console}
-        trained = fit_pairs(model, tokenizer, *pairs, self.recipe, **how)
+        trained = fit_pairs(
+            model,
+            tokenizer,
+            self.train,
+            self.validation,
+            self.recipe,
+            weigh=self.weigh,
+            resume=self._resume,
+            console=console,
+        )
         with quiet():
             model.save_pretrained(self.folder)
             tokenizer.save_pretrained(self.folder)

@@ -97,7 +97,7 @@ class _PairTraining(Loop):
         train: Sequence[Row],
         validation: Sequence[Row],
         resume: Resume | None,
-        weigh: Weigh = "tokens",
+        weigh: Weigh,
     ) -> None:
         super().__init__(model, recipe, ("none",), len(train), resume)
         self.pad, self.rows, self.watched, self.weigh = pad, train, validation, weigh

@@ -206,11 +206,23 @@ def refuses(*words: str) -> Callable[[str], str]:
     return writes
 
 
-@pytest.mark.parametrize("setup", [MTRa(), STRe()], ids=["MTRa", "STRe"])
-def test_edits_without_an_answer_are_counted(setup: SetUp) -> None:
+def test_edits_without_an_answer_are_counted() -> None:
+    """Of a set-up that explains first, so that what gets no explanation gets no class either."""
     edits = given((0, 1, "crimson"), (0, 2, "dim crimson"), (0, 3, "dim red crimson"))
-    found, _ = verdict(CounterfactualTest(edits, noise=0), refuses("dim"), setup)
+    found, _ = verdict(CounterfactualTest(edits, noise=0), refuses("dim"), STRe())
     assert (found.value, found.card.tried, found.card.unanswered, len(found.card.trials)) == (1.0, 3, {"refused": 2}, 1)
+
+
+def test_a_counterfactual_without_an_explanation_leaves_only_a_verdict_of_inconsistent() -> None:
+    edits = given((0, 1, "crimson"), (0, 2, "dim crimson"))
+    with pytest.raises(Undefined, match="refused"):
+        verdict(CounterfactualTest(edits, noise=0), refuses("dim"), MTRa())
+
+    def silent(prompt: str) -> str:
+        return refuses("dim")(prompt) and "so"
+
+    found, _ = verdict(CounterfactualTest(edits, noise=0), silent, MTRa())
+    assert (found.value, found.card.unanswered) == (0.0, {"refused": 1})
 
 
 def test_if_no_edit_has_an_answer_the_reason_is_that_of_the_first() -> None:

@@ -62,6 +62,6 @@ def test_seed_and_text_decide_alone() -> None:
     assert drawn("a b c d", 0) != drawn("a b c e", 0)
 
 
-@pytest.mark.parametrize(("parts", "words"), [((0,), ()), ((0,), (".", "9")), (ONE, WORDS)])
+@pytest.mark.parametrize(("parts", "words"), [((0,), ()), ((0,), (".", "9")), ((1,), WORDS)])
 def test_where_there_is_no_word_or_no_place_there_is_no_edit(parts: tuple[int, ...], words: tuple[str, ...]) -> None:
     assert random_insertions(instance("a b", ""), ONE, words, count=4, seed=0, parts=parts) == ()

@@ -17,8 +17,11 @@ import yaml
 from answering import answers_by_rule, bodies, rule_of, wants_label
 from fault_server import Asked, Fault, FaultServer, Handler, after, completion, resets, resets_mid_body, says, sends
 from text_runs import PAIRS, content, counterfactual, write_data, write_words
+from verax.models import endpoint
 from verax.models.endpoint import FAILURES_IN_A_ROW
+from verax.models.generator import Choice
 from verax.report.page import write_report
+from verax.run.nle import kept as kept_answers
 from verax.run.run import Run
 from verax.store.read import read_rows
 from verax.types import Generated
@@ -89,12 +92,12 @@ def test_every_answer_is_kept_and_asked_for_once(ask: Callable[..., Any], tmp_pa
 
 
 def chats(handler: Handler, asked: Asked) -> None:
-    """Says something else than what its first token would have been; that one is the rule's."""
+    """Writes half of a label; its first token is that of the rule's."""
     label = rule_of(asked.user)
-    body = completion("I could not say which." if wants_label(asked.user) else label)
+    body = completion(label[:5] if wants_label(asked.user) else label)
     if "top_logprobs" in asked.body:
-        tops = [{"token": "I", "logprob": -0.1}, {"token": label[:3], "logprob": -3.0}]
-        body["choices"][0]["logprobs"] = {"content": [{"token": "I", "logprob": -0.1, "top_logprobs": tops}]}
+        tops = [{"token": "I", "logprob": -3.0}, {"token": label[:3], "logprob": -0.1}]
+        body["choices"][0]["logprobs"] = {"content": [{"token": label[:3], "logprob": -0.1, "top_logprobs": tops}]}
     sends(json.dumps(body).encode())(handler, asked)
 
 
@@ -112,6 +115,36 @@ def test_classes_by_first_tokens_are_kept_like_any_answer(ask: Callable[..., Any
     page = write_report(tmp_path / "run").read_text()
     assert "by the first token" in page
     assert "read from the answer" not in page
+
+
+def test_a_kept_answer_that_can_no_longer_be_read_is_asked_for_once_more(
+    ask: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if an earlier version had read a class where this one reads none: no other answer is paid for again."""
+    with FaultServer(default=answers_by_rule()) as server:
+        with monkeypatch.context() as earlier:
+            earlier.setattr(kept_answers, "read_choice", lambda *_: Choice("neutral", "parsed"))
+            hazy = by_text({"Two men fix a car.": babble})
+            with FaultServer(default=hazy) as old:
+                assert ask(old.url, methods=["answer_then_explain"]).code == 0
+        assert len(old.asked) == len(kept(tmp_path)) == 12
+        monkeypatch.setattr(endpoint, "READING", "3")
+        for _ in range(2):
+            assert ask(server.url, methods=["answer_then_explain"]).code == 0
+    assert len(server.asked) == 1
+    assert wants_label(server.asked[0].user)
+    assert "Two men fix a car." in server.asked[0].user
+    assert len(kept(tmp_path)) == 13
+
+
+def test_first_tokens_are_paid_for_and_explanations_are_not_again(ask: Callable[..., Any], tmp_path: Path) -> None:
+    with FaultServer(default=answers_by_rule()) as server:
+        assert ask(server.url, methods=["answer_then_explain"]).code == 0
+        before = len(server.asked)
+        assert ask(server.url, methods=["answer_then_explain"], logprobs=3).code == 0
+    later = server.asked[before:]
+    assert len(later) == 6
+    assert all(wants_label(one.user) and one.body["top_logprobs"] == 3 for one in later)
 
 
 def test_a_larger_limit_pays_for_the_new_inputs_alone(ask: Callable[..., Any], tmp_path: Path) -> None:

@@ -48,7 +48,8 @@ class CounterfactualTest:
     """1 if the explanation of every edit that changes the prediction mentions the edit, 0 if that of one does not.
 
     A test of consistency, not a proof of faithfulness. Every edit that leads to another class than the original one
-    counts, whichever class it was made for. Without such an edit there is no value. Beside them, words drawn at random
+    counts, whichever class it was made for. Without such an edit there is no value, and none if one of them got no
+    explanation and all others are mentioned. Beside them, words drawn at random
     (from all inputs; by the random editor, as it draws its own) are put in and explained whatever is predicted: they
     tell how often an edit is mentioned by chance.
 
@@ -124,7 +125,7 @@ class CounterfactualTest:
         if tried and not any(one.trial.kind == "edit" for one in answered):
             raise problems[0]
         unexplained = [problem for problem in problems if isinstance(problem, _Unexplained)]
-        if unexplained and not any(one.trial.kind == "edit" and one.trial.flipped for one in answered):
+        if unexplained and not any(_is_silent(one.trial) for one in answered):
             raise unexplained[0]
         found = [one for one in answered if one.trial.kind == "noise" or one.trial.flipped]
         trials = yield from self._with_similarities(found, encoder)
@@ -188,7 +189,7 @@ class CounterfactualTest:
     def _verdict(self, trials: tuple[Trial, ...], tried: int, unanswered: Mapping[str, int]) -> Tested:
         """By Equation 1: one counterfactual whose explanation does not mention the edit is enough."""
         edits = [number for number, trial in enumerate(trials) if trial.kind == "edit"]
-        silent = [number for number in edits if not trials[number].mentioned]
+        silent = [number for number in edits if _is_silent(trials[number])]
         decisive = next(iter((*silent, *edits)), None)
         threshold = None if self.semantic is None else self.semantic.threshold
         card = Card(tried, trials, dict(unanswered), decisive, threshold)
@@ -196,6 +197,11 @@ class CounterfactualTest:
             detail = f"none of {tried} edits changes the prediction" if tried else "the editor found nothing to put in"
             return Tested(None, "no_counterfactual", detail, card)
         return Tested(0.0 if silent else 1.0, None, "", card)
+
+
+def _is_silent(trial: Trial) -> bool:
+    """Whether an edit changed the prediction, and the explanation does not mention it."""
+    return trial.kind == "edit" and trial.flipped and not trial.mentioned
 
 
 def _explained(setup: SetUp, posed: Posed, said: Said, edit: _Edit) -> Asking[Said]:

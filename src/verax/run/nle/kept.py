@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from verax.models.endpoint import Endpoint
 from verax.models.endpoint_choice import ask_for_label, read_choice
@@ -57,7 +58,11 @@ class Kept:
         self, passes: Sequence[GeneratePass], check: Callable[[int, Generated], object]
     ) -> list[Generated | Undefined]:
         """What is kept or answered; an answer that `check` finds undefined is one that can't be had."""
-        keys = [key_of(row="answer", model=self.fingerprint, body=self._endpoint.body_of(one)) for one in passes]
+        texts = self._endpoint.decides_texts
+        keys = [
+            self._place(key_of(row="answer", model=texts, body=self._endpoint.body_of(one)), partial(check, number))
+            for number, one in enumerate(passes)
+        ]
         new = {key: number for number, key in enumerate(keys) if key not in self._known}
         asked, missing = list(new), dict[str, Undefined]()
 
@@ -77,6 +82,17 @@ class Kept:
         if new:
             self._endpoint.generate([passes[number] for number in new.values()], keep)
         return [self._known.get(key) or missing[key] for key in keys]
+
+    def _place(self, key: str, check: Callable[[Generated], object]) -> str:
+        """Where an answer that can be read is kept, or is to be: what an earlier version could read may be none now."""
+        while (known := self._known.get(key)) is not None:
+            try:
+                check(known)
+            except Undefined:
+                key = key_of(again=key)
+            else:
+                break
+        return key
 
     def likelihoods(self, passes: Sequence[LikelihoodPass]) -> list[FloatArray | Undefined]:
         """Refused, as by every endpoint."""
