@@ -14,9 +14,8 @@ _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 _THOUGHTS = re.compile(r"\A(?:\s*<think>.*?(?:</think>|\Z)|(?:(?!<think>).)*?</think>)", re.DOTALL)
 """What some servers leave before the answer of a model that thinks aloud; of some the first mark is in the prompt."""
 _LONGEST_QUOTE = 200
-_LEAST = -1e6
-_ABOVE_ONE = 1e-3
-"""How far rounding may take a log-probability above that of 1."""
+_LEAST, _MOST = -1e6, 1e-3
+"""Between these a number is a log-probability: rounding may take that of 1 above 0, and some write -9999 for none."""
 _FINISH: dict[Any, Finish] = {"stop": "stop", "length": "length", None: "unknown"}
 
 
@@ -73,7 +72,7 @@ def _tops(told: Any) -> Iterator[tuple[str, float]]:
     tops = first.get("top_logprobs") if isinstance(first, dict) else None
     for top in (one for one in (tops if isinstance(tops, list) else ()) if isinstance(one, dict)):
         token, value = top.get("token"), top.get("logprob", math.nan)
-        if isinstance(token, str) and type(value) in (int, float) and _LEAST <= value <= _ABOVE_ONE:
+        if isinstance(token, str) and type(value) in (int, float) and _LEAST <= value <= _MOST:
             yield token, min(float(value), 0.0)
 
 

@@ -81,8 +81,8 @@ def label_by_tops(tops: Sequence[tuple[str, float]], labels: Sequence[str]) -> C
     whole, (best, *rest) = sum(mass.values()), sorted(mass.values(), reverse=True)
     if whole <= other or best - max(rest, default=0.0) <= open_mass:
         return None
-    label = next(label for label in labels if mass[label] == best)
-    return Choice(label, "first_token", tuple(mass[label] / whole for label in labels))
+    likeliest = max(labels, key=mass.__getitem__)
+    return Choice(likeliest, "first_token", tuple(mass[label] / whole for label in labels))
 
 
 def _begins(token: str, label: str) -> bool:

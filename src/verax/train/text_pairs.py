@@ -43,9 +43,9 @@ def fit_pairs(
 ) -> Trained:
     """Train a generator in place and leave it, in evaluation mode, with the weights of the best epoch.
 
-    The best epoch has the lowest validation loss. A pair that the model can't read as a
-    whole is left out and counted: cut, it would teach to end in the middle. The same seed, pairs and number of threads
-    give the same bits, also if the training was killed and went on.
+    The best epoch has the lowest validation loss. A pair that the model can't read as a whole is left out and counted:
+    cut, it would teach to end in the middle. The same seed, pairs and number of threads give the same bits, also if the
+    training was killed and went on.
 
     Args:
         model: an encoder-decoder or a decoder of transformers, with a head for language.

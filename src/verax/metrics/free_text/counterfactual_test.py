@@ -49,9 +49,9 @@ class CounterfactualTest:
 
     A test of consistency, not a proof of faithfulness. Every edit that leads to another class than the original one
     counts, whichever class it was made for. Without such an edit there is no value, and none if one of them got no
-    explanation and all others are mentioned. Beside them, words drawn at random
-    (from all inputs; by the random editor, as it draws its own) are put in and explained whatever is predicted: they
-    tell how often an edit is mentioned by chance.
+    explanation and all others are mentioned. Beside them, words drawn at random (from all inputs; by an editor that
+    works by chance, as it draws its own) are put in and explained whatever is predicted: they tell how often an edit is
+    mentioned by chance.
 
     Args:
         editor: what proposes edits.
