@@ -75,9 +75,11 @@ def test_the_same_text_is_always_found_and_another_text_by_chance(classifier: Ca
     assert (german.lang, german.reference, german.pairs, german.batches, german.skipped) == ("de", "en", 161, 20, 0)
     assert german.accuracy.value == 1.0
     assert (french.lang, french.chance) == ("fr", 1 / 11)
-    assert french.accuracy.value < 0.4
-    assert french.accuracy.low is not None
-    assert french.accuracy.low < 1 / 11
+    states = representations(model, data.instances)
+    sides = [np.stack([states[f"{lang}-{i}"] for i in range(161)]) for lang in ("en", "fr")]
+    assert french.accuracy == matched(*sides).accuracy
+    # 20 batches by one seed may well find 6; the mean over 20 seeds was 0.085 to 0.128 whenever it was looked at
+    assert np.mean([matched(*sides, seed=seed).accuracy.value for seed in range(20)]) < 0.2
     states = representations(model, data.instances, pooling="first", layer=1)
     sides = [np.stack([states[f"{lang}-{i}"] for i in range(161)]) for lang in ("de", "fr")]
     options: dict[str, Any] = {"batch": 5, "candidates": 3, "seed": 7}
