@@ -21,8 +21,8 @@ from shapiq import approximator
 
 from verax.data.load import load_dataset
 from verax.data.text import from_words
-from verax.engine.asks import Asking, Outputs, resolve
 from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.questions import Outputs, QuestionGenerator, resolve
 from verax.methods.coalitions import (
     all_coalitions,
     growing,
@@ -45,7 +45,7 @@ def model_games(task: str, parts: tuple[int, ...], removal: Removal, count: int)
     model = load_model(f"world/{task}")
     games: list[FloatArray] = []
 
-    def ask(x: Encoded) -> Asking[FloatArray]:
+    def ask(x: Encoded) -> QuestionGenerator[FloatArray]:
         logits: FloatArray = yield Outputs(x, all_coalitions(WORDS), removal)
         readout = yield from resolve(Target(), x)
         return readout(logits)

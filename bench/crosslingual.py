@@ -34,8 +34,8 @@ from rich.console import Console
 from bench.models import VOCABULARY, random_bert
 from verax.data.text import from_words
 from verax.models.classifier import Classifier
-from verax.run.carry_out import carry_out, prepare_with
 from verax.run.execute import Execution
+from verax.run.execute_run import execute_run, prepare_with
 from verax.run.spec import parse_spec
 from verax.run.translating import Translating
 from verax.types import Dataset, Instance, Text
@@ -82,7 +82,7 @@ def shares(model: Classifier, encoder: Path, data: Dataset, folder: Path, method
         watched.enter_context(_timed(Execution, "run", spent, "explaining"))
         for name in COMPARING:
             watched.enter_context(_timed(Translating, name, spent, name))
-        carry_out(prepared, folder, command="bench", console=Console(quiet=True))
+        execute_run(prepared, folder, command="bench", console=Console(quiet=True))
     # explanations are handed over to be compared while others are still made
     explaining = spent["explaining"] - spent["keep"]
     return {"explaining": explaining, "comparing": sum(spent[name] for name in COMPARING)}

@@ -22,9 +22,9 @@ import numpy as np
 
 from bench.models import PairMaker, random_bert
 from verax.data.text import from_words
-from verax.engine.asks import Asking
 from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.protocols import Method
+from verax.engine.questions import QuestionGenerator
 from verax.methods.interaction.bivariate_shapley import BivariateShapley
 from verax.methods.pairs import pair_attribution
 from verax.methods.span.louvain import Louvain
@@ -51,7 +51,7 @@ class Drawn:
         """None."""
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded) -> Asking[Attribution]:
+    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
         """Asks nothing."""
         yield from ()
         scores = np.random.default_rng(self.seed).normal(size=(x.n_units, x.n_units))

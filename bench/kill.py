@@ -27,7 +27,7 @@ import torch
 from rich.console import Console
 
 from bench.models import PairMaker, random_bert
-from verax.run import carry_out as carrying
+from verax.run import execute_run as carrying
 from verax.run.spec import parse_spec
 from verax.store.read import read_keys, read_run
 from verax.store.store import Store
@@ -106,7 +106,7 @@ def _carry_out(prepared: carrying.Prepared, folder: Path, witness: Witness | Non
             self._fresh = []
 
     setattr(carrying, "Store", Watched)  # noqa: B010 - the child is its own process: nobody else sees this
-    carrying.carry_out(prepared, folder, command="bench.kill", console=Console(quiet=True))
+    carrying.execute_run(prepared, folder, command="bench.kill", console=Console(quiet=True))
 
 
 def _numbers(folder: Path) -> dict[tuple[str, ...], list[float]]:

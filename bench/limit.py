@@ -29,9 +29,9 @@ import torch
 
 from bench.bare import Bare, BareAttention, BareForward, BareGradient, BareHidden
 from bench.models import PairMaker, random_bert
-from verax.engine.asks import Asking, Hidden
 from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.protocols import asking
+from verax.engine.protocols import as_generator
+from verax.engine.questions import Hidden, QuestionGenerator
 from verax.metrics.faithfulness.comprehensiveness import Comprehensiveness
 from verax.metrics.faithfulness.recursive_masking import RecursiveMasking
 from verax.metrics.faithfulness.sufficiency import Sufficiency
@@ -106,7 +106,7 @@ def _explaining(name: str) -> Callable[[Engine, Sequence[Instance]], None]:
     method = resolve("methods", name)()
 
     def run(engine: Engine, instances: Sequence[Instance]) -> None:
-        engine.run(Task(asking(method, x), _raise_or_end) for x in _encoded(engine, instances))
+        engine.run(Task(as_generator(method, x), _raise_or_end) for x in _encoded(engine, instances))
 
     return run
 
@@ -115,7 +115,7 @@ def _erasure(engine: Engine, instances: Sequence[Instance]) -> None:
     rng = np.random.default_rng(0)
     metrics = (Comprehensiveness(), Sufficiency())
     engine.run(
-        Task(asking(metric, x, highlight), _raise_or_end)
+        Task(as_generator(metric, x, highlight), _raise_or_end)
         for x in _encoded(engine, instances)
         for highlight in [_random_highlight(x, rng)]
         for metric in metrics
@@ -125,10 +125,10 @@ def _erasure(engine: Engine, instances: Sequence[Instance]) -> None:
 def _recursive(name: str) -> Callable[[Engine, Sequence[Instance]], None]:
     """A method, and recursive masking by it: the method is run again at each step."""
     method = resolve("methods", name)()
-    again = None if getattr(method, "recursive", False) else partial(asking, method)
+    again = None if getattr(method, "recursive", False) else partial(as_generator, method)
 
-    def measured(x: Encoded) -> Asking[Any]:
-        made = yield from asking(method, x)
+    def measured(x: Encoded) -> QuestionGenerator[Any]:
+        made = yield from as_generator(method, x)
         highlight = Highlight("", name, "token", Target(), x.units, tuple(made.scores.tolist()))
         return (yield from RecursiveMasking()(x, highlight, explain=again))
 
@@ -143,7 +143,7 @@ def _hidden(engine: Engine, instances: Sequence[Instance]) -> None:
     """What the in-distribution test asks for, at random masks."""
     rng = np.random.default_rng(0)
 
-    def peek(x: Encoded) -> Asking[Any]:
+    def peek(x: Encoded) -> QuestionGenerator[Any]:
         return (yield Hidden(x, rng.random((11, x.n_units)) < np.linspace(1, 0, 11)[:, None]))
 
     engine.run(Task(peek(x), _raise_or_end) for x in _encoded(engine, instances))
@@ -268,7 +268,7 @@ def _integrate(steps: int) -> None:
     _, _, classifier = random_bert()
     method = resolve("methods", "integrated_gradients")(steps=steps)
     engine = Engine(classifier)
-    engine.run(Task(asking(method, x), _raise_or_end) for x in _encoded(engine, PairMaker(seed=1).instances(4)))
+    engine.run(Task(as_generator(method, x), _raise_or_end) for x in _encoded(engine, PairMaker(seed=1).instances(4)))
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -23,7 +23,7 @@ import numpy as np
 
 from verax.stats import masf
 from verax.stats.inference import simes
-from verax.stats.masf import Masf, Variant
+from verax.stats.masf import InDistributionTest, Variant
 from verax.types import FloatArray
 
 LAYERS, NEURONS = 7, 384
@@ -80,7 +80,7 @@ class AllPairs:
 
 
 def _work(fitted: FloatArray, scored: FloatArray, variant: Variant) -> FloatArray:
-    return Masf.fit(fitted, variant).p_values(scored)
+    return InDistributionTest.fit(fitted, variant).p_values(scored)
 
 
 def _timed(call: Callable[[], FloatArray]) -> tuple[float, FloatArray]:

@@ -39,7 +39,7 @@ from bench.peer_work import (
 )
 from verax.data.text import from_words
 from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.protocols import Method, asking
+from verax.engine.protocols import Method, as_generator
 from verax.methods.token.integrated_gradients import IntegratedGradients
 from verax.methods.token.kernel_shap import KernelShap
 from verax.methods.token.lime import Lime
@@ -112,7 +112,7 @@ def explain(classifier: Classifier, instances: Sequence[Instance], method: Metho
         return ()
 
     Engine(classifier).run(
-        Task(asking(method, Encoded.of(classifier.encode(instance))), partial(keep, number))
+        Task(as_generator(method, Encoded.of(classifier.encode(instance))), partial(keep, number))
         for number, instance in enumerate(instances)
     )
     return [scores[number] for number in range(len(instances))]

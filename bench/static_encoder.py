@@ -154,8 +154,8 @@ def build_model(
         rows: the embeddings of the pieces, shape [pieces, dimensions].
         hidden: size of a hidden state.
     """
-    room = hidden - hidden // 4
-    if room > rows.shape[1]:
+    namespace = hidden - hidden // 4
+    if namespace > rows.shape[1]:
         raise UserError(f"hidden: at most {4 * rows.shape[1] // 3} for embeddings of {rows.shape[1]}, got {hidden}")
     config = BertConfig(
         vocab_size=len(SPECIAL) + len(rows),
@@ -175,7 +175,7 @@ def build_model(
         model = BertForSequenceClassification(config)
     start_with_likeness(model)
     words = model.bert.embeddings.word_embeddings.weight
-    words[len(SPECIAL) :, :room] = torch.from_numpy(_unit(_turned(_unit(rows), room))).float()
+    words[len(SPECIAL) :, :namespace] = torch.from_numpy(_unit(_turned(_unit(rows), namespace))).float()
     words[[list(SPECIAL).index(role) for role in ("pad", "unk")]] = 0
     _compare_parts(model)
     for embeddings in model.bert.embeddings.children():

@@ -13,7 +13,7 @@ from verax.data.text import split_words
 from verax.store.codec import Row
 from verax.store.read import Stored
 from verax.store.store import Store
-from verax.types import Card, Human, Instance, Nle, Score, Span, Target, Trial
+from verax.types import Human, Instance, Nle, Score, Span, Target, Trial, TrialLog
 
 LABELS = ("yes", "no")
 RANDOM, INFILL, REBUILT, BLEU = "cf_random", "cf_infill", "rebuilt", "bleu"
@@ -59,7 +59,7 @@ def texts(n: int = 8, method: str = "mt_ra", **changes: Any) -> list[Nle]:
                 "text": "A dog is an animal that moves.",
                 "label": "yes" if number else "no",
                 "labels": LABELS,
-                "how": "parsed" if number == 1 else "likelihood",
+                "label_source": "parsed" if number == 1 else "likelihood",
                 "notes": {"cut_off": True} if number in (2, 3) else {},
             }
             | changes,
@@ -75,7 +75,7 @@ def edit(*, mentioned: bool, similarity: float | None = None, **changes: Any) ->
         "parts": ("A blue dog runs.", "An animal moves."),
         "predicted": "no",
         "flipped": True,
-        "how": "likelihood",
+        "label_source": "likelihood",
         "inserted": Span(0, 1, 2),
         "words": "blue",
         "wanted": "no",
@@ -117,7 +117,7 @@ def score(number: int, metric: str, letter: str, method: str = "mt_ra", **change
     if metric == REBUILT and found:
         found = [rebuilt(flipped=letter == "f")]
     fields = {"tried": 16, "trials": tuple(found), "decisive": 0 if found else None} | changes
-    return Score(f"i{number}", method, metric, value, reason, card=None if letter == "x" else Card(**fields))
+    return Score(f"i{number}", method, metric, value, reason, trial_log=None if letter == "x" else TrialLog(**fields))
 
 
 def scores(letters: dict[str, str] | None = None, method: str = "mt_ra") -> list[Score]:

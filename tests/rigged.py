@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from verax.data.text import split_words
-from verax.engine.asks import Asking
 from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.text_protocols import SetUp
+from verax.engine.questions import QuestionGenerator
+from verax.engine.text_protocols import AnsweringMethod
 from verax.models.classifier import Encoder
 from verax.models.generator import CandidatesPass, GeneratePass, LikelihoodPass
-from verax.models.self_explainer import Posed, SelfExplainer, TrainedSetUp
+from verax.models.self_explainer import PromptedInput, SelfExplainer, TrainedMethodName
 from verax.models.wording import shipped_wording
 from verax.types import FloatArray, Generated, Human, Instance, Nle, Target, Undefined
 
@@ -88,14 +88,14 @@ def posed(
     *,
     labels: tuple[str, ...] = NLI,
     predictor: Rigged | None = None,
-    trained_as: TrainedSetUp | None = "mt_ra",
-) -> Posed:
+    trained_as: TrainedMethodName | None = "mt_ra",
+) -> PromptedInput:
     """An input posed to a rigged model, by the prompts that are shipped."""
     wording = shipped_wording("instructed" if trained_as is None else "trained", labels, len(given.parts))
-    return Posed(given, SelfExplainer("rigged", model, predictor or model, labels, wording, trained_as))
+    return PromptedInput(given, SelfExplainer("rigged", model, predictor or model, labels, wording, trained_as))
 
 
-def ended(generator: Asking[Any], encoder: Encoder | None = None) -> Outcome[Any]:
+def ended(generator: QuestionGenerator[Any], encoder: Encoder | None = None) -> Outcome[Any]:
     """How a generator ends that is run alone."""
     found: list[Outcome[Any]] = []
 
@@ -107,7 +107,7 @@ def ended(generator: Asking[Any], encoder: Encoder | None = None) -> Outcome[Any
     return found[0]
 
 
-def result(generator: Asking[Any], encoder: Encoder | None = None) -> Any:
+def result(generator: QuestionGenerator[Any], encoder: Encoder | None = None) -> Any:
     """What it ends with, or what it raises."""
     outcome = ended(generator, encoder)
     if outcome.error is not None:
@@ -115,13 +115,13 @@ def result(generator: Asking[Any], encoder: Encoder | None = None) -> Any:
     return outcome.value
 
 
-def explained(x: Posed, setup: SetUp) -> Nle:
+def explained(x: PromptedInput, setup: AnsweringMethod) -> Nle:
     """The class and the explanation of an input."""
 
-    def asking() -> Asking[Nle]:
+    def as_generator() -> QuestionGenerator[Nle]:
         said = yield from setup.answer(x)
         said = yield from setup.explain(x, said)
-        return Nle(x.instance.id, "rigged", Target(), said.text or "", said.label, x.by.labels, said.probabilities)
+        return Nle(x.instance.id, "rigged", Target(), said.text or "", said.label, x.model.labels, said.probabilities)
 
-    nle: Nle = result(asking())
+    nle: Nle = result(as_generator())
     return nle

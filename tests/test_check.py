@@ -20,7 +20,7 @@ import verax
 from verax import Highlight, Instance, Measured, Passes, Span, Undefined, UserError
 from verax.checks.inputs import default_inputs, default_model
 from verax.data.text import split_words
-from verax.engine.asks import Asking, Outputs
+from verax.engine.questions import Outputs, QuestionGenerator
 from verax.metrics.ranking import best_first, needs_tokens, word_scores
 from verax.models.classifier import Classifier
 from verax.models.encoding import Encoded
@@ -85,7 +85,7 @@ class Subject:
     def passes(self, n: int) -> Any:
         return Passes(n + self.allowed, 0)
 
-    def shift(self, x: Encoded) -> Asking[float]:
+    def shift(self, x: Encoded) -> QuestionGenerator[float]:
         """Added to what is right."""
         yield from ()
         return 0.0
@@ -96,7 +96,7 @@ class Explains(Subject):
 
     kind: Any = "token"
 
-    def __call__(self, x: Encoded) -> Asking[Any]:
+    def __call__(self, x: Encoded) -> QuestionGenerator[Any]:
         extra = yield from self.shift(x)
         logits: FloatArray = yield Outputs(x, ~np.eye(x.n_units, dtype=bool), and_full=True)
         return self.end(x, logits[-1, 0] - logits[:-1, 0] + extra)
@@ -111,7 +111,7 @@ class Measures(Subject):
     higher_is_better: Any = True
     range: Any = (-1.0, 1.0)
 
-    def __call__(self, x: Encoded, highlight: Highlight) -> Asking[Any]:
+    def __call__(self, x: Encoded, highlight: Highlight) -> QuestionGenerator[Any]:
         scores = self.scores(x, highlight)
         extra = yield from self.shift(x)
         keep = np.ones((1, x.n_units), bool)
@@ -154,13 +154,13 @@ under_way: list[str] = []
 came_before = ["z"]
 
 
-def noisy(self: Any, x: Encoded) -> Asking[float]:
+def noisy(self: Any, x: Encoded) -> QuestionGenerator[float]:
     """A little more each time, far below every tolerance."""
     yield from ()
     return next(calls) * 1e-12
 
 
-def crowded(self: Any, x: Encoded) -> Asking[float]:
+def crowded(self: Any, x: Encoded) -> QuestionGenerator[float]:
     """Depends on how many others are under way."""
     under_way.append(x.encoding.instance.id)
     full = Outputs(x, np.empty((0, x.n_units), bool), and_full=True)
@@ -171,7 +171,7 @@ def crowded(self: Any, x: Encoded) -> Asking[float]:
     return others / 100
 
 
-def jealous(self: Any, x: Encoded) -> Asking[float]:
+def jealous(self: Any, x: Encoded) -> QuestionGenerator[float]:
     """Depends on what came just before."""
     yield from ()
     earlier, came_before[0] = came_before[0], x.encoding.instance.id
@@ -181,7 +181,7 @@ def jealous(self: Any, x: Encoded) -> Asking[float]:
 def sowing(seed: Callable[[int], Any]) -> Any:
     """Seeds what everybody shares."""
 
-    def shift(self: Any, x: Encoded) -> Asking[float]:
+    def shift(self: Any, x: Encoded) -> QuestionGenerator[float]:
         yield from ()
         seed(3)
         return 0.0
@@ -192,7 +192,7 @@ def sowing(seed: Callable[[int], Any]) -> Any:
 def peeking(state: Callable[[], Any]) -> Any:
     """Reads what everybody shares, and leaves it as it is."""
 
-    def shift(self: Any, x: Encoded) -> Asking[float]:
+    def shift(self: Any, x: Encoded) -> QuestionGenerator[float]:
         yield from ()
         return int(np.sum(state(), dtype=np.int64)) % 999_983 / 1e7  # two states hardly ever share it
 
@@ -222,7 +222,7 @@ OF_BOTH: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
-def _spoil(x: Encoded) -> Asking[float]:
+def _spoil(x: Encoded) -> QuestionGenerator[float]:
     yield from ()
     x.encoding.notes["spoilt"] = True  # type: ignore[index]
     return 0.0
@@ -262,7 +262,7 @@ MEDDLING: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("base", [Explains, Measures])
 @pytest.mark.parametrize("what", MEDDLING)
 def test_a_changed_model_is_found(base: type, what: str, model: Classifier, inputs: list[Instance]) -> None:
-    def shift(self: Any, x: Encoded) -> Asking[float]:
+    def shift(self: Any, x: Encoded) -> QuestionGenerator[float]:
         yield from ()
         MEDDLING[what](model._model)  # type: ignore[attr-defined]
         return 0.0
@@ -273,7 +273,7 @@ def test_a_changed_model_is_found(base: type, what: str, model: Classifier, inpu
 def _only_for(name: str, error: Exception) -> Any:
     """Raises on one input."""
 
-    def shift(self: Any, x: Encoded) -> Asking[float]:
+    def shift(self: Any, x: Encoded) -> QuestionGenerator[float]:
         yield from ()
         if x.encoding.instance.id == name:
             raise error
@@ -286,7 +286,7 @@ def _no_question(self: Any, x: Encoded) -> Any:
     yield "how are you?"
 
 
-def _never(self: Any, x: Encoded) -> Asking[float]:
+def _never(self: Any, x: Encoded) -> QuestionGenerator[float]:
     yield from ()
     raise Undefined("never", "it does not want to")
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from verax.engine.asks import Outputs
 from verax.engine.protocols import Method, Metric
+from verax.engine.questions import Outputs
 from verax.models.encoding import Encoded, Encoding
 from verax.registry import Entry
 from verax.types import FloatArray, Highlight, Instance, Target, Text

@@ -24,8 +24,8 @@ from verax.engine.protocols import Method
 from verax.methods.token.integrated_gradients import Baseline
 from verax.metrics.free_text.editor import Editor
 from verax.models.removal import CODES
-from verax.registry import BUILT_IN, Entry, Room, resolve
-from verax.run.parameters import build
+from verax.registry import BUILT_IN, Entry, Namespace, resolve
+from verax.run.parameters import from_config
 from verax.run.spec import DataSpec, ModelSpec, Spec, parse_spec
 from verax.run.train_spec import PlainSpec, TrainSpec, parse_plain_spec
 from verax.types import Target
@@ -33,7 +33,9 @@ from verax.types import Target
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
-EXPLAINED: list[tuple[Room, str]] = [(room, name) for room in ("methods", "metrics") for name in BUILT_IN[room]]
+EXPLAINED: list[tuple[Namespace, str]] = [
+    (namespace, name) for namespace in ("methods", "metrics") for name in BUILT_IN[namespace]
+]
 
 
 def read(path: Path) -> str:
@@ -73,16 +75,16 @@ def test_the_page_of_the_spec_has_every_field(heading: str, model: type[BaseMode
             assert rows[name].replace("`", "").startswith(str(field.default)), name
 
 
-@pytest.mark.parametrize("room", ["methods", "metrics"])
-def test_every_method_and_metric_has_its_page_and_no_page_is_left_over(room: Room) -> None:
-    assert {page.stem for page in (DOCS / room).glob("*.md")} == set(BUILT_IN[room])
+@pytest.mark.parametrize("namespace", ["methods", "metrics"])
+def test_every_method_and_metric_has_its_page_and_no_page_is_left_over(namespace: Namespace) -> None:
+    assert {page.stem for page in (DOCS / namespace).glob("*.md")} == set(BUILT_IN[namespace])
     for page in (ROOT / "README.md", DOCS / "README.md"):
-        assert all(f"{room}/{name}.md" in read(page) for name in BUILT_IN[room])
+        assert all(f"{namespace}/{name}.md" in read(page) for name in BUILT_IN[namespace])
 
 
-@pytest.mark.parametrize(("room", "name"), EXPLAINED)
-def test_a_page_names_every_parameter_with_its_default(room: Room, name: str) -> None:
-    kind, text = resolve(room, name), read(DOCS / room / f"{name}.md")
+@pytest.mark.parametrize(("namespace", "name"), EXPLAINED)
+def test_a_page_names_every_parameter_with_its_default(namespace: Namespace, name: str) -> None:
+    kind, text = resolve(namespace, name), read(DOCS / namespace / f"{name}.md")
     assert text.startswith(f"# {name}\n")
     fields = dataclasses.fields(kind)
     rows = table(text.split("\n**Missing values**\n")[0])
@@ -96,10 +98,10 @@ def test_a_page_names_every_parameter_with_its_default(room: Room, name: str) ->
 
 def written(default: Any) -> str:
     """A default as the pages write it."""
-    rooms: dict[Room, type] = {"methods": Method, "aligners": Aligner, "editors": Editor}
-    for room, kind in rooms.items():
+    namespaces: dict[Namespace, type] = {"methods": Method, "aligners": Aligner, "editors": Editor}
+    for namespace, kind in namespaces.items():
         if isinstance(default, kind):
-            return next(name for name in BUILT_IN[room] if resolve(room, name) is type(default))
+            return next(name for name in BUILT_IN[namespace] if resolve(namespace, name) is type(default))
     if isinstance(default, Target):
         return default.of
     if isinstance(default, tuple):
@@ -107,13 +109,13 @@ def written(default: Any) -> str:
     return str(default).lower() if isinstance(default, bool) else str(default)
 
 
-@pytest.mark.parametrize(("room", "name"), EXPLAINED)
-def test_a_page_gives_reference_and_direction(room: Room, name: str) -> None:
-    kind, text = resolve(room, name), read(DOCS / room / f"{name}.md")
+@pytest.mark.parametrize(("namespace", "name"), EXPLAINED)
+def test_a_page_gives_reference_and_direction(namespace: Namespace, name: str) -> None:
+    kind, text = resolve(namespace, name), read(DOCS / namespace / f"{name}.md")
     if kind.reference != "baseline":
         authors_and_year = re.split(r"(?<=\d{4}),", kind.reference)[0]
         assert f"**Reference.** {authors_and_year}, *" in text
-    if room == "metrics":
+    if namespace == "metrics":
         assert f"**Direction.** {'Higher' if kind.higher_is_better else 'Lower'}" in text
 
 
@@ -167,9 +169,9 @@ def test_the_specs_that_are_shown_are_valid(page: str) -> None:
     for content in shown:
         spec = parse_spec({"model": "m", "data": "d", "metrics": ["agreement"], **content})
         for method in spec.methods:
-            build("methods", method, 0)
+            from_config("methods", method, 0)
         for metric in spec.metrics:
-            build("metrics", metric, 0)
+            from_config("metrics", metric, 0)
 
 
 def test_the_python_of_the_readme_runs(
@@ -287,9 +289,9 @@ def test_the_tutorial_of_free_text_works(
     assert "Set-ups compared under the consistency tests" in said["verax nle runs/mt-ra runs/st-re"]
     assert (tmp_path / "runs" / "mt-ra" / "report.html").is_file()
     exec((tmp_path / "example.py").read_text("utf-8"), {"__name__": "free_text"})  # noqa: S102
-    own: list[tuple[Room, str, str]] = [("editors", "never", "Never"), ("reconstructions", "halves", "Halves")]
-    for room, name, kind in own:
-        monkeypatch.setitem(BUILT_IN[room], name, Entry(name, f"my_tests:{kind}", "plug-in", "My own."))
+    own: list[tuple[Namespace, str, str]] = [("editors", "never", "Never"), ("reconstructions", "halves", "Halves")]
+    for namespace, name, kind in own:
+        monkeypatch.setitem(BUILT_IN[namespace], name, Entry(name, f"my_tests:{kind}", "plug-in", "My own."))
     spec = {
         "model": "models/mt-ra",
         "data": "world/nli",

@@ -15,19 +15,19 @@ import pytest
 
 import verax
 from verax.engine.protocols import Method, Metric
-from verax.engine.text_protocols import SetUp, TextMetric
-from verax.registry import BUILT_IN, Room, entries, resolve
+from verax.engine.text_protocols import AnsweringMethod, TextMetric
+from verax.registry import BUILT_IN, Namespace, entries, resolve
 from verax.types import UserError
 
 SOURCE = Path(verax.__file__).parent
-ROOMS: tuple[Room, ...] = get_args(Room)
-NAMES = [(room, name) for room in ROOMS for name in BUILT_IN[room]]
+ROOMS: tuple[Namespace, ...] = get_args(Namespace)
+NAMES = [(namespace, name) for namespace in ROOMS for name in BUILT_IN[namespace]]
 
 
-def defined(room: str) -> list[str]:
+def defined(namespace: str) -> list[str]:
     """What the files of a room define: every public class that has a version, as `module:class`."""
     found = []
-    for file in sorted((SOURCE / room).glob("*/*.py")):
+    for file in sorted((SOURCE / namespace).glob("*/*.py")):
         name = ".".join(("verax", *file.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
         for public, thing in inspect.getmembers(importlib.import_module(name), inspect.isclass):
             own = thing.__module__ == name and not public.startswith("_")
@@ -36,15 +36,15 @@ def defined(room: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("room", ["methods", "metrics"])
-def test_every_file_is_registered_once(room: Room) -> None:
-    assert Counter(entry.target for entry in BUILT_IN[room].values()) == Counter(defined(room))
+@pytest.mark.parametrize("namespace", ["methods", "metrics"])
+def test_every_file_is_registered_once(namespace: Namespace) -> None:
+    assert Counter(entry.target for entry in BUILT_IN[namespace].values()) == Counter(defined(namespace))
 
 
-@pytest.mark.parametrize(("room", "name"), NAMES)
-def test_every_entry_resolves_and_says_in_one_line_what_it_is(room: Room, name: str) -> None:
-    entry = BUILT_IN[room][name]
-    assert isinstance(resolve(room, name), dict) if room == "presets" else callable(resolve(room, name))
+@pytest.mark.parametrize(("namespace", "name"), NAMES)
+def test_every_entry_resolves_and_says_in_one_line_what_it_is(namespace: Namespace, name: str) -> None:
+    entry = BUILT_IN[namespace][name]
+    assert isinstance(resolve(namespace, name), dict) if namespace == "presets" else callable(resolve(namespace, name))
     assert entry.name == name
     assert entry.kind
     assert len(entry.summary.splitlines()) == 1
@@ -52,27 +52,31 @@ def test_every_entry_resolves_and_says_in_one_line_what_it_is(room: Room, name: 
     assert len(entry.summary) <= 110
 
 
-@pytest.mark.parametrize(("room", "name"), [(room, name) for room, name in NAMES if room in {"methods", "metrics"}])
-def test_methods_and_metrics_are_frozen_dataclasses_that_work_as_they_are(room: Room, name: str) -> None:
-    made = resolve(room, name)()
+@pytest.mark.parametrize(
+    ("namespace", "name"), [(namespace, name) for namespace, name in NAMES if namespace in {"methods", "metrics"}]
+)
+def test_methods_and_metrics_are_frozen_dataclasses_that_work_as_they_are(namespace: Namespace, name: str) -> None:
+    made = resolve(namespace, name)()
     assert dataclasses.is_dataclass(made)
-    assert made == resolve(room, name)()
+    assert made == resolve(namespace, name)()
     for field in dataclasses.fields(made):
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(made, field.name, None)
-    text = BUILT_IN[room][name].kind == "text"
-    kind = {"methods": (Method, SetUp), "metrics": (Metric, TextMetric)}[room][text]
+    text = BUILT_IN[namespace][name].kind == "text"
+    kind = {"methods": (Method, AnsweringMethod), "metrics": (Metric, TextMetric)}[namespace][text]
     # not isinstance: it would ask what decides the values, and so load what a metric reads texts with
     assert [member for member in dir(kind) if not member.startswith("_") and not hasattr(type(made), member)] == []
-    assert made.reference == BUILT_IN[room][name].reference
-    assert BUILT_IN[room][name].cost
+    assert made.reference == BUILT_IN[namespace][name].reference
+    assert BUILT_IN[namespace][name].cost
     assert made.version >= 1
-    folder = BUILT_IN[room][name].target.split(".")[2]
-    assert BUILT_IN[room][name].kind == (made.kind if room == "methods" else {"free_text": "text"}.get(folder, folder))
+    folder = BUILT_IN[namespace][name].target.split(".")[2]
+    assert BUILT_IN[namespace][name].kind == (
+        made.kind if namespace == "methods" else {"free_text": "text"}.get(folder, folder)
+    )
 
 
 @pytest.mark.parametrize(
-    ("room", "name", "said"),
+    ("namespace", "name", "said"),
     [
         (
             "methods",
@@ -84,9 +88,9 @@ def test_methods_and_metrics_are_frozen_dataclasses_that_work_as_they_are(room: 
         ("metrics", "xyz", "unknown metric 'xyz'; valid: agreement, "),
     ],
 )
-def test_an_unknown_name_gets_the_nearest_known_one(room: Room, name: str, said: str) -> None:
+def test_an_unknown_name_gets_the_nearest_known_one(namespace: Namespace, name: str, said: str) -> None:
     with pytest.raises(UserError) as error:
-        resolve(room, name)
+        resolve(namespace, name)
     assert str(error.value).startswith(said)
 
 

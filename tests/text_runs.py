@@ -13,7 +13,7 @@ from rich.console import Console
 from rigged import NLI, Rigged
 from verax.models.self_explainer import FACTS, PROMPTS
 from verax.models.wording import shipped_wording
-from verax.run.nle.carry_out import carry_out_texts
+from verax.run.nle.execute_run import execute_text_run
 from verax.run.nle.opening import PreparedText, open_texts
 from verax.run.run import Run
 from verax.run.spec import parse_spec
@@ -91,7 +91,7 @@ def prepared(given: dict[str, Any]) -> PreparedText:
     return open_texts(parse_spec(given))
 
 
-def carry_out(given: dict[str, Any], folder: Path) -> Run:
+def execute_run(given: dict[str, Any], folder: Path) -> Run:
     """The run, in silence."""
     quiet = Console(file=io.StringIO())
-    return carry_out_texts(prepared(given), folder, command="verax run", console=quiet)
+    return execute_text_run(prepared(given), folder, command="verax run", console=quiet)

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rich.console import Console
 
 from verax.data.segmenters import Splitter
-from verax.engine.asks import Asking
 from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.protocols import Method, Metric, asking
+from verax.engine.protocols import Method, Metric, as_generator
+from verax.engine.questions import QuestionGenerator
 from verax.models.classifier import Classifier
 from verax.models.encoding import Encoded
-from verax.models.self_explainer import Posed, SelfExplainer
-from verax.registry import Room, entries
+from verax.models.self_explainer import PromptedInput, SelfExplainer
+from verax.registry import Namespace, entries
 from verax.report.notebook import highlight_html
 from verax.report.page import write_report
 from verax.report.pairs import words_of
-from verax.run.carry_out import carry_out, prepare_with
 from verax.run.execute import as_highlight, predict
-from verax.run.nle.carry_out import carry_out_texts
+from verax.run.execute_run import execute_run, prepare_with
 from verax.run.nle.execute import explained
+from verax.run.nle.execute_run import execute_text_run
 from verax.run.nle.opening import SPOKEN, about_texts, check_prompts, check_setup, open_texts, prepare_texts
-from verax.run.parameters import Named, build
+from verax.run.parameters import Configured, from_config
 from verax.run.plan import check_fit
 from verax.run.run import Run as _Run
 from verax.run.spec import parse_spec
@@ -137,7 +137,7 @@ def explain(
         seed: for methods that draw at random.
     """
     instance = _as_instance(texts, label, lang)
-    named = build("methods", method, seed)
+    named = from_config("methods", method, seed)
     check_fit(named, model)
     x, engine = Encoded.of(model.encode(instance)), Engine(model)
     return _explanation(engine, x, _result(engine, predict(x)), named)
@@ -183,12 +183,12 @@ def explain_all(
     return SideBySide(instance, prediction, tuple(made), tuple(skipped))
 
 
-def _aimed(given: str | Mapping[str, Any] | Method, target: str | None, seed: int) -> Named[Method]:
+def _aimed(given: str | Mapping[str, Any] | Method, target: str | None, seed: int) -> Configured[Method]:
     """A method, explaining `target` if it was given by its name alone and has a target."""
-    named: Named[Method] = build("methods", given, seed)
+    named: Configured[Method] = from_config("methods", given, seed)
     if target is None or not isinstance(given, str):
         return named
-    return replace(named, what=_at(named.what, Target(target)))
+    return replace(named, component=_at(named.component, Target(target)))
 
 
 def _at(method: Any, target: Target) -> Any:
@@ -198,19 +198,19 @@ def _at(method: Any, target: Target) -> Any:
     return replace(method, **changed, **({"target": target} if "target" in values else {}))
 
 
-def _explanation(engine: Engine, x: Encoded, prediction: Prediction, named: Named[Any]) -> Explanation:
+def _explanation(engine: Engine, x: Encoded, prediction: Prediction, named: Configured[Any]) -> Explanation:
     instance = x.encoding.instance
-    outcome = _outcome(engine, asking(named.what, x))
+    outcome = _outcome(engine, as_generator(named.component, x))
     highlight = as_highlight(instance, named, outcome.value, outcome.cost)  # type: ignore[arg-type]
     return Explanation(instance, prediction, highlight, named.parameters)
 
 
-def _result(engine: Engine, generator: Asking[T]) -> T:
+def _result(engine: Engine, generator: QuestionGenerator[T]) -> T:
     """What one generator ends with; what it raises is raised here."""
     return _outcome(engine, generator).value  # type: ignore[return-value]
 
 
-def _outcome(engine: Engine, generator: Asking[T]) -> Outcome[T]:
+def _outcome(engine: Engine, generator: QuestionGenerator[T]) -> Outcome[T]:
     """Run one generator to its end, and what it cost; what it raises is raised here."""
     ended: list[Outcome[T]] = []
 
@@ -277,7 +277,7 @@ def evaluate(
     )
     prepared = prepare_with(spec, model, data, methods, metrics, validation)
     console = Console(stderr=True, quiet=not progress)
-    carry_out(prepared, folder, command=f"verax.evaluate(..., out={str(folder)!r})", console=console)
+    execute_run(prepared, folder, command=f"verax.evaluate(..., out={str(folder)!r})", console=console)
     return Run(folder)
 
 
@@ -293,9 +293,9 @@ def explain_in_words(
     """
     if not isinstance(model, SelfExplainer):
         raise UserError(f"explain_in_words: model: expected what load_self_explainer returns, got {model!r:.60}")
-    named = build("methods", setup or model.setup or "explain_then_answer", 0)
+    named = from_config("methods", setup or model.setup or "explain_then_answer", 0)
     check_setup(named, model)
-    x = Posed(_as_instance(texts, label, lang), model)
+    x = PromptedInput(_as_instance(texts, label, lang), model)
     check_prompts(named, model, x.instance)
     return _result(Engine(None), explained(x, named))
 
@@ -339,15 +339,15 @@ def evaluate_texts(
     command = f"verax.evaluate_texts(..., out={str(folder)!r})"
     by = model if isinstance(model, SelfExplainer) else None
     prepared = prepare_texts(spec, data, by=by) if isinstance(data, Dataset) else open_texts(spec, by)
-    carry_out_texts(prepared, folder, command=command, console=console)
+    execute_text_run(prepared, folder, command=command, console=console)
     return Run(folder)
 
 
-def _echo(room: Room, given: Any, seed: int) -> Any:
+def _echo(namespace: Namespace, given: Any, seed: int) -> Any:
     """What a spec would say: a thing itself by its name and parameters."""
     if isinstance(given, str | Mapping):
         return given
-    named = build(room, given, seed)
+    named = from_config(namespace, given, seed)
     return {named.name: named.parameters}
 
 

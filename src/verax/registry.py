@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from verax.types import UserError
 
-Room = Literal["methods", "metrics", "aligners", "editors", "reconstructions", "datasets", "models", "presets"]
+Namespace = Literal["methods", "metrics", "aligners", "editors", "reconstructions", "datasets", "models", "presets"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def _table(*entries: Entry) -> dict[str, Entry]:
     return {entry.name: entry for entry in entries}
 
 
-BUILT_IN: dict[Room, dict[str, Entry]] = {
+BUILT_IN: dict[Namespace, dict[str, Entry]] = {
     "methods": _table(
         Entry(
             "random",
@@ -708,22 +708,22 @@ BUILT_IN: dict[Room, dict[str, Entry]] = {
 }
 
 
-def entries(room: Room) -> dict[str, Entry]:
+def entries(namespace: Namespace) -> dict[str, Entry]:
     """All names of a room: the built-in ones, then those of plug-ins (entry-point group `verax.<room>`)."""
-    found = dict(BUILT_IN[room])
-    for point in entry_points(group=f"verax.{room}"):
+    found = dict(BUILT_IN[namespace])
+    for point in entry_points(group=f"verax.{namespace}"):
         if point.name in found:
-            raise UserError(f"the plug-in {point.value} calls itself {point.name!r}, which is taken in {room}")
+            raise UserError(f"the plug-in {point.value} calls itself {point.name!r}, which is taken in {namespace}")
         origin = point.dist.name if point.dist else "a plug-in"
         found[point.name] = Entry(point.name, point.value, "plug-in", f"From {origin}.")
     return found
 
 
-def resolve(room: Room, name: str) -> Any:
+def resolve(namespace: Namespace, name: str) -> Any:
     """The object behind a name, imported now."""
-    table = entries(room)
+    table = entries(namespace)
     if name not in table:
-        raise UserError(unknown(room.removesuffix("s"), name, table))
+        raise UserError(unknown(namespace.removesuffix("s"), name, table))
     module, _, attribute = table[name].target.partition(":")
     return getattr(importlib.import_module(module), attribute)
 

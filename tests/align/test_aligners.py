@@ -21,7 +21,7 @@ from verax.align.protocol import Aligner, TextPair
 from verax.align.random import Random
 from verax.data.text import from_words, split_words
 from verax.registry import BUILT_IN, resolve
-from verax.run.parameters import build
+from verax.run.parameters import from_config
 from verax.types import Links, Text, Undefined, UserError
 
 LETTERS = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=9)
@@ -52,7 +52,7 @@ def test_aligners_are_frozen_dataclasses_that_work_as_they_are(name: str) -> Non
     assert isinstance(made, Aligner)
     assert made == resolve("aligners", name)()
     assert made.source == BUILT_IN["aligners"][name].reference
-    assert build("aligners", name, 0).label == name
+    assert from_config("aligners", name, 0).label == name
     for field in dataclasses.fields(made):
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(made, field.name, None)

@@ -30,7 +30,7 @@ PARTS = ("premise", "hypothesis")
 METHODS = ("saliency", "{input_x_gradient: {aggregate: l2}}", "leave_one_out")
 
 
-class Said(NamedTuple):
+class Answer(NamedTuple):
     """What a command printed, and how it ended."""
 
     code: int
@@ -100,12 +100,12 @@ def write_inputs(folder: Path, model: Path) -> None:
 @pytest.fixture(scope="module")
 def first(
     tmp_path_factory: pytest.TempPathFactory, checkpoint: Callable[[str], Path]
-) -> Callable[[Callable[..., Said]], tuple[Path, Said]]:
+) -> Callable[[Callable[..., Answer]], tuple[Path, Answer]]:
     """A folder with inputs and a finished build, made once, and what the command said."""
     folder = tmp_path_factory.mktemp("first")
-    kept: list[Said] = []
+    kept: list[Answer] = []
 
-    def made(verax: Callable[..., Said]) -> tuple[Path, Said]:
+    def made(verax: Callable[..., Answer]) -> tuple[Path, Answer]:
         if not kept:
             write_inputs(folder, checkpoint("bert"))
             with pytest.MonkeyPatch.context() as patch:
@@ -126,11 +126,11 @@ def folder(tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: pytes
 
 @pytest.fixture
 def built(
-    first: Callable[..., tuple[Path, Said]],
-    verax: Callable[..., Said],
+    first: Callable[..., tuple[Path, Answer]],
+    verax: Callable[..., Answer],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> tuple[Path, Said]:
+) -> tuple[Path, Answer]:
     """A copy of the finished build, as the working directory, and what its command said."""
     folder, said = first(verax)
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
@@ -147,21 +147,21 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+def verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
     """Call the command line in this process."""
     monkeypatch.setenv("COLUMNS", "160")
 
-    def call(*args: str | Path) -> Said:
+    def call(*args: str | Path) -> Answer:
         monkeypatch.setattr(sys, "argv", ["verax", *map(str, args)])
         with pytest.raises(SystemExit) as ended:
             main()
         out, err = capsys.readouterr()
-        return Said(int(ended.value.code or 0), out, err)
+        return Answer(int(ended.value.code or 0), out, err)
 
     return call
 
 
-def build(verax: Callable[..., Said], *more: str | Path) -> Said:
+def build(verax: Callable[..., Answer], *more: str | Path) -> Answer:
     return verax("build-highlights", "spec.yaml", "--out", "out", *more)
 
 
@@ -171,7 +171,7 @@ def normalised_scores(run: Run, method: str) -> dict[str, np.ndarray]:
     return {name: scores / np.linalg.norm(scores) for name, scores in found.items()}
 
 
-def test_from_parallel_data_to_highlights_in_every_language(built: tuple[Path, Said]) -> None:
+def test_from_parallel_data_to_highlights_in_every_language(built: tuple[Path, Answer]) -> None:
     folder, said = built
     assert said.code == 0, said.err
     record = json.loads((folder / "out" / "build.json").read_text())
@@ -227,7 +227,7 @@ def gold_mask(instance: Any) -> np.ndarray:
 
 
 def test_the_dataset_is_read_again_by_verax_and_by_the_library(
-    built: tuple[Path, Said], monkeypatch: pytest.MonkeyPatch
+    built: tuple[Path, Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import datasets
 
@@ -254,7 +254,7 @@ def test_the_dataset_is_read_again_by_verax_and_by_the_library(
     assert {one.id: one.human for one in everything.instances} == {one.id: one.human for one in read.instances}
 
 
-def test_the_card_tells_how_it_was_made_and_what_it_is_not_for(built: tuple[Path, Said]) -> None:
+def test_the_card_tells_how_it_was_made_and_what_it_is_not_for(built: tuple[Path, Answer]) -> None:
     folder, _ = built
     card = (folder / "out" / "dataset" / "README.md").read_text("utf-8")
     _, header, text = card.split("---\n", 2)
@@ -270,7 +270,7 @@ def test_the_card_tells_how_it_was_made_and_what_it_is_not_for(built: tuple[Path
 
 
 def test_a_second_build_computes_nothing_and_leaves_edited_files_alone(
-    built: tuple[Path, Said], verax: Callable[..., Said]
+    built: tuple[Path, Answer], verax: Callable[..., Answer]
 ) -> None:
     folder, _ = built
     edited, rows = folder / "out" / "annotations" / "en.tsv", folder / "out" / "highlights.jsonl"
@@ -286,7 +286,7 @@ def test_a_second_build_computes_nothing_and_leaves_edited_files_alone(
     assert edited.read_text() == "somebody's work"
 
 
-def test_people_edit_the_sample_and_it_is_compared(built: tuple[Path, Said], verax: Callable[..., Said]) -> None:
+def test_people_edit_the_sample_and_it_is_compared(built: tuple[Path, Answer], verax: Callable[..., Answer]) -> None:
     folder, _ = built
     rows = {row["id"]: row for row in read_rows(folder / "out" / "highlights.jsonl")}
     path = folder / "out" / "annotations" / "en.tsv"
@@ -318,7 +318,7 @@ def test_people_edit_the_sample_and_it_is_compared(built: tuple[Path, Said], ver
 
 
 @pytest.mark.usefixtures("built")
-def test_files_that_nobody_edited_are_warned_of(verax: Callable[..., Said]) -> None:
+def test_files_that_nobody_edited_are_warned_of(verax: Callable[..., Answer]) -> None:
     said = verax("check-highlights", "out")
     assert "nothing was changed in en" in said.err
     assert "Precision" in said.out
@@ -339,7 +339,7 @@ def test_files_that_nobody_edited_are_warned_of(verax: Callable[..., Said]) -> N
     ],
 )
 def test_mistakes_in_an_edited_file_are_named_by_file_and_line(
-    built: tuple[Path, Said], verax: Callable[..., Said], change: Callable[[list[str]], list[str]], said: str
+    built: tuple[Path, Answer], verax: Callable[..., Answer], change: Callable[[list[str]], list[str]], said: str
 ) -> None:
     folder, _ = built
     path = folder / "out" / "annotations" / "en.tsv"
@@ -352,7 +352,7 @@ def test_mistakes_in_an_edited_file_are_named_by_file_and_line(
     assert said in got.err
 
 
-def test_method_and_threshold_that_are_given_need_no_tuning(folder: Path, verax: Callable[..., Said]) -> None:
+def test_method_and_threshold_that_are_given_need_no_tuning(folder: Path, verax: Callable[..., Answer]) -> None:
     content = yaml.safe_load((folder / "spec.yaml").read_text())
     del content["tuning"]
     (folder / "spec.yaml").write_text(yaml.safe_dump(content))
@@ -366,7 +366,7 @@ def test_method_and_threshold_that_are_given_need_no_tuning(folder: Path, verax:
     assert "not tuned" in (folder / "out" / "dataset" / "README.md").read_text("utf-8")
 
 
-def test_what_the_run_warns_of_is_told(folder: Path, verax: Callable[..., Said]) -> None:
+def test_what_the_run_warns_of_is_told(folder: Path, verax: Callable[..., Answer]) -> None:
     rows = read_rows(folder / "parallel.jsonl")
     renamed = [{**row, "label": "unheard of"} if row["parallel_id"] == "0" else row for row in rows]
     write_rows(folder / "parallel.jsonl", renamed)
@@ -379,7 +379,7 @@ def test_what_the_run_warns_of_is_told(folder: Path, verax: Callable[..., Said])
     assert [one["rows"] for one in record["languages"]] == [5, 5, 4]  # its loss can't be explained: it is left out
 
 
-def test_a_model_of_its_own_for_the_tuning_set(folder: Path, verax: Callable[..., Said]) -> None:
+def test_a_model_of_its_own_for_the_tuning_set(folder: Path, verax: Callable[..., Answer]) -> None:
     import tiny
 
     tiny.save("bert", folder / "other", seed=1)
@@ -407,7 +407,7 @@ def test_a_model_of_its_own_for_the_tuning_set(folder: Path, verax: Callable[...
     ],
 )
 def test_bad_input_is_one_clear_line(
-    folder: Path, verax: Callable[..., Said], change: dict[str, Any], said: str
+    folder: Path, verax: Callable[..., Answer], change: dict[str, Any], said: str
 ) -> None:
     content = yaml.safe_load((folder / "spec.yaml").read_text())
     (folder / "spec.yaml").write_text(yaml.safe_dump({**content, **change}))
@@ -431,7 +431,7 @@ def test_bad_input_is_one_clear_line(
     ],
 )
 @pytest.mark.usefixtures("folder")
-def test_bad_flags_are_one_clear_line(verax: Callable[..., Said], flags: tuple[str, str], said: str) -> None:
+def test_bad_flags_are_one_clear_line(verax: Callable[..., Answer], flags: tuple[str, str], said: str) -> None:
     got = build(verax, *flags)
     assert (got.code, got.out) == (2, "")
     assert got.err.splitlines()[-1].startswith(f"error: {said}")
@@ -449,7 +449,7 @@ def test_bad_flags_are_one_clear_line(verax: Callable[..., Said], flags: tuple[s
     ],
 )
 def test_a_record_of_another_shape_is_damaged(
-    verax: Callable[..., Said], tmp_path: Path, record: dict[str, Any], said: str
+    verax: Callable[..., Answer], tmp_path: Path, record: dict[str, Any], said: str
 ) -> None:
     (tmp_path / "build.json").write_text(json.dumps(record))
     got = verax("check-highlights", tmp_path)
@@ -457,7 +457,7 @@ def test_a_record_of_another_shape_is_damaged(
     assert got.err == f"error: {tmp_path / 'build.json'} is damaged: {said}\n"
 
 
-def test_an_aligner_that_links_nothing_is_refused(folder: Path, verax: Callable[..., Said]) -> None:
+def test_an_aligner_that_links_nothing_is_refused(folder: Path, verax: Callable[..., Answer]) -> None:
     rows = read_rows(folder / "parallel.jsonl")
     write_rows(folder / "parallel.jsonl", [{**row, **{f"{name}_links": " " for name in PARTS}} for row in rows])
     got = build(verax, "--method", "saliency", "--threshold", "0.3")
@@ -470,7 +470,9 @@ def test_an_aligner_that_links_nothing_is_refused(folder: Path, verax: Callable[
     assert "done already: 54 of 78 rows" in again.err
 
 
-def test_a_folder_that_holds_something_else_is_refused(built: tuple[Path, Said], verax: Callable[..., Said]) -> None:
+def test_a_folder_that_holds_something_else_is_refused(
+    built: tuple[Path, Answer], verax: Callable[..., Answer]
+) -> None:
     folder, _ = built
     other = build(verax, "--threshold", "0.4")
     assert other.code == 2
@@ -483,7 +485,7 @@ def test_a_folder_that_holds_something_else_is_refused(built: tuple[Path, Said],
 
 
 def test_a_build_that_was_stopped_is_not_checked_and_goes_on(
-    folder: Path, verax: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
+    folder: Path, verax: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import verax.run.highlights.build as building
 

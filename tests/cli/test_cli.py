@@ -25,7 +25,7 @@ from verax.registry import entries
 VERAX = [sys.executable, "-m", "verax"]
 
 
-class Said(NamedTuple):
+class Answer(NamedTuple):
     """What a command printed, and how it ended."""
 
     code: int
@@ -34,17 +34,17 @@ class Said(NamedTuple):
 
 
 @pytest.fixture
-def verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Said]:
+def verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Answer]:
     """Call the command line in this process, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
 
-    def call(*args: str | Path) -> Said:
+    def call(*args: str | Path) -> Answer:
         monkeypatch.setattr(sys, "argv", ["verax", *map(str, args)])
         with pytest.raises(SystemExit) as ended:
             main()
         out, err = capsys.readouterr()
-        return Said(int(ended.value.code or 0), out, err)
+        return Answer(int(ended.value.code or 0), out, err)
 
     return call
 
@@ -91,7 +91,7 @@ def test_listing_imports_no_torch() -> None:
 
 
 @pytest.mark.parametrize("what", ["methods", "metrics", "datasets", "models", "presets"])
-def test_list(verax: Callable[..., Said], what: str) -> None:
+def test_list(verax: Callable[..., Answer], what: str) -> None:
     said = verax("list", what)
     rows = json.loads(verax("list", what, "--json").out)
     assert said.code == 0
@@ -99,7 +99,7 @@ def test_list(verax: Callable[..., Said], what: str) -> None:
     assert all(set(row) == {"name", "kind", "summary", "cost", "reference"} for row in rows)
 
 
-def test_run_from_plan_to_report(verax: Callable[..., Said], spec: Path, tmp_path: Path) -> None:
+def test_run_from_plan_to_report(verax: Callable[..., Answer], spec: Path, tmp_path: Path) -> None:
     plan = verax("run", spec, "--dry-run")
     assert plan.code == 0
     assert "15 instances x 3 methods x 2 metrics: 150 rows" in plan.err
@@ -121,7 +121,7 @@ def test_run_from_plan_to_report(verax: Callable[..., Said], spec: Path, tmp_pat
     assert card["spec"]["data"]["columns"]["gold_words"] == ["gold"]
 
 
-def test_summary_formats(verax: Callable[..., Said], spec: Path) -> None:
+def test_summary_formats(verax: Callable[..., Answer], spec: Path) -> None:
     verax("run", spec, "--out", "r")
     rows = json.loads(verax("summary", "r", "--json").out)
     assert len(rows) == 6
@@ -136,7 +136,7 @@ def test_summary_formats(verax: Callable[..., Said], spec: Path) -> None:
     assert (both.code, both.err.count("\n")) == (2, 1)
 
 
-def test_unified_formats(verax: Callable[..., Said], tmp_path: Path, checkpoint: Callable[[str], Path]) -> None:
+def test_unified_formats(verax: Callable[..., Answer], tmp_path: Path, checkpoint: Callable[[str], Path]) -> None:
     few = {"budget": 12}
     methods = [
         {"kernel_shap": few},
@@ -165,14 +165,14 @@ def test_unified_formats(verax: Callable[..., Said], tmp_path: Path, checkpoint:
     assert (both.code, both.err.count("\n")) == (2, 1)
 
 
-def test_unified_needs_two_kinds(verax: Callable[..., Said], spec: Path) -> None:
+def test_unified_needs_two_kinds(verax: Callable[..., Answer], spec: Path) -> None:
     verax("run", spec, "--out", "r", "--limit", "2")
     said = verax("unified", "r")
     assert (said.code, said.out) == (2, "")
     assert "fewer than two kinds of explanation" in said.err
 
 
-def test_compare(verax: Callable[..., Said], spec: Path, checkpoint: Callable[[str], Path]) -> None:
+def test_compare(verax: Callable[..., Answer], spec: Path, checkpoint: Callable[[str], Path]) -> None:
     verax("run", spec, "--out", "a")
     verax("run", spec, "--out", "b", "--model", checkpoint("distilbert"))
     rows = json.loads(verax("compare", "a", "b", "--json").out)
@@ -182,7 +182,7 @@ def test_compare(verax: Callable[..., Said], spec: Path, checkpoint: Callable[[s
     assert "leave_one_out" in verax("compare", "a", "b").out
 
 
-def test_what_is_missing_is_said(verax: Callable[..., Said], spec: Path, tmp_path: Path) -> None:
+def test_what_is_missing_is_said(verax: Callable[..., Answer], spec: Path, tmp_path: Path) -> None:
     """Reasons after a run; a run that lacks a shard, or has other texts under the same ids, is not taken as it is."""
     said = verax("run", spec, "--out", "a")
     assert "without a value: empty 10" in said.out
@@ -201,7 +201,7 @@ def test_what_is_missing_is_said(verax: Callable[..., Said], spec: Path, tmp_pat
     assert "the run is not finished: 90 of 165 rows are not there" in lacking.err
 
 
-def test_a_model_that_fails_is_no_success(verax: Callable[..., Said], tmp_path: Path) -> None:
+def test_a_model_that_fails_is_no_success(verax: Callable[..., Answer], tmp_path: Path) -> None:
     (tmp_path / "broken_model.py").write_text("def answer(texts):\n    raise RuntimeError('out of order')\n")
     (tmp_path / "data.jsonl").write_text('{"text": "a boat", "label": "perhaps"}\n')
     model = {"name": "python:broken_model:answer", "labels": ["x", "y"]}
@@ -213,7 +213,7 @@ def test_a_model_that_fails_is_no_success(verax: Callable[..., Said], tmp_path: 
     assert "'perhaps'" in said.err, "a label that the model has no class for"
 
 
-def test_explain(verax: Callable[..., Said], checkpoint: Callable[[str], Path]) -> None:
+def test_explain(verax: Callable[..., Answer], checkpoint: Callable[[str], Path]) -> None:
     args = ("explain", "The small boat", "a lake", "--model", checkpoint("bert"), "--method", "integrated_gradients")
     said = verax(*args, "--set", "steps=7", "--target", "no", "--json")
     made = json.loads(said.out)
@@ -229,7 +229,7 @@ def test_explain(verax: Callable[..., Said], checkpoint: Callable[[str], Path]) 
     assert "predicted" in shown.out
 
 
-def test_explain_side_by_side(verax: Callable[..., Said], checkpoint: Callable[[str], Path]) -> None:
+def test_explain_side_by_side(verax: Callable[..., Answer], checkpoint: Callable[[str], Path]) -> None:
     """All methods that there are, or those that were named; what has nothing to say gives its reason."""
     args = ("explain", "The small boat", "a lake", "--model", checkpoint("bert"))
     said = verax(*args, "--method", "all", "--target", "no", "--json")
@@ -254,7 +254,7 @@ def test_explain_side_by_side(verax: Callable[..., Said], checkpoint: Callable[[
     assert "no_label" in nothing.out
 
 
-def test_a_preset(verax: Callable[..., Said], spec: Path, checkpoint: Callable[[str], Path]) -> None:
+def test_a_preset(verax: Callable[..., Answer], spec: Path, checkpoint: Callable[[str], Path]) -> None:
     """On a spec's model and data, and echoed so that the run can be done again."""
     said = verax("run", spec, "--preset", "importance-measures", "--limit", "2", "--out", "out")
     assert said.code == 0, said.err
@@ -265,7 +265,7 @@ def test_a_preset(verax: Callable[..., Said], spec: Path, checkpoint: Callable[[
     assert "runs/attribution-table" in verax("run", "--preset", "attribution-table", "--limit", "2", "--dry-run").err
 
 
-def test_list_shows_cost_and_reference(verax: Callable[..., Said]) -> None:
+def test_list_shows_cost_and_reference(verax: Callable[..., Answer]) -> None:
     shown = verax("list", "methods").out
     assert "n + 1 forward" in shown
     assert "Sundararajan" in shown
@@ -299,7 +299,7 @@ def test_list_shows_cost_and_reference(verax: Callable[..., Said]) -> None:
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(
-    verax: Callable[..., Said], checkpoint: Callable[[str], Path], args: tuple[str, ...], message: str
+    verax: Callable[..., Answer], checkpoint: Callable[[str], Path], args: tuple[str, ...], message: str
 ) -> None:
     said = verax(*(str(checkpoint("bert")) if arg == "{bert}" else arg for arg in args))
     assert said.code == 2
@@ -309,13 +309,13 @@ def test_a_mistake_is_one_line_and_exit_code_2(
     assert "Traceback" not in said.err
 
 
-def test_debug_shows_where(verax: Callable[..., Said]) -> None:
+def test_debug_shows_where(verax: Callable[..., Answer]) -> None:
     said = verax("summary", "nowhere", "--debug")
     assert said.code == 2
     assert "Traceback" in said.err
 
 
-def test_help_has_examples_and_few_options(verax: Callable[..., Said]) -> None:
+def test_help_has_examples_and_few_options(verax: Callable[..., Answer]) -> None:
     assert verax().code == 0
     for command in ("list", "explain", "run", "summary", "compare", "report", "import", "demo"):
         said = verax(command, "--help")
@@ -326,7 +326,7 @@ def test_help_has_examples_and_few_options(verax: Callable[..., Said]) -> None:
 
 
 def test_data_that_looks_like_markup_is_shown_as_it_is(
-    verax: Callable[..., Said], checkpoint: Callable[[str], Path]
+    verax: Callable[..., Answer], checkpoint: Callable[[str], Path]
 ) -> None:
     said = verax("explain", "[bold]boat[/bold] \x1b[31mred", "--model", checkpoint("bert"), "--method", "saliency")
     assert said.code == 0
@@ -358,7 +358,7 @@ def test_ctrl_c_keeps_what_was_done(tmp_path: Path, checkpoint: Callable[[str], 
 
 
 def test_a_second_process_is_refused_within_a_second(
-    tmp_path: Path, checkpoint: Callable[[str], Path], verax: Callable[..., Said]
+    tmp_path: Path, checkpoint: Callable[[str], Path], verax: Callable[..., Answer]
 ) -> None:
     """Refusal itself takes less than a second; loading the model, which comes before it, is not counted."""
     spec = write_spec(tmp_path, checkpoint("bert"), 5)

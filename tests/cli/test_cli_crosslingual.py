@@ -14,7 +14,7 @@ import pytest
 
 import many_languages as made
 from verax.cli import main
-from verax.run.parameters import build
+from verax.run.parameters import from_config
 from verax.run.presets import ATTRIBUTION_TABLE, CROSSLINGUAL
 from verax.stats.crosslingual_rows import measures
 from verax.store.codec import Row
@@ -23,7 +23,7 @@ from verax.store.store import Store
 pytestmark = pytest.mark.usefixtures("four_are_enough")
 
 
-class Said(NamedTuple):
+class Answer(NamedTuple):
     """What a command printed, and how it ended."""
 
     code: int
@@ -32,17 +32,17 @@ class Said(NamedTuple):
 
 
 @pytest.fixture
-def verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Said]:
+def verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Answer]:
     """Call the command line in this process, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
 
-    def call(*args: str) -> Said:
+    def call(*args: str) -> Answer:
         monkeypatch.setattr(sys, "argv", ["verax", *args])
         with pytest.raises(SystemExit) as ended:
             main()
         out, err = capsys.readouterr()
-        return Said(int(ended.value.code or 0), out, err)
+        return Answer(int(ended.value.code or 0), out, err)
 
     return call
 
@@ -63,7 +63,7 @@ def model(architecture: str, key: str) -> dict[str, str]:
 
 def test_the_preset_is_the_attribution_table_across_languages() -> None:
     assert CROSSLINGUAL["methods"] == ATTRIBUTION_TABLE["methods"]
-    metrics = [build("metrics", given, 0) for given in CROSSLINGUAL["metrics"]]
+    metrics = [from_config("metrics", given, 0) for given in CROSSLINGUAL["metrics"]]
     found = measures({"metrics": [{"label": m.label, "name": m.name, "parameters": m.parameters} for m in metrics]})
     assert [(one.name, one.aligner) for one in found] == [
         ("faithfulness", "embedding(extract=itermax)"),
@@ -74,7 +74,7 @@ def test_the_preset_is_the_attribution_table_across_languages() -> None:
     ]
 
 
-def test_one_run_prints_its_tables(verax: Callable[..., Said], tmp_path: Path) -> None:
+def test_one_run_prints_its_tables(verax: Callable[..., Answer], tmp_path: Path) -> None:
     write(tmp_path / "one")
     said = verax("crosslingual", "one")
     assert said.code == 0, said.err
@@ -83,7 +83,7 @@ def test_one_run_prints_its_tables(verax: Callable[..., Said], tmp_path: Path) -
     assert "fewer than 3 languages to correlate" in said.out
 
 
-def test_the_formats_for_papers_and_programs(verax: Callable[..., Said], tmp_path: Path) -> None:
+def test_the_formats_for_papers_and_programs(verax: Callable[..., Answer], tmp_path: Path) -> None:
     write(tmp_path / "one")
     assert "| saliency (l2) | ◆ 0.400 " in verax("crosslingual", "one", "--markdown").out
     assert verax("crosslingual", "one", "--latex").out.count(r"\begin{tabular}") == 10
@@ -92,7 +92,7 @@ def test_the_formats_for_papers_and_programs(verax: Callable[..., Said], tmp_pat
     assert len(list(csv.DictReader(io.StringIO(verax("crosslingual", "one", "--csv").out)))) == len(rows)
 
 
-def test_several_runs_are_averaged_by_architecture(verax: Callable[..., Said], tmp_path: Path) -> None:
+def test_several_runs_are_averaged_by_architecture(verax: Callable[..., Answer], tmp_path: Path) -> None:
     for name, facts in {"a": model("Bert", "a"), "b": model("Bert", "b"), "c": model("XLMRoberta", "c")}.items():
         write(tmp_path / name, model=facts)
     said = verax("crosslingual", "a", "b", "c")
@@ -102,7 +102,7 @@ def test_several_runs_are_averaged_by_architecture(verax: Callable[..., Said], t
     assert "XLMRoberta (1) Loss" in said.out
 
 
-def test_runs_that_can_not_be_averaged_are_refused_in_one_line(verax: Callable[..., Said], tmp_path: Path) -> None:
+def test_runs_that_can_not_be_averaged_are_refused_in_one_line(verax: Callable[..., Answer], tmp_path: Path) -> None:
     write(tmp_path / "a", model=model("Bert", "a"))
     write(tmp_path / "twin", model=model("Bert", "a"))
     write(tmp_path / "elsewhere", model=model("Bert", "b"), data={"hash": "other"})
@@ -121,7 +121,7 @@ def test_runs_that_can_not_be_averaged_are_refused_in_one_line(verax: Callable[.
     ],
 )
 def test_runs_that_are_measured_in_other_ways_are_not_averaged(
-    verax: Callable[..., Said], tmp_path: Path, others: list[str], told: str
+    verax: Callable[..., Answer], tmp_path: Path, others: list[str], told: str
 ) -> None:
     write(tmp_path / "a", model=model("Bert", "a"))
     write(tmp_path / "b", model=model("Bert", "b"), metrics=[made.metric(made.FAITHFULNESS, one) for one in others])
@@ -134,7 +134,7 @@ def test_runs_that_are_measured_in_other_ways_are_not_averaged(
     assert " ".join(verax("crosslingual", "b", "a").err.split()) == back
 
 
-def test_a_run_without_the_metric_says_how_to_get_it(verax: Callable[..., Said], tmp_path: Path) -> None:
+def test_a_run_without_the_metric_says_how_to_get_it(verax: Callable[..., Answer], tmp_path: Path) -> None:
     write(tmp_path / "one", metrics=[made.metric("comprehensiveness")])
     said = verax("crosslingual", "one")
     assert said.code == 2

@@ -19,7 +19,7 @@ from verax.data.text import split_words
 from verax.run.run import Run
 
 
-class Said(NamedTuple):
+class Answer(NamedTuple):
     """What a command printed, and how it ended."""
 
     code: int
@@ -28,22 +28,22 @@ class Said(NamedTuple):
 
 
 @pytest.fixture
-def verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Said]:
+def verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Answer]:
     """Call the command line in this process, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
 
-    def call(*args: str) -> Said:
+    def call(*args: str) -> Answer:
         monkeypatch.setattr(sys, "argv", ["verax", *args])
         with pytest.raises(SystemExit) as ended:
             main()
         out, err = capsys.readouterr()
-        return Said(int(ended.value.code or 0), out, err)
+        return Answer(int(ended.value.code or 0), out, err)
 
     return call
 
 
-def test_it_prints_every_table(verax: Callable[..., Said], tmp_path: Path) -> None:
+def test_it_prints_every_table(verax: Callable[..., Answer], tmp_path: Path) -> None:
     made.write(tmp_path / "run", made.stored())
     said = verax("nle", "run")
     assert said.code == 0
@@ -57,7 +57,7 @@ def test_it_prints_every_table(verax: Callable[..., Said], tmp_path: Path) -> No
     assert "| MT-Ra, random + infill |" in verax("nle", "run", "--markdown").out
 
 
-def test_several_runs_are_compared_and_told_apart(verax: Callable[..., Said], tmp_path: Path) -> None:
+def test_several_runs_are_compared_and_told_apart(verax: Callable[..., Answer], tmp_path: Path) -> None:
     made.write(tmp_path / "a", made.stored())
     made.write(tmp_path / "b", made.stored(card=made.card(model={"name": "large"})))
     made.write(tmp_path / "c", made.stored())
@@ -67,7 +67,7 @@ def test_several_runs_are_compared_and_told_apart(verax: Callable[..., Said], tm
     assert "a: MT-Ra, random" in verax("nle", "a", "c").out, "models of one name go by their folders"
 
 
-def test_runs_of_other_inputs_are_refused(verax: Callable[..., Said], tmp_path: Path) -> None:
+def test_runs_of_other_inputs_are_refused(verax: Callable[..., Answer], tmp_path: Path) -> None:
     made.write(tmp_path / "a", made.stored())
     changed = [replace(one, parts=(split_words("Other."),)) for one in made.instances()]
     made.write(tmp_path / "b", made.stored(instances=changed))
@@ -76,7 +76,7 @@ def test_runs_of_other_inputs_are_refused(verax: Callable[..., Said], tmp_path: 
     assert "is not the same text" in said.err
 
 
-def test_a_run_without_free_text_is_refused(verax: Callable[..., Said], tmp_path: Path) -> None:
+def test_a_run_without_free_text_is_refused(verax: Callable[..., Answer], tmp_path: Path) -> None:
     made.write(tmp_path / "a", made.stored())
     made.write(tmp_path / "b", made.stored(card={}, texts=[], scores=[]))
     for folders in (["b"], ["a", "b"]):

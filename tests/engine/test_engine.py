@@ -10,9 +10,18 @@ import numpy as np
 import pytest
 
 from verax.data.text import split_words
-from verax.engine.asks import Asking, Candidates, Generate, Likelihood, Outputs, PathGradient, SummedGradient, resolve
 from verax.engine.engine import GENERATING, ON_ACCELERATOR, ON_PROCESSOR, Engine, Outcome, Task
-from verax.engine.protocols import asking
+from verax.engine.protocols import as_generator
+from verax.engine.questions import (
+    Candidates,
+    Generate,
+    Likelihood,
+    Outputs,
+    PathGradient,
+    QuestionGenerator,
+    SummedGradient,
+    resolve,
+)
 from verax.methods.token.activation import Activation
 from verax.methods.token.attention import AttentionWeights
 from verax.methods.token.beam import Beam
@@ -33,7 +42,7 @@ from verax.metrics.faithfulness.sufficiency import Sufficiency
 from verax.models.black_box import BlackBox
 from verax.models.classifier import Classifier
 from verax.models.encoding import Encoded
-from verax.models.generator import Asked, CandidatesPass, GeneratePass, LikelihoodPass, Prompt
+from verax.models.generator import TextRequest, CandidatesPass, GeneratePass, LikelihoodPass, Prompt
 from verax.types import Cost, FloatArray, Generated, Highlight, Instance, Target, Undefined, UserError
 
 METHODS = (
@@ -61,10 +70,10 @@ METHODS = (
 METRICS = (Comprehensiveness(), Sufficiency())
 
 
-def outcomes(engine: Engine, generators: dict[Any, Asking[Any]]) -> dict[Any, Outcome[Any]]:
+def outcomes(engine: Engine, generators: dict[Any, QuestionGenerator[Any]]) -> dict[Any, Outcome[Any]]:
     ended: dict[Any, Outcome[Any]] = {}
 
-    def task(key: Any, generator: Asking[Any]) -> Task[Any]:
+    def task(key: Any, generator: QuestionGenerator[Any]) -> Task[Any]:
         def done(outcome: Outcome[Any]) -> tuple[()]:
             ended[key] = outcome
             return ()
@@ -82,11 +91,11 @@ def everything(model: Classifier, instances: Sequence[Instance], **options: Any)
     for instance in instances:
         x = Encoded.of(model.encode(instance))
         for method in METHODS:
-            generators[instance.id, repr(method)] = asking(method, x)
+            generators[instance.id, repr(method)] = as_generator(method, x)
         scores = tuple(x.rng(3).random(x.n_units).tolist())
         highlight = Highlight(instance.id, "given", "token", Target(), x.units, scores)
         for metric in METRICS:
-            generators[instance.id, repr(metric)] = asking(metric, x, highlight)
+            generators[instance.id, repr(metric)] = as_generator(metric, x, highlight)
     found = {}
     for key, outcome in outcomes(Engine(model, **options), generators).items():
         assert outcome.error is None, outcome.error
@@ -118,13 +127,13 @@ def test_pooled_is_one_by_one_elsewhere(
     generators = {}
     for instance in instances:
         x = Encoded.of(model.encode(instance))
-        generators[instance.id, "delete"] = asking(LeaveOneOut(removal="zero"), x)
-        generators[instance.id, "gradient"] = asking(InputXGradient(), x)
+        generators[instance.id, "delete"] = as_generator(LeaveOneOut(removal="zero"), x)
+        generators[instance.id, "gradient"] = as_generator(InputXGradient(), x)
     pooled = outcomes(Engine(model), generators)
     for instance in instances:
         x = Encoded.of(model.encode(instance))
         for name, method in {"delete": LeaveOneOut(removal="zero"), "gradient": InputXGradient()}.items():
-            alone = outcomes(Engine(model, token_budget=1), {0: asking(method, x)})[0].value.scores
+            alone = outcomes(Engine(model, token_budget=1), {0: as_generator(method, x)})[0].value.scores
             assert np.abs(pooled[instance.id, name].value.scores - alone).max() <= 1e-12
 
 
@@ -134,10 +143,10 @@ def test_nothing_is_evaluated_twice(classifier: Callable[..., Classifier], insta
     n = x.n_units
     engine = Engine(model)
     generators = {
-        "loo": asking(LeaveOneOut(), x),
-        "absolute": asking(LeaveOneOut(absolute=True), x),
-        "saliency": asking(Saliency(), x),
-        "input x gradient": asking(InputXGradient(), x),
+        "loo": as_generator(LeaveOneOut(), x),
+        "absolute": as_generator(LeaveOneOut(absolute=True), x),
+        "saliency": as_generator(Saliency(), x),
+        "input x gradient": as_generator(InputXGradient(), x),
     }
     ended = outcomes(engine, generators)
     # each asks for the full input to know the prediction; leave-one-out asks for it again beside its n rows
@@ -163,14 +172,14 @@ def test_methods_and_metrics_share_their_passes(
     outcomes(
         engine,
         {
-            "loo": asking(LeaveOneOut(), x),
-            "occlusion": asking(Occlusion(removal="mask"), x),
-            "beam": asking(Beam(), x),
-            "exact": asking(ExactShapley(), x),
-            "kernel": asking(KernelShap(), x),
-            "sampling": asking(ShapleySampling(removal="mask"), x),
-            "comprehensiveness": asking(Comprehensiveness(**erasure), x, highlight),
-            "sufficiency": asking(Sufficiency(**erasure), x, highlight),
+            "loo": as_generator(LeaveOneOut(), x),
+            "occlusion": as_generator(Occlusion(removal="mask"), x),
+            "beam": as_generator(Beam(), x),
+            "exact": as_generator(ExactShapley(), x),
+            "kernel": as_generator(KernelShap(), x),
+            "sampling": as_generator(ShapleySampling(removal="mask"), x),
+            "comprehensiveness": as_generator(Comprehensiveness(**erasure), x, highlight),
+            "sufficiency": as_generator(Sufficiency(**erasure), x, highlight),
         },
     )
     assert engine.cost.forward == 2**n, "every coalition of four words is evaluated once"
@@ -190,9 +199,9 @@ def test_a_view_is_asked_about_as_if_it_were_the_input(
     view = x.without(dropped, "mask")
     assert view.n_units == x.n_units - 3
     engine = Engine(model)
-    scores = outcomes(engine, {0: asking(LeaveOneOut(), view)})[0].value.scores
+    scores = outcomes(engine, {0: as_generator(LeaveOneOut(), view)})[0].value.scores
 
-    def by_hand() -> Asking[FloatArray]:
+    def by_hand() -> QuestionGenerator[FloatArray]:
         readout = yield from resolve(Target(), x)
         keep = np.tile(~dropped, (view.n_units + 1, 1))
         for row, unit in enumerate(np.flatnonzero(~dropped)):
@@ -201,7 +210,7 @@ def test_a_view_is_asked_about_as_if_it_were_the_input(
         return values[-1] - values[:-1]
 
     assert np.abs(scores - outcomes(engine, {0: by_hand()})[0].value).max() <= 1e-12
-    gradient = outcomes(engine, {0: asking(Saliency(), view)})[0].value
+    gradient = outcomes(engine, {0: as_generator(Saliency(), view)})[0].value
     assert gradient.units == view.units
 
 
@@ -232,14 +241,14 @@ def test_out_of_memory_halves_and_keeps_what_is_finished(
     fragile = Fragile(model, most=60)
     engine = Engine(fragile, token_budget=4096)  # type: ignore[arg-type]
     encoded = {i.id: Encoded.of(model.encode(i)) for i in instances[:3]}
-    ended = outcomes(engine, {k: asking(LeaveOneOut(), x) for k, x in encoded.items()})
+    ended = outcomes(engine, {k: as_generator(LeaveOneOut(), x) for k, x in encoded.items()})
     assert fragile.refused > 0
     assert len(fragile.finished) == len(set(fragile.finished)) == engine.cost.forward, "no row is done twice"
     before = fragile.refused
-    outcomes(engine, {0: asking(LeaveOneOut(removal="zero"), encoded[instances[1].id])})
+    outcomes(engine, {0: as_generator(LeaveOneOut(removal="zero"), encoded[instances[1].id])})
     assert fragile.refused == before, "what was learnt is kept"
     for key, x in encoded.items():
-        alone = outcomes(Engine(model), {0: asking(LeaveOneOut(), x)})[0].value.scores
+        alone = outcomes(Engine(model), {0: as_generator(LeaveOneOut(), x)})[0].value.scores
         assert np.abs(ended[key].value.scores - alone).max() <= 1e-12
 
 
@@ -249,7 +258,7 @@ def test_an_input_that_never_fits_is_said_so(classifier: Callable[..., Classifie
     fragile = Fragile(model, most=len(small.encoding.token_ids))
     ended = outcomes(
         Engine(fragile),  # type: ignore[arg-type]
-        {"small": asking(LeaveOneOut(), small), "large": asking(LeaveOneOut(), large)},
+        {"small": as_generator(LeaveOneOut(), small), "large": as_generator(LeaveOneOut(), large)},
     )
     assert ended["small"].error is None
     assert isinstance(ended["large"].error, Undefined)
@@ -268,7 +277,7 @@ def test_one_bad_row_spoils_only_its_own_instance(instances: list[Instance]) -> 
 
     model = black_box(answer)
     encoded = {instance.id: Encoded.of(model.encode(instance)) for instance in instances}
-    ended = outcomes(Engine(model), {key: asking(LeaveOneOut(), x) for key, x in encoded.items()})
+    ended = outcomes(Engine(model), {key: as_generator(LeaveOneOut(), x) for key, x in encoded.items()})
     failed = {key: outcome.error for key, outcome in ended.items() if outcome.error is not None}
     assert list(failed) == ["pair 4"]
     assert "no gulls here" in str(failed["pair 4"])
@@ -277,7 +286,7 @@ def test_one_bad_row_spoils_only_its_own_instance(instances: list[Instance]) -> 
 def test_nan_is_a_reason_not_a_number(instances: list[Instance]) -> None:
     model = black_box(lambda texts: [[float("nan"), 0.5]] * len(texts))
     x = Encoded.of(model.encode(instances[0]))
-    error = outcomes(Engine(model), {0: asking(LeaveOneOut(), x)})[0].error
+    error = outcomes(Engine(model), {0: as_generator(LeaveOneOut(), x)})[0].error
     assert isinstance(error, Undefined)
     assert error.reason == "nonfinite"
 
@@ -288,15 +297,15 @@ def test_a_method_that_fails_does_not_disturb_others(
     model = classifier("bert")
     x = Encoded.of(model.encode(instances[0]))
 
-    def broken(x: Encoded) -> Asking[FloatArray]:
+    def broken(x: Encoded) -> QuestionGenerator[FloatArray]:
         yield Outputs(x, np.ones((1, x.n_units), bool))
         raise ZeroDivisionError("my own mistake")
 
-    def no_question(x: Encoded) -> Asking[FloatArray]:
+    def no_question(x: Encoded) -> QuestionGenerator[FloatArray]:
         yield "what is the meaning of this?"  # type: ignore[misc]
         return np.zeros(1)
 
-    ended = outcomes(Engine(model), {"broken": broken(x), "loo": asking(LeaveOneOut(), x)})
+    ended = outcomes(Engine(model), {"broken": broken(x), "loo": as_generator(LeaveOneOut(), x)})
     assert isinstance(ended["broken"].error, ZeroDivisionError)
     assert ended["loo"].error is None
     with pytest.raises(TypeError, match="no question"):
@@ -310,7 +319,7 @@ def test_what_is_removed_to_nothing_is_undefined(
     model = classifier("gpt2")
     x = Encoded.of(model.encode(instances[3]))
 
-    def nothing(x: Encoded) -> Asking[FloatArray]:
+    def nothing(x: Encoded) -> QuestionGenerator[FloatArray]:
         answer: FloatArray = yield Outputs(x, np.zeros((1, x.n_units), bool), "delete")
         return answer
 
@@ -334,9 +343,9 @@ def test_tasks_lead_to_tasks_and_a_small_window_ends(
 
         def first(outcome: Outcome[Any]) -> list[Task[Any]]:
             seen.append("first")
-            return [Task(asking(Saliency(), x), second)]
+            return [Task(as_generator(Saliency(), x), second)]
 
-        return Task(asking(LeaveOneOut(), x), first)
+        return Task(as_generator(LeaveOneOut(), x), first)
 
     Engine(model, window=1, pool=1).run(task(instance) for instance in instances)
     assert sorted(seen) == ["first"] * len(instances) + ["second"] * len(instances)
@@ -348,7 +357,7 @@ def test_gradients_are_summed_with_their_weights(
     model = classifier("bert")
     x = Encoded.of(model.encode(instances[0]))
 
-    def both(x: Encoded) -> Asking[tuple[Any, ...]]:
+    def both(x: Encoded) -> QuestionGenerator[tuple[Any, ...]]:
         readout = yield from resolve(Target("no"), x)
         one: SummedGradient = yield PathGradient(x, readout, "zero", (0.3,), (1.0,))
         two: SummedGradient = yield PathGradient(x, readout, "zero", (0.9,), (1.0,))
@@ -364,7 +373,7 @@ def test_what_is_begun_is_finished_before_the_rest_goes_on(classifier: Callable[
     """All begin together, with a small question; then one task's alone fills a pool, and they end one by one."""
     model, log = classifier("bert"), []
 
-    def patient(name: int) -> Asking[None]:
+    def patient(name: int) -> QuestionGenerator[None]:
         x = Encoded.of(model.encode(Instance(str(name), (split_words("the small red boat " * 3),))))
         for step in range(5):
             keep = np.random.default_rng([name, step]).random((30 if step else 1, x.n_units)) < 0.5
@@ -392,7 +401,7 @@ class Writer:
     def about(self) -> dict[str, str]:
         return {"device": self.device}
 
-    def length(self, asked: Asked) -> int:
+    def length(self, asked: TextRequest) -> int:
         if asked.prompt.user == "odd":
             raise self.fault
         return self.tokens
@@ -418,17 +427,17 @@ class About:
         self.memo: dict[Any, Any] = {}
 
 
-def written(by: Any, text: str) -> Asking[str]:
+def written(by: Any, text: str) -> QuestionGenerator[str]:
     answer: Generated = yield Generate(About(), by, GeneratePass(Prompt(text)))  # type: ignore[arg-type]
     return answer.text
 
 
-def edited(by: Any, text: str) -> Asking[str]:
+def edited(by: Any, text: str) -> QuestionGenerator[str]:
     answers: list[Generated] = yield Candidates(About(), by, CandidatesPass(Prompt(text)))  # type: ignore[arg-type]
     return answers[0].text
 
 
-def compared(by: Any, text: str, labels: tuple[str, ...]) -> Asking[FloatArray]:
+def compared(by: Any, text: str, labels: tuple[str, ...]) -> QuestionGenerator[FloatArray]:
     scores: FloatArray = yield Likelihood(About(), by, LikelihoodPass(Prompt(text), labels))  # type: ignore[arg-type]
     return scores
 

@@ -8,22 +8,22 @@ import numpy as np
 import pytest
 
 from rigged import Rigged, ended, instance, posed, result
-from verax.engine.asks import Asking, Generate, Likelihood, Outputs
 from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.questions import Generate, Likelihood, Outputs, QuestionGenerator
 from verax.engine.together import sort_ends, together
 from verax.methods.token.leave_one_out import LeaveOneOut
 from verax.models.classifier import Classifier
 from verax.models.encoding import Encoded
 from verax.models.generator import GeneratePass, LikelihoodPass, Prompt
-from verax.models.self_explainer import Posed
+from verax.models.self_explainer import PromptedInput
 from verax.types import Generated, Instance, Undefined, UserError
 
 
-def spoken(x: Posed, *prompts: str) -> Asking[list[str]]:
+def spoken(x: PromptedInput, *prompts: str) -> QuestionGenerator[list[str]]:
     """Ask for one text after the other."""
     said = []
     for prompt in prompts:
-        answer: Generated = yield Generate(x, x.by.explainer, GeneratePass(Prompt(prompt)))
+        answer: Generated = yield Generate(x, x.model.explainer, GeneratePass(Prompt(prompt)))
         said.append(answer.text)
     return said
 
@@ -40,25 +40,25 @@ def _upper(prompt: str) -> str:
 
 
 @pytest.fixture
-def x(model: Rigged) -> Posed:
+def x(model: Rigged) -> PromptedInput:
     return posed(instance("a", "b"), model)
 
 
-def test_each_step_is_one_batch(model: Rigged, x: Posed) -> None:
+def test_each_step_is_one_batch(model: Rigged, x: PromptedInput) -> None:
     found = result(together([spoken(x, "a", "b", "c"), spoken(x, "d"), spoken(x, "e", "f")]))
     assert found == [["A", "B", "C"], ["D"], ["E", "F"]]
     assert model.calls == [("generate", ["a", "d", "e"]), ("generate", ["b", "f"]), ("generate", ["c"])]
 
 
-def test_what_is_asked_twice_is_answered_once(model: Rigged, x: Posed) -> None:
+def test_what_is_asked_twice_is_answered_once(model: Rigged, x: PromptedInput) -> None:
     outcome = ended(together([spoken(x, "a", "b"), spoken(x, "a"), spoken(x, "c", "a")]))
     assert outcome.value == [["A", "B"], ["A"], ["C", "A"]]
     assert model.calls == [("generate", ["a", "c"]), ("generate", ["b"])]
     assert (outcome.cost.forward_asked, outcome.cost.forward) == (5, 3)
 
 
-def test_one_that_fails_costs_no_other(x: Posed) -> None:
-    def broken() -> Asking[list[str]]:
+def test_one_that_fails_costs_no_other(x: PromptedInput) -> None:
+    def broken() -> QuestionGenerator[list[str]]:
         yield from spoken(x, "g")
         raise ZeroDivisionError
 
@@ -68,7 +68,7 @@ def test_one_that_fails_costs_no_other(x: Posed) -> None:
     assert third == ["A", "B", "C"]
 
 
-def test_ends_are_values_or_reasons_and_what_nobody_foresaw_is_raised(x: Posed) -> None:
+def test_ends_are_values_or_reasons_and_what_nobody_foresaw_is_raised(x: PromptedInput) -> None:
     ends = result(together([spoken(x, "a"), spoken(x, "bad"), spoken(x), spoken(x, "b", "bad"), spoken(x, "c")]))
     values, problems = sort_ends(ends)
     assert values == [["A"], [], ["C"]]
@@ -78,8 +78,8 @@ def test_ends_are_values_or_reasons_and_what_nobody_foresaw_is_raised(x: Posed) 
         sort_ends([*ends, ZeroDivisionError()])
 
 
-def test_a_generator_can_go_on_after_an_answer_that_can_not_be_had(x: Posed) -> None:
-    def patient() -> Asking[str]:
+def test_a_generator_can_go_on_after_an_answer_that_can_not_be_had(x: PromptedInput) -> None:
+    def patient() -> QuestionGenerator[str]:
         try:
             yield from spoken(x, "bad")
         except Undefined as problem:
@@ -90,8 +90,8 @@ def test_a_generator_can_go_on_after_an_answer_that_can_not_be_had(x: Posed) -> 
     assert result(together([patient(), spoken(x, "a")])) == ["refused, GOOD", ["A"]]
 
 
-def test_a_mistake_of_the_users_ends_all(x: Posed) -> None:
-    def mistaken() -> Asking[list[str]]:
+def test_a_mistake_of_the_users_ends_all(x: PromptedInput) -> None:
+    def mistaken() -> QuestionGenerator[list[str]]:
         yield from ()
         raise UserError("labels: none")
 
@@ -99,8 +99,8 @@ def test_a_mistake_of_the_users_ends_all(x: Posed) -> None:
         result(together([spoken(x, "a"), mistaken()]))
 
 
-def test_bundles_in_bundles_and_questions_of_several_kinds(model: Rigged, x: Posed) -> None:
-    def likely() -> Asking[int]:
+def test_bundles_in_bundles_and_questions_of_several_kinds(model: Rigged, x: PromptedInput) -> None:
+    def likely() -> QuestionGenerator[int]:
         scores = yield Likelihood(x, model, LikelihoodPass(Prompt("p"), ("u", "")))
         return int(np.argmax(scores))
 
@@ -109,12 +109,12 @@ def test_bundles_in_bundles_and_questions_of_several_kinds(model: Rigged, x: Pos
     assert model.calls == [("generate", ["a", "c", "d"]), ("likelihoods", ["p"]), ("generate", ["b"])]
 
 
-def test_none_at_all_and_such_as_ask_nothing(x: Posed) -> None:
+def test_none_at_all_and_such_as_ask_nothing(x: PromptedInput) -> None:
     assert result(together([])) == []
     assert result(together([spoken(x), spoken(x)])) == [[], []]
 
 
-def test_tasks_beside_it_share_its_batches(model: Rigged, x: Posed) -> None:
+def test_tasks_beside_it_share_its_batches(model: Rigged, x: PromptedInput) -> None:
     def tasks() -> Iterator[Task[object]]:
         yield Task(together([spoken(x, "a"), spoken(x, "b")]), lambda _: ())
         yield Task(spoken(x, "c"), lambda _: ())
@@ -127,7 +127,7 @@ def test_classifiers_are_asked_the_same_way(classifier: Callable[..., Classifier
     model = classifier("bert")
     several = [Encoded.of(model.encode(one)) for one in instances[:3]]
 
-    def outcome(generator: Asking[object]) -> Outcome[object]:
+    def outcome(generator: QuestionGenerator[object]) -> Outcome[object]:
         found: list[Outcome[object]] = []
         Engine(model).run([Task(generator, lambda one: found.append(one) or ())])
         return found[0]
@@ -141,6 +141,6 @@ def test_classifiers_are_asked_the_same_way(classifier: Callable[..., Classifier
     assert (nothing.value, nothing.cost.forward) == ([0], 0)
 
 
-def _no_rows(x: Encoded) -> Asking[int]:
+def _no_rows(x: Encoded) -> QuestionGenerator[int]:
     logits = yield Outputs(x, np.empty((0, x.n_units), bool))
     return len(logits)

@@ -18,8 +18,8 @@ import tiny
 from games import game_model, random_game, words
 from verax.api import explain, explain_all
 from verax.data.text import split_words
-from verax.engine.asks import AttentionPathGradient
 from verax.engine.engine import Engine, Task
+from verax.engine.questions import AttentionPathGradient
 from verax.methods.interaction.attention_attribution import AttentionAttribution
 from verax.methods.interaction.attention_interaction import AttentionInteraction
 from verax.models.classifier import Classifier
@@ -299,10 +299,10 @@ def test_attention_attribution_is_that_of_literal_code(
     x, label, ended = Encoded.of(encoding), 1, []
     ask = AttentionPathGradient(x, Readout("logit", label), tuple((k + 1) / steps for k in range(steps)))
 
-    def asking() -> Any:
+    def as_generator() -> Any:
         return (yield ask)
 
-    Engine(classifier).run([Task(asking(), lambda outcome: ended.append(outcome) or ())])
+    Engine(classifier).run([Task(as_generator(), lambda outcome: ended.append(outcome) or ())])
     answer = ended[0].value
     opened, _ = tiny.build(architecture, seed=2, attn_implementation="eager")
     opened = opened.double()

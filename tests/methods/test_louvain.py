@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verax.api import explain
-from verax.engine.asks import Asking
+from verax.engine.questions import QuestionGenerator
 from verax.methods.pairs import Pairing, pair_attribution
 from verax.methods.span.louvain import Louvain
 from verax.methods.span.random_span import RandomSpan
 from verax.methods.token.leave_one_out import LeaveOneOut
 from verax.models.encoding import Encoded
 from verax.models.load import load_model
-from verax.run.parameters import build
+from verax.run.parameters import from_config
 from verax.types import Attribution, Kind, Passes, Span, Undefined, UserError
 
 MODEL = load_model(lambda texts: [[0.5, 0.5]] * len(texts), labels=["yes", "no"], version="1")
@@ -40,7 +40,7 @@ class Planted:
     def passes(self, n: int) -> Passes:
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded) -> Asking[Attribution]:
+    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
         yield from ()
         return pair_attribution(x, np.array(self.table), self.parts, directed=self.directed)
 
@@ -134,13 +134,13 @@ def test_an_interaction_is_needed_and_named() -> None:
     with pytest.raises(UserError, match="over: needs an interaction between words, got LeaveOneOut"):
         Louvain(LeaveOneOut())
     with pytest.raises(UserError, match="louvain: over: needs an interaction"):
-        build("methods", {"louvain": {"over": "saliency"}}, 0)
+        from_config("methods", {"louvain": {"over": "saliency"}}, 0)
     with pytest.raises(UserError, match="resolution"):
         Louvain(resolution=0.0)
-    named = build("methods", {"louvain": {"over": {"bivariate_shapley": {"budget": 300}}}}, 7)
+    named = from_config("methods", {"louvain": {"over": {"bivariate_shapley": {"budget": 300}}}}, 7)
     assert named.label == "louvain(over=bivariate_shapley(budget=300))"
     assert named.parameters["over"]["bivariate_shapley"]["budget"] == 300
-    assert named.what.over.seed == 7
+    assert named.component.over.seed == 7
 
 
 @given(
@@ -175,9 +175,12 @@ def test_random_spans_within_a_short_part_are_never_none(seed: int) -> None:
 
 def test_the_interaction_by_default_has_the_seed_of_the_run() -> None:
     """So that it shares the passes of Shapley values that are drawn by it; and no label tells one from the other."""
-    bare, named = build("methods", "louvain", 7), build("methods", {"louvain": {"over": "bivariate_shapley"}}, 7)
-    assert bare.what == named.what
-    assert bare.what.over.seed == 7
-    assert bare.label == named.label == build("methods", "louvain", 0).label == "louvain"
-    own = build("methods", {"louvain": {"over": {"bivariate_shapley": {"seed": 3}}}}, 7)
-    assert own.what.over.seed == 3
+    bare, named = (
+        from_config("methods", "louvain", 7),
+        from_config("methods", {"louvain": {"over": "bivariate_shapley"}}, 7),
+    )
+    assert bare.component == named.component
+    assert bare.component.over.seed == 7
+    assert bare.label == named.label == from_config("methods", "louvain", 0).label == "louvain"
+    own = from_config("methods", {"louvain": {"over": {"bivariate_shapley": {"seed": 3}}}}, 7)
+    assert own.component.over.seed == 3

@@ -12,7 +12,7 @@ from sklearn.metrics import average_precision_score
 
 from verax.data.text import split_words
 from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.protocols import asking
+from verax.engine.protocols import as_generator
 from verax.metrics.agreement.agreement import Agreement
 from verax.metrics.budget import Budget, budget_of
 from verax.metrics.complexity.complexity import Complexity
@@ -63,7 +63,7 @@ TOKENS = highlight("token", {letter: score for score, letter in enumerate("zyxwv
 
 def measure(metric: Any, made: Highlight, x: Encoded | None = None, **handed: Any) -> Measured:
     ended: list[Outcome[Measured]] = []
-    generator = asking(lambda *args: metric(*args, **handed), x or encoded(), made)
+    generator = as_generator(lambda *args: metric(*args, **handed), x or encoded(), made)
     Engine(MODEL).run([Task(generator, lambda outcome: ended.append(outcome) or ())])
     if ended[0].error is not None:
         raise ended[0].error

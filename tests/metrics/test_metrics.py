@@ -14,7 +14,7 @@ from sklearn.metrics import average_precision_score
 
 from verax.data.text import split_words
 from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.protocols import asking
+from verax.engine.protocols import as_generator
 from verax.metrics.agreement.agreement import Agreement
 from verax.metrics.agreement.plausibility import Plausibility
 from verax.metrics.complexity.complexity import Complexity
@@ -44,7 +44,7 @@ def measure(metric: Any, scores: list[float], *texts: str, **fields: Any) -> Mea
     x = Encoded.of(MODEL.encode(instance))
     highlight = Highlight("x", "given", "token", Target(), x.units, tuple(scores))
     ended: list[Outcome[Measured]] = []
-    Engine(MODEL).run([Task(asking(metric, x, highlight), lambda outcome: ended.append(outcome) or ())])
+    Engine(MODEL).run([Task(as_generator(metric, x, highlight), lambda outcome: ended.append(outcome) or ())])
     if ended[0].error is not None:
         raise ended[0].error
     assert ended[0].value is not None
@@ -147,7 +147,7 @@ def test_gold_that_was_cut_off_is_no_gold(metric: Any) -> None:
     x = Encoded.of(encoding)
     highlight = Highlight("x", "m", "token", Target(), x.units, (1.0,))
     with pytest.raises(Undefined, match="no_gold"):
-        next(asking(metric, x, highlight))
+        next(as_generator(metric, x, highlight))
 
 
 def test_complexity_bounds() -> None:
@@ -165,7 +165,7 @@ def test_other_kinds_and_missing_words_are_reasons() -> None:
         next(masked_by(x, pairs, None, 10))
     some = Highlight("x", "m", "token", Target(), x.units[:1], (1.0,))
     with pytest.raises(Undefined, match="unscored_words"):
-        next(asking(Agreement(), replace_gold(x), some))
+        next(as_generator(Agreement(), replace_gold(x), some))
 
 
 def replace_gold(x: Encoded) -> Encoded:

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 
 from verax.data.text import split_words
-from verax.engine.asks import Asking
 from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.protocols import asking
+from verax.engine.protocols import as_generator
+from verax.engine.questions import QuestionGenerator
 from verax.methods.token.beam import Beam
 from verax.methods.token.leave_one_out import LeaveOneOut
 from verax.methods.token.random import Random
@@ -50,7 +50,7 @@ def _input(text: str, label: str | None = "yes") -> Encoded:
     return Encoded.of(MODEL.encode(Instance("1", (split_words(text),), label)))
 
 
-def _end(generator: Asking[Any], model: Any = MODEL) -> Outcome[Any]:
+def _end(generator: QuestionGenerator[Any], model: Any = MODEL) -> Outcome[Any]:
     ended: list[Outcome[Any]] = []
 
     def keep(outcome: Outcome[Any]) -> tuple[()]:
@@ -62,7 +62,7 @@ def _end(generator: Asking[Any], model: Any = MODEL) -> Outcome[Any]:
 
 
 def _explained(x: Encoded, method: Any, model: Any = MODEL) -> Highlight:
-    made: Attribution = _end(asking(method, x), model).value  # type: ignore[assignment]
+    made: Attribution = _end(as_generator(method, x), model).value  # type: ignore[assignment]
     return Highlight("1", "m", "token", GOLD, made.units, tuple(made.scores.tolist()))
 
 
@@ -93,7 +93,7 @@ def test_what_is_left_is_explained_anew() -> None:
     x = _input("a b c d")
     method = LeaveOneOut(GOLD)
     highlight = _explained(x, method)
-    keep = _end(masked_by(x, highlight, partial(asking, method), 4)).value
+    keep = _end(masked_by(x, highlight, partial(as_generator, method), 4)).value
     assert keep.tolist() == [
         [True, True, True, True],
         [False, True, True, True],
@@ -149,31 +149,31 @@ def test_the_explanations_are_as_many_as_are_announced() -> None:
         def __init__(self) -> None:
             self.sizes = []
 
-        def __call__(self, x: Encoded) -> Asking[Attribution]:
+        def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
             self.sizes.append(x.n_units)
             return Random()(x)
 
     for n in (1, 2, 3, 9, 10, 11, 25):
         x = _input(" ".join("abcdefghijklmnopqrstuvwxyz"[:n]))
-        counting = Counting()
-        _measure(x, _given(x, [0.0] * n), counting)
-        assert counting.sizes == RecursiveMasking().explained_again(n) == explained_again(n, 10)
+        progress_counter = Counting()
+        _measure(x, _given(x, [0.0] * n), progress_counter)
+        assert progress_counter.sizes == RecursiveMasking().explained_again(n) == explained_again(n, 10)
 
 
 def test_random_draws_anew_at_each_step() -> None:
     x = _input(" ".join("abcdefghijklmnopqrst"))
     highlight = _explained(x, Random())
-    again = _end(masked_by(x, highlight, partial(asking, Random()), 10)).value
+    again = _end(masked_by(x, highlight, partial(as_generator, Random()), 10)).value
     stands = _end(masked_by(x, highlight, None, 10)).value
     assert (again[1] == stands[1]).all()
     assert (again != stands).any()
-    assert (again == _end(masked_by(x, highlight, partial(asking, Random()), 10)).value).all()
+    assert (again == _end(masked_by(x, highlight, partial(as_generator, Random()), 10)).value).all()
 
 
 def test_only_the_part_that_may_be_masked_is() -> None:
     instance = Instance("1", (split_words("a c"), split_words("b x")), "yes")
     x = Encoded.of(MODEL.encode(instance), (0,))
-    measured = _measure(x, _explained(x, LeaveOneOut(GOLD)), partial(asking, LeaveOneOut(GOLD)), steps=2)
+    measured = _measure(x, _explained(x, LeaveOneOut(GOLD)), partial(as_generator, LeaveOneOut(GOLD)), steps=2)
     # b counts once a is gone, and stays, as x does
     assert measured.curve == pytest.approx((0.65, 0.5, 0.45), abs=1e-12)
     with pytest.raises(Undefined, match="nothing_maskable"):
@@ -205,13 +205,13 @@ def test_it_is_algorithm_3(method: Any, classifier: Callable[..., HFClassifier],
                 left = np.flatnonzero(state == 0)
                 more = step * x.n_units // 10 - (step - 1) * x.n_units // 10
                 view = x.without(state != 0, "mask")
-                scores = _end(asking(method, view), model).value.scores  # type: ignore[union-attr]
+                scores = _end(as_generator(method, view), model).value.scores  # type: ignore[union-attr]
                 for _ in range(more):
                     best = int(np.argmax(scores))
                     state[left[best]] = 1
                     scores[best] = -np.inf
             expected.append(softmax(model.logits([Row(x.encoding, state.copy())])[0])[0])
-        found = _measure(x, _explained(x, method, model), partial(asking, method), model=model)
+        found = _measure(x, _explained(x, method, model), partial(as_generator, method), model=model)
         assert found.curve == pytest.approx(expected, abs=1e-10)
 
 

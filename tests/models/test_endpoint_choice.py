@@ -165,7 +165,7 @@ def test_the_likeliest_first_tokens_give_a_label(
         assert choice is None
     else:
         assert choice is not None
-        assert (choice.label, choice.how) == (labels[found.index(max(found))], "first_token")
+        assert (choice.label, choice.label_source) == (labels[found.index(max(found))], "first_token")
         assert choice.probabilities == pytest.approx(found, abs=1e-12)
 
 
@@ -186,7 +186,7 @@ def shares(tops: dict[str, float]) -> tuple[tuple[str, float], ...]:
 )
 def test_what_is_written_has_the_last_word(text: str, tops: dict[str, float], choice: Choice) -> None:
     found = read_choice(Generated(text, "stop", 8, shares(tops)), NLI)
-    assert (found.label, found.how) == (choice.label, choice.how)
+    assert (found.label, found.label_source) == (choice.label, choice.label_source)
     assert found.probabilities == pytest.approx(choice.probabilities, abs=1e-12)
 
 

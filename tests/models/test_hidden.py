@@ -11,8 +11,8 @@ import torch
 
 import tiny
 from verax.data.text import split_words
-from verax.engine.asks import Hidden, Outputs
 from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.questions import Hidden, Outputs
 from verax.models.black_box import BlackBox
 from verax.models.classifier import Row
 from verax.models.encoding import Encoded

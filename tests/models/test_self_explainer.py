@@ -16,7 +16,7 @@ from verax.models.load import load_generator
 from verax.models.self_explainer import (
     FACTS,
     PROMPTS,
-    Posed,
+    PromptedInput,
     SelfExplainer,
     load_self_explainer,
     read_facts,
@@ -134,11 +134,11 @@ def test_whatever_decides_answers_is_in_the_fingerprint() -> None:
 
 def test_edits_of_an_input_share_what_was_answered() -> None:
     by = SelfExplainer("name", Rigged(), Rigged(), NLI, TRAINED)
-    x = Posed(instance("a", "b"), by)
+    x = PromptedInput(instance("a", "b"), by)
     edited = x.edited(instance("a c", "b"))
     assert edited.memo is x.memo
     assert edited.by is by
-    assert Posed(instance("a", "b"), by).memo is not x.memo
+    assert PromptedInput(instance("a", "b"), by).memo is not x.memo
 
 
 @pytest.mark.parametrize(

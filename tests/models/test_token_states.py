@@ -12,8 +12,8 @@ import torch
 
 import tiny
 from verax.data.text import split_words
-from verax.engine.asks import TokenStates
 from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.questions import TokenStates
 from verax.models.black_box import BlackBox
 from verax.models.classifier import Row, StatesPass
 from verax.models.encoding import Encoded

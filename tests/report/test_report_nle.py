@@ -20,7 +20,7 @@ from verax.report.page import render
 from verax.report.tables import to_csv, to_json, to_latex, to_markdown
 from verax.stats.nle import nle_tables
 from verax.stats.nle_rows import NleRun
-from verax.types import Card, Nle, Score, Skip, Span, Target
+from verax.types import Nle, Score, Skip, Span, Target, TrialLog
 
 RAN = "document.documentElement.setAttribute('ran','1')"
 PAYLOADS = (
@@ -324,7 +324,7 @@ def hostile():
         changes = {"parts": (f"part {payload}",), "notes": {f"key {payload}": f"value {payload}"}, "inserted": None}
         trial = made.edit(mentioned=True, **said, **changes)
         noise = made.noise(explanation=f"noise {payload}", parts=(f"random {payload}",))
-        card = Card(4, (trial, trial, noise), decisive=0)
+        card = TrialLog(4, (trial, trial, noise), decisive=0)
         scores.append(Score(f"id {payload}", method, made.RANDOM, 1.0, card=card))
         scores.append(Score(f"id {payload}", method, made.REBUILT, None, f"why {payload}", f"detail {payload}"))
         skips.append(Skip(f"id {payload}", f"skipping {payload}", f"reason {payload}", f"told {payload}"))

@@ -24,7 +24,7 @@ from verax.models.classifier import Classifier
 from verax.models.encoding import Encoded
 from verax.models.load import load_model
 from verax.run import simulation
-from verax.run.carry_out import carry_out, prepare_with
+from verax.run.execute_run import execute_run, prepare_with
 from verax.run.held_out import Parts
 from verax.run.spec import parse_spec
 from verax.stats.simulation import Simulated, simulated
@@ -374,6 +374,6 @@ def test_the_cost_is_told_before_it_starts(hidden: Path, tmp_path: Path, monkeyp
     assert simulation.most_agents(prepared.plan) == 3
     monkeypatch.setattr(Agent, "train", stop)
     with pytest.raises(KeyboardInterrupt):
-        carry_out(prepared, tmp_path / "run", command="", console=Console(file=said, width=200))
+        execute_run(prepared, tmp_path / "run", command="", console=Console(file=said, width=200))
     told = "3 agents to train, 3 epochs and 54 instances in all; they start from weights drawn anew"
     assert told in said.getvalue()

@@ -15,8 +15,8 @@ from scipy.stats import kstest
 
 from verax.api import Run, evaluate
 from verax.data.world import opinion
-from verax.engine.asks import Asking, Hidden
 from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.questions import Hidden, QuestionGenerator
 from verax.methods.token.leave_one_out import LeaveOneOut
 from verax.metrics.faithfulness.in_distribution import InDistribution
 from verax.models.classifier import Classifier
@@ -24,7 +24,7 @@ from verax.models.encoding import Encoded
 from verax.models.load import load_model
 from verax.run.reference import Reference
 from verax.stats.inference import simes
-from verax.stats.masf import Masf
+from verax.stats.masf import InDistributionTest
 from verax.train.masking import fully_masked
 from verax.train.measure import measured
 from verax.train.rows import encode
@@ -46,7 +46,7 @@ class GoldWords:
     def passes(self, n: int) -> Passes:
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded) -> Asking[Attribution]:
+    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
         yield from ()
         human = x.encoding.instance.human
         assert human is not None
@@ -65,7 +65,7 @@ class Inverted:
     def passes(self, n: int) -> Passes:
         return LeaveOneOut(GOLD).passes(n)
 
-    def __call__(self, x: Encoded) -> Asking[Attribution]:
+    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
         made = yield from LeaveOneOut(GOLD)(x)
         return x.attribution(-made.scores)
 
@@ -160,7 +160,7 @@ def _maxima(model: Classifier, data: Dataset, seed: int, *, masked: bool = True)
     rng = np.random.default_rng(seed)
     rows: dict[int, FloatArray] = {}
 
-    def ask(x: Encoded) -> Asking[FloatArray]:
+    def ask(x: Encoded) -> QuestionGenerator[FloatArray]:
         maxima: FloatArray = yield Hidden(x, rng.random((1, x.n_units)) >= (rng.random() if masked else 0.0))
         return np.asarray(maxima[0])
 
@@ -177,7 +177,7 @@ def _maxima(model: Classifier, data: Dataset, seed: int, *, masked: bool = True)
     return np.stack([rows[number] for number in range(len(inputs))])
 
 
-def _learned(model: Classifier, masking: str) -> Masf:
+def _learned(model: Classifier, masking: str) -> InDistributionTest:
     reference = Reference.of(InDistribution(masking=masking), model, opinion.load("validation"))  # type: ignore[arg-type]
     return reference.learn(model, Engine(model), Console(quiet=True))
 
@@ -195,7 +195,7 @@ def test_p_values_of_fresh_inputs_are_uniform() -> None:
     model = load_model(MASKED)
     draws = [_maxima(model, opinion.load("test", 1000, seed=seed), seed) for seed in range(4)]
     maxima = np.concatenate(draws).reshape(20, 200, *draws[0].shape[1:])
-    p = [Masf.fit(repeat[:190], seed=i).p_values(repeat[190:]) for i, repeat in enumerate(maxima)]
+    p = [InDistributionTest.fit(repeat[:190], seed=i).p_values(repeat[190:]) for i, repeat in enumerate(maxima)]
     assert kstest(np.concatenate(p), "uniform").pvalue > 0.01
 
 

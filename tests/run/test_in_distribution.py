@@ -17,11 +17,11 @@ from verax.engine.engine import Engine
 from verax.metrics.faithfulness.in_distribution import InDistribution
 from verax.models.load import load_model
 from verax.run import reference
-from verax.run.carry_out import prepare
+from verax.run.execute_run import prepare
 from verax.run.reference import Reference
 from verax.run.spec import parse_spec
 from verax.stats.inference import simes
-from verax.stats.masf import Masf
+from verax.stats.masf import InDistributionTest
 from verax.types import Dataset, Instance, UserError
 
 WORDS = ("the", "small", "red", "boat", "sails", "across", "quiet", "lake", "while", "two", "gulls", "follow", "it")
@@ -42,7 +42,7 @@ def folder(checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytes
     return Path(shutil.copytree(checkpoint("bert"), tmp_path / "model"))
 
 
-def _learn(folder: Path, metric: InDistribution | None = None, n: int = 60) -> Masf:
+def _learn(folder: Path, metric: InDistribution | None = None, n: int = 60) -> InDistributionTest:
     model = load_model(folder)
     return Reference.of(metric or InDistribution(), model, _data(n)).learn(model, Engine(model), QUIET)
 
@@ -54,7 +54,7 @@ def _kept(folder: Path) -> list[Path]:
 def test_it_is_learned_once_and_kept_with_the_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = _learn(folder)
     (kept,) = _kept(folder)
-    monkeypatch.setattr(Masf, "fit", None)  # whoever learns again fails
+    monkeypatch.setattr(InDistributionTest, "fit", None)  # whoever learns again fails
     again = _learn(folder)
     for name in ("neurons", "layers", "inputs"):
         np.testing.assert_array_equal(getattr(first, name), getattr(again, name))
@@ -163,7 +163,7 @@ def test_a_run_that_is_complete_learns_nothing(folder: Path, tmp_path: Path, mon
     given: dict[str, Any] = {"out": tmp_path / "run", "progress": False, "validation": _data(60)}
     evaluate(load_model(folder), _data(4, seed=5), ["random"], ["in_distribution"], **given)
     shutil.rmtree(folder / "verax")
-    monkeypatch.setattr(reference.Masf, "fit", None)
+    monkeypatch.setattr(reference.InDistributionTest, "fit", None)
     again = evaluate(load_model(folder), _data(4, seed=5), ["random"], ["in_distribution"], **given)
     assert len(again.scores) == 4
 

@@ -13,11 +13,11 @@ import pytest
 from verax.api import Run, evaluate
 from verax.data.explanations import load_explanations
 from verax.data.load import load_dataset
-from verax.engine.asks import Asking
+from verax.engine.questions import QuestionGenerator
 from verax.metrics.budget import budget_of
 from verax.models.encoding import Encoded
 from verax.models.load import load_model
-from verax.run.parameters import build
+from verax.run.parameters import from_config
 from verax.run.plan import Source, sources, span_labels
 from verax.types import Attribution, Kind, Passes, Undefined, UserError
 
@@ -57,7 +57,7 @@ class GoldSpans:
     def passes(self, n: int) -> Passes:
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded) -> Asking[Attribution]:
+    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
         yield from ()
         human = x.encoding.instance.human
         if human is None or not human.span_pairs:
@@ -117,7 +117,7 @@ def test_the_gold_span_pairs_are_comprehensive(tmp_path: Path) -> None:
 
 def test_each_base_has_the_budget_of_its_spans(run: Run) -> None:
     """And what has no base, the mean over those that are not random, rounded."""
-    spans = [str(build("methods", given, 0).label) for given in (SPANS, ATTENTION_SPANS)]
+    spans = [str(from_config("methods", given, 0).label) for given in (SPANS, ATTENTION_SPANS)]
     highlights = {(h.instance_id, h.method): h for h in run.highlights}
     by_base = {
         spans[0]: ["kernel_shap(budget=200)", "bivariate_shapley(budget=200)", spans[0]],
@@ -154,14 +154,14 @@ def test_a_method_that_comes_later_finds_the_spans_of_its_budget(tmp_path: Path)
     metrics = ["sufficiency_flips"]
     evaluate(model, data, [ATTENTION_SPANS], metrics, out=tmp_path, progress=False)
     run = evaluate(model, data, [ATTENTION_SPANS, "saliency"], metrics, out=tmp_path, progress=False)
-    label = build("methods", ATTENTION_SPANS, 0).label
+    label = from_config("methods", ATTENTION_SPANS, 0).label
     words = {(score.method, score.instance_id): score.series["words"] for score in run.scores}
     assert all(words["saliency", one.id] == words[label, one.id] for one in data.instances)
 
 
 def test_whose_span_pairs_count() -> None:
     names: list[Any] = ["random", "kernel_shap", "saliency", "louvain", {"louvain": {"over": "attention_interaction"}}]
-    methods = sources([build("methods", given, 0) for given in [*names, "random_span"]], {})
+    methods = sources([from_config("methods", given, 0) for given in [*names, "random_span"]], {})
     shapley, attention = "louvain", "louvain(over=attention_interaction)"
     assert span_labels(methods, "kernel_shap", "base") == (shapley,)
     assert span_labels(methods, attention, "base") == (attention,)

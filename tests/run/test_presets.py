@@ -7,23 +7,23 @@ from typing import Any, get_args
 import pytest
 
 from verax.registry import entries, resolve
-from verax.run.parameters import Named, build
+from verax.run.parameters import Configured, from_config
 from verax.run.presets import ATTRIBUTION_TABLE, IMPORTANCE_MEASURES, UNIFIED
 from verax.run.spec import override, parse_spec, preset_spec
 from verax.types import Base, Target, UserError
 
 
-def built(preset: Any) -> list[Named[Any]]:
-    methods = [build("methods", given, 0) for given in preset["methods"]]
+def built(preset: Any) -> list[Configured[Any]]:
+    methods = [from_config("methods", given, 0) for given in preset["methods"]]
     assert len({method.label for method in methods}) == len(methods)
-    assert all(build("metrics", given, 0) for given in preset["metrics"])
+    assert all(from_config("metrics", given, 0) for given in preset["metrics"])
     return methods
 
 
 def test_the_attribution_table_has_13_rows_and_2_columns() -> None:
     methods = built(ATTRIBUTION_TABLE)
-    rows = {(method.name, getattr(method.what, "aggregate", None)) for method in methods}
-    columns = {method.what.target for method in methods}
+    rows = {(method.name, getattr(method.component, "aggregate", None)) for method in methods}
+    columns = {method.component.target for method in methods}
     assert columns == {Target("prediction"), Target("loss")}
     assert len(rows) == 13
     assert len(methods) == len(rows) * len(columns)
@@ -32,23 +32,23 @@ def test_the_attribution_table_has_13_rows_and_2_columns() -> None:
 def test_the_importance_measures_are_9_of_the_gold_logit() -> None:
     methods = built(IMPORTANCE_MEASURES)
     assert len(methods) == 9
-    assert {method.what.target for method in methods} == {Target("gold")}
-    assert {getattr(method.what, "removal", "mask") for method in methods} == {"mask"}
-    path = next(method.what for method in methods if method.name == "integrated_gradients")
+    assert {method.component.target for method in methods} == {Target("gold")}
+    assert {getattr(method.component, "removal", "mask") for method in methods} == {"mask"}
+    path = next(method.component for method in methods if method.name == "integrated_gradients")
     assert (path.baseline, path.steps, path.rule, path.aggregate) == ("zero", 20, "riemann_right", "sum")
 
 
 def test_the_unified_preset_has_three_kinds_of_three_bases_and_random_of_each() -> None:
-    methods = [*built(UNIFIED), build("methods", "random", 0)]  # which every run has
-    places = {(method.what.kind, method.what.base) for method in methods}
+    methods = [*built(UNIFIED), from_config("methods", "random", 0)]  # which every run has
+    places = {(method.component.kind, method.component.base) for method in methods}
     kinds = ("token", "token_interaction", "span_interaction")
     assert places == {(kind, base) for kind in kinds for base in get_args(Base)}
     assert len(methods) == len(places) == 12
-    metrics = [build("metrics", given, 0) for given in UNIFIED["metrics"]]
+    metrics = [from_config("metrics", given, 0) for given in UNIFIED["metrics"]]
     assert len({metric.label for metric in metrics}) == len(metrics) == 7
-    needing = [metric for metric in metrics if "budget" in getattr(metric.what, "needs", ())]
+    needing = [metric for metric in metrics if "budget" in getattr(metric.component, "needs", ())]
     assert len(needing) == 6, "all but agreement on pairs"
-    assert {metric.what.insertion for metric in metrics if metric.name == "simulatability"} == {"symbol", "text"}
+    assert {metric.component.insertion for metric in metrics if metric.name == "simulatability"} == {"symbol", "text"}
 
 
 @pytest.mark.parametrize("name", entries("presets"))

@@ -133,7 +133,7 @@ def test_one_language_is_no_translation(classifier: Callable[..., Classifier], i
         verax.representation_similarity(classifier("bert"), Dataset("mine", tuple(instances), ()))
 
 
-class Said(NamedTuple):
+class Answer(NamedTuple):
     """What a command printed, and how it ended."""
 
     code: int
@@ -151,18 +151,18 @@ def similarity(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
     spec = {"model": "m", "data": data, "methods": ["random"], "metrics": ["agreement"]}
     (tmp_path / "data.yaml").write_text(json.dumps(spec))
 
-    def call(*args: object) -> Said:
+    def call(*args: object) -> Answer:
         told = ["similarity", "--data", tmp_path / "data.yaml", *args]
         monkeypatch.setattr(sys, "argv", ["verax", *map(str, told)])
         with pytest.raises(SystemExit) as ended:
             main()
-        return Said(int(ended.value.code or 0), *capsys.readouterr())
+        return Answer(int(ended.value.code or 0), *capsys.readouterr())
 
     return call
 
 
 def test_the_command_prints_a_table_of_models_and_languages(
-    similarity: Callable[..., Said], checkpoint: Callable[[str], Path], tmp_path: Path
+    similarity: Callable[..., Answer], checkpoint: Callable[[str], Path], tmp_path: Path
 ) -> None:
     """The second model has no classifier on top. The table fits a terminal, however long the paths are."""
     first, second = checkpoint("bert"), tmp_path / "encoder"
@@ -193,7 +193,7 @@ def test_the_command_prints_a_table_of_models_and_languages(
 
 
 def test_mistakes_on_the_command_line_are_one_line(
-    similarity: Callable[..., Said], checkpoint: Callable[[str], Path]
+    similarity: Callable[..., Answer], checkpoint: Callable[[str], Path]
 ) -> None:
     model = ("--model", checkpoint("bert"))
     for args, told in {

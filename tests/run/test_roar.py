@@ -18,11 +18,11 @@ from rich.console import Console
 
 from verax.cli import main
 from verax.data.text import split_words
-from verax.engine.asks import Asking
 from verax.engine.engine import Engine, Task
+from verax.engine.questions import QuestionGenerator
 from verax.models.encoding import Encoded
 from verax.run import roar as roar_module
-from verax.run.parameters import Named, build
+from verax.run.parameters import Configured, from_config
 from verax.run.roar import Roar, roar
 from verax.run.roar_cost import in_words
 from verax.run.roar_inputs import Masks
@@ -149,7 +149,9 @@ def test_the_masks_are_those_of_the_model_before(ran: Ran) -> None:
             old, new = (ran.masks(measure, at)["train"][number] for at in (step - 1, step))
             x = split.encode(classifier, number).without(old, "mask")
             scores: list[Any] = []
-            task = Task(prepared.methods[measure].what(x), lambda end, scores=scores: scores.append(end.value) or ())
+            task = Task(
+                prepared.methods[measure].component(x), lambda end, scores=scores: scores.append(end.value) or ()
+            )
             Engine(classifier).run([task])
             more = int(new.sum() - old.sum())
             chosen = np.flatnonzero(~old)[np.argsort(-scores[0].scores, kind="stable")[:more]]
@@ -210,7 +212,7 @@ class Knows:
     def passes(self, n: int) -> Passes:
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded) -> Asking[Attribution]:
+    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
         yield from ()
         words = x.encoding.instance.parts[0].words
         return x.attribution(np.array([float(words[unit[0].start] in self.names) for unit in x.units]))
@@ -219,8 +221,8 @@ class Knows:
 def test_who_knows_the_decisive_word_is_above_random(
     toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def measures(spec: RoarSpec) -> list[Named[Any]]:
-        return [build("methods", "random", spec.seed), Named("knows", Knows())]
+    def measures(spec: RoarSpec) -> list[Configured[Any]]:
+        return [from_config("methods", "random", spec.seed), Configured("knows", Knows())]
 
     monkeypatch.setattr(roar_module, "measures", measures)
     curves = roar(spec_of(toy, steps=3, epochs=4), tmp_path / "out", console=QUIET)

@@ -16,7 +16,7 @@ import pytest
 import tiny
 from verax.api import Run, open_run
 from verax.data.text import split_words
-from verax.engine.asks import Asking, Outputs
+from verax.engine.questions import Outputs, QuestionGenerator
 from verax.models.classifier import Classifier
 from verax.models.encoding import Encoded
 from verax.models.load import load_model
@@ -47,7 +47,7 @@ class Counting:
 
 
 @pytest.fixture
-def counting(classifier: Callable[..., Classifier]) -> Counting:
+def progress_counter(classifier: Callable[..., Classifier]) -> Counting:
     return Counting(classifier("bert"))
 
 
@@ -77,23 +77,25 @@ def test_every_row_is_there_once(small_run: Callable[..., Run], dataset: Dataset
     assert 0 < cost["forward"] < cost["forward_asked"]
 
 
-def test_a_second_time_costs_nothing(small_run: Callable[..., Run], counting: Counting) -> None:
-    first = numbers(small_run(model=counting))
-    spent = counting.passes
+def test_a_second_time_costs_nothing(small_run: Callable[..., Run], progress_counter: Counting) -> None:
+    first = numbers(small_run(model=progress_counter))
+    spent = progress_counter.passes
     assert spent > 0
-    again = small_run(model=counting)
-    assert counting.passes == spent
+    again = small_run(model=progress_counter)
+    assert progress_counter.passes == spent
     assert numbers(again) == first
     assert again.card["cost"]["forward"] + again.card["cost"]["backward"] == spent, "the card counts the first time"
 
 
-def test_more_methods_and_metrics_cost_only_themselves(small_run: Callable[..., Run], counting: Counting) -> None:
-    small_run(model=counting, methods=["leave_one_out"], metrics=["agreement"])
-    spent = counting.passes
-    run = small_run(model=counting, methods=["leave_one_out"], metrics=["agreement", "complexity"])
-    assert counting.passes == spent, "complexity asks the model nothing, and the explanations are there"
+def test_more_methods_and_metrics_cost_only_themselves(
+    small_run: Callable[..., Run], progress_counter: Counting
+) -> None:
+    small_run(model=progress_counter, methods=["leave_one_out"], metrics=["agreement"])
+    spent = progress_counter.passes
+    run = small_run(model=progress_counter, methods=["leave_one_out"], metrics=["agreement", "complexity"])
+    assert progress_counter.passes == spent, "complexity asks the model nothing, and the explanations are there"
     assert {s.metric for s in run.scores} == {"agreement", "complexity"}
-    fewer = small_run(model=counting, methods=["leave_one_out"], metrics=["complexity"])
+    fewer = small_run(model=progress_counter, methods=["leave_one_out"], metrics=["complexity"])
     assert {s.metric for s in fewer.scores} == {"complexity"}, "rows of an earlier spec are kept but not shown"
 
 
@@ -128,9 +130,9 @@ def test_changed_weights_are_computed_again(small_run: Callable[..., Run]) -> No
     assert first.passes == spent
 
 
-def test_a_flipped_bit_costs_its_own_shard_alone(small_run: Callable[..., Run], counting: Counting) -> None:
-    run = small_run(model=counting)
-    whole, expected = counting.passes, numbers(run)
+def test_a_flipped_bit_costs_its_own_shard_alone(small_run: Callable[..., Run], progress_counter: Counting) -> None:
+    run = small_run(model=progress_counter)
+    whole, expected = progress_counter.passes, numbers(run)
     shards = sorted((run.folder / "shards").iterdir())
     assert {path.name.partition("-")[0] for path in shards} == {"instances", "predictions", "explanations", "scores"}
     spent = {}
@@ -140,9 +142,9 @@ def test_a_flipped_bit_costs_its_own_shard_alone(small_run: Callable[..., Run], 
         data = bytearray(current.read_bytes())
         data[len(data) // 2] ^= 0b100
         current.write_bytes(data)
-        before = counting.passes
-        again = small_run(model=counting)
-        spent[table] = counting.passes - before
+        before = progress_counter.passes
+        again = small_run(model=progress_counter)
+        spent[table] = progress_counter.passes - before
         assert numbers(again).keys() == expected.keys()
         assert again.card["counts"] == run.card["counts"]
         assert (run.folder / "quarantine").is_dir()
@@ -179,7 +181,7 @@ class Broken:
     def passes(self, n: int) -> Passes:
         return Passes(1, 0)
 
-    def __call__(self, x: Encoded) -> Asking[Attribution]:
+    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
         logits = yield Outputs(x, np.ones((1, x.n_units), bool))
         if "boat" in x.encoding.instance.parts[0].words:
             raise KeyError("nobody foresaw a boat")
@@ -294,11 +296,11 @@ def test_two_files_with_the_same_method(small_run: Callable[..., Run], tmp_path:
     ],
 )
 def test_mistakes_are_told_before_anything_is_computed(
-    small_run: Callable[..., Run], counting: Counting, changes: dict[str, Any], message: str
+    small_run: Callable[..., Run], progress_counter: Counting, changes: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(UserError, match=message):
-        small_run(model=counting, **changes)
-    assert counting.passes == 0
+        small_run(model=progress_counter, **changes)
+    assert progress_counter.passes == 0
 
 
 def test_a_model_without_a_mask_token(small_run: Callable[..., Run], classifier: Callable[..., Classifier]) -> None:

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from verax.data.columns import Columns
 from verax.methods.token.integrated_gradients import IntegratedGradients
 from verax.metrics.faithfulness.comprehensiveness import Comprehensiveness
-from verax.run.parameters import build
+from verax.run.parameters import from_config
 from verax.run.spec import DataSpec, ModelSpec, Spec, override, parse_spec, read_spec
 from verax.types import Target, UserError
 
@@ -34,8 +34,8 @@ def test_a_spec_as_in_the_docs(tmp_path: Path) -> None:
     spec = parse_spec(written(tmp_path, YAML))
     assert spec.model == ModelSpec(name="path/or/hub-id")
     assert spec.data == DataSpec(name="world/nli", split="test", limit=200)
-    named = build("methods", spec.methods[2], spec.seed)
-    assert named.what == IntegratedGradients(Target("loss"), steps=100)
+    named = from_config("methods", spec.methods[2], spec.seed)
+    assert named.component == IntegratedGradients(Target("loss"), steps=100)
     assert named.label == "integrated_gradients(target=loss, steps=100)"
     assert named.parameters["target"] == {"of": "loss", "space": "logit"}
     again = parse_spec(spec.model_dump(mode="json"))
@@ -89,11 +89,14 @@ def test_every_field_is_documented(section: type[BaseModel]) -> None:
 
 
 def test_labels_tell_variants_apart() -> None:
-    assert build("methods", "random", 0).label == "random"
-    assert build("methods", "random", 3).label == "random", "the run's own seed makes no variant"
-    assert build("methods", "random", 3).parameters == {"seed": 3}
-    assert build("methods", {"random": {"seed": 4}}, 3).label == "random(seed=4)"
-    assert build("metrics", {"comprehensiveness": {"bins": [0.1, 0.5]}}, 0).label == "comprehensiveness(bins=0.1/0.5)"
-    assert build("metrics", Comprehensiveness(average="mean"), 0).label == "comprehensiveness(average=mean)"
-    probability = build("methods", {"saliency": {"target": {"of": "gold", "space": "probability"}}}, 0)
+    assert from_config("methods", "random", 0).label == "random"
+    assert from_config("methods", "random", 3).label == "random", "the run's own seed makes no variant"
+    assert from_config("methods", "random", 3).parameters == {"seed": 3}
+    assert from_config("methods", {"random": {"seed": 4}}, 3).label == "random(seed=4)"
+    assert (
+        from_config("metrics", {"comprehensiveness": {"bins": [0.1, 0.5]}}, 0).label
+        == "comprehensiveness(bins=0.1/0.5)"
+    )
+    assert from_config("metrics", Comprehensiveness(average="mean"), 0).label == "comprehensiveness(average=mean)"
+    probability = from_config("methods", {"saliency": {"target": {"of": "gold", "space": "probability"}}}, 0)
     assert probability.label == "saliency(target=gold (probability))"

@@ -29,7 +29,7 @@ from verax.train import fine_tuning
 from verax.types import Dataset, Instance, UserError
 
 
-class Said(NamedTuple):
+class Answer(NamedTuple):
     """What a command printed, and how it ended."""
 
     code: int
@@ -37,7 +37,7 @@ class Said(NamedTuple):
     err: str
 
 
-Verax = Callable[..., Said]
+Verax = Callable[..., Answer]
 
 
 @pytest.fixture
@@ -46,11 +46,11 @@ def train(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], t
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
 
-    def call(*args: object, command: str = "masked") -> Said:
+    def call(*args: object, command: str = "masked") -> Answer:
         monkeypatch.setattr(sys, "argv", ["verax", "train", command, *map(str, args)])
         with pytest.raises(SystemExit) as ended:
             main()
-        return Said(int(ended.value.code or 0), *capsys.readouterr())
+        return Answer(int(ended.value.code or 0), *capsys.readouterr())
 
     return call
 
@@ -455,7 +455,7 @@ def test_data_that_cannot_be_trained_on(
     assert not (tmp_path / "made").exists()
 
 
-def _one_line(said: Said, told: str) -> None:
+def _one_line(said: Answer, told: str) -> None:
     """A complaint of one line, after at most one that says what the data are; no traceback."""
     assert said.code == 2, said.err
     *before, last = said.err.splitlines()

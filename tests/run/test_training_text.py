@@ -20,12 +20,12 @@ from tiny_text import save_generator
 from verax.cli import app
 from verax.data.load import load_dataset
 from verax.engine.engine import Engine, Task
-from verax.engine.text_protocols import Said
+from verax.engine.text_protocols import Answer
 from verax.metrics.free_text import bleu
 from verax.models.editor_wording import editor_prompt, read_editor_facts
 from verax.models.generator import CandidatesPass
 from verax.models.load import load_generator
-from verax.models.self_explainer import Posed, load_self_explainer
+from verax.models.self_explainer import PromptedInput, load_self_explainer
 from verax.registry import resolve
 from verax.run import predicted_labels, text_checkpoint
 from verax.run.train_spec import RecipeSpec
@@ -65,18 +65,18 @@ def generator(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
     return folder
 
 
-def _said(model: Path, data: Path, *, why: bool = True) -> list[Said]:
+def _said(model: Path, data: Path, *, why: bool = True) -> list[Answer]:
     """What the set-up of a trained model says about a file, asked one input at a time."""
     inputs = load_dataset(str(data))
     by = load_self_explainer(model, labels=inputs.labels, parts=1)
     setup, found = resolve("methods", str(by.setup))(), []
 
-    def both(x: Posed) -> Any:
+    def both(x: PromptedInput) -> Any:
         said = yield from setup.answer(x)
         return (yield from setup.explain(x, said)) if why else said
 
     for instance in inputs.instances:
-        Engine(None).run([Task(both(Posed(instance, by)), lambda outcome: found.append(outcome.value) or ())])  # type: ignore[func-returns-value]
+        Engine(None).run([Task(both(PromptedInput(instance, by)), lambda outcome: found.append(outcome.value) or ())])  # type: ignore[func-returns-value]
     return found
 
 

@@ -91,11 +91,11 @@ def test_what_is_compared_is_held_as_it_is_made_and_read_again_where_there_is_no
 
     monkeypatch.setattr(Store, "rows", counted)
     found = {}
-    for room, numbers in (("ample", 2**24), ("some", 25), ("none", 0)):
+    for namespace, numbers in (("ample", 2**24), ("some", 25), ("none", 0)):
         monkeypatch.setattr("verax.run.translating.MOST_HELD", numbers)
         read.clear()
-        run = _run(model, parallel_data(), tmp_path / room, GIVEN)
-        found[room] = {(score.instance_id, score.method): score.value for score in run.scores}, len(read)
+        run = _run(model, parallel_data(), tmp_path / namespace, GIVEN)
+        found[namespace] = {(score.instance_id, score.method): score.value for score in run.scores}, len(read)
         assert set(read) <= {"Highlight"}
     values, counts = zip(*found.values(), strict=True)
     assert values[0] == values[1] == values[2]

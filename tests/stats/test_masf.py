@@ -12,7 +12,7 @@ from scipy import stats
 
 from verax.stats import masf
 from verax.stats.inference import simes
-from verax.stats.masf import Masf
+from verax.stats.masf import InDistributionTest
 
 Variant = Literal["conformal", "paper"]
 
@@ -65,7 +65,7 @@ def test_it_is_the_algorithm(variant: Variant, seed: int, ties: bool) -> None:
     if ties:
         known, new = np.round(known), np.round(new)
     literal = Literally(known, variant, seed=1)
-    mine = Masf.fit(known, variant, seed=1).p_values(new)
+    mine = InDistributionTest.fit(known, variant, seed=1).p_values(new)
     assert np.abs(mine - [literal.p_value(x) for x in new]).max() <= 1e-12
 
 
@@ -85,7 +85,7 @@ def test_conformal_p_values_are_uniform_on_exchangeable_data() -> None:
     for repeat in range(400):
         rng = np.random.default_rng(repeat)
         data = correlated(rng, 81, layers=2, neurons=6)
-        drawn.append(Masf.fit(data[:80], seed=repeat).p_values(data[80:])[0])
+        drawn.append(InDistributionTest.fit(data[:80], seed=repeat).p_values(data[80:])[0])
     batches = np.array(drawn).reshape(20, 20)
     # p-values are multiples of 1/41: spread each over its step, as a uniform one would be
     spread = batches - np.random.default_rng(0).random(batches.shape) / 41
@@ -96,7 +96,7 @@ def test_conformal_p_values_are_uniform_on_exchangeable_data() -> None:
 
 def test_strange_inputs_have_small_p_values() -> None:
     rng = np.random.default_rng(1)
-    fitted = Masf.fit(correlated(rng, 400))
+    fitted = InDistributionTest.fit(correlated(rng, 400))
     strange = correlated(rng, 20)[:, :, ::-1] * 3
     p = fitted.p_values(strange)
     assert np.median(p) == pytest.approx(1 / 201), "the least there is"
@@ -109,7 +109,7 @@ def test_the_data_set_keeps_its_level() -> None:
     for repeat in range(200):
         rng = np.random.default_rng(1000 + repeat)
         data = correlated(rng, 200, layers=2, neurons=6)
-        below += simes(Masf.fit(data[:150], seed=repeat).p_values(data[150:])) <= 0.05
+        below += simes(InDistributionTest.fit(data[:150], seed=repeat).p_values(data[150:])) <= 0.05
     assert below <= stats.binom.isf(0.001, 200, 0.05)
 
 

@@ -18,7 +18,7 @@ from verax.store.codec import Row, decode, encode
 from verax.store.read import read_rows, read_run
 from verax.store.schema import SCHEMAS
 from verax.store.store import Store
-from verax.types import Card, Cost, Finish, Generated, How, Nle, Score, Span, Target, Trial
+from verax.types import Cost, Finish, Generated, LabelSource, Nle, Score, Span, Target, Trial, TrialLog
 
 HOSTILE = [
     "\0",
@@ -38,7 +38,7 @@ texts = st.lists(st.sampled_from(HOSTILE) | st.text(st.characters(exclude_catego
 )
 floats = st.sampled_from([-0.0, 5e-324, 0.1, 1.7976931348623157e308]) | st.floats(allow_nan=False, allow_infinity=False)
 indices = st.integers(0, 2**63 - 1)
-hows, labels = st.sampled_from(get_args(How)), st.lists(texts, max_size=3).map(tuple)
+hows, labels = st.sampled_from(get_args(LabelSource)), st.lists(texts, max_size=3).map(tuple)
 nles = st.builds(
     Nle,
     texts,
@@ -73,11 +73,11 @@ trials = st.builds(
 )
 unanswered = st.dictionaries(texts, indices, max_size=2)
 cards = st.builds(
-    Card, indices, st.lists(trials, max_size=3).map(tuple), unanswered, st.none() | indices, st.none() | floats
+    TrialLog, indices, st.lists(trials, max_size=3).map(tuple), unanswered, st.none() | indices, st.none() | floats
 )
 scores = st.one_of(
-    st.builds(Score, texts, texts, texts, floats, card=st.none() | cards),
-    st.builds(Score, texts, texts, texts, st.none(), texts, texts, card=cards),
+    st.builds(Score, texts, texts, texts, floats, trial_log=st.none() | cards),
+    st.builds(Score, texts, texts, texts, st.none(), texts, texts, trial_log=cards),
 )
 TRIAL = Trial("edit", ("a b", "c"), "yes", True, "parsed", Span(0, 1, 2), "b", "yes", "since b", True, "word", "b", 0.5)
 
@@ -101,7 +101,7 @@ def test_every_row_comes_back_exactly(table: dict[str, Row]) -> None:
 
 
 @given(cards)
-def test_a_card_is_one_line_that_any_utf8_holds(card: Card) -> None:
+def test_a_card_is_one_line_that_any_utf8_holds(card: TrialLog) -> None:
     line = write_card(card)
     assert "\n" not in line
     assert line.encode()
@@ -109,7 +109,7 @@ def test_a_card_is_one_line_that_any_utf8_holds(card: Card) -> None:
 
 
 def test_a_card_is_json_that_others_can_read() -> None:
-    found = json.loads(write_card(Card(5, (TRIAL,), {"timeout": 1}, 0, 0.8)))
+    found = json.loads(write_card(TrialLog(5, (TRIAL,), {"timeout": 1}, 0, 0.8)))
     assert found["trials"][0]["inserted"] == [0, 1, 2]
     assert (found["tried"], found["unanswered"], found["decisive"], found["threshold"]) == (
         5,
@@ -121,13 +121,13 @@ def test_a_card_is_json_that_others_can_read() -> None:
 
 def test_cards_of_an_earlier_version_do_not_say_why_there_was_no_answer() -> None:
     for count, unanswered in ((0, {}), (3, {"unknown": 3})):
-        line = write_card(Card(5, (TRIAL,))).replace('"unanswered": {}', f'"unanswered": {count}')
-        assert read_card(line) == Card(5, (TRIAL,), unanswered)
+        line = write_card(TrialLog(5, (TRIAL,))).replace('"unanswered": {}', f'"unanswered": {count}')
+        assert read_card(line) == TrialLog(5, (TRIAL,), unanswered)
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 def test_a_number_that_is_not_finite_is_refused(number: float) -> None:
-    score = Score("i", "mt_ra", "counterfactual_test", 1.0, card=Card(1, (replace(TRIAL, similarity=number),)))
+    score = Score("i", "mt_ra", "counterfactual_test", 1.0, trial_log=TrialLog(1, (replace(TRIAL, similarity=number),)))
     with pytest.raises(ValueError, match="JSON compliant"):
         encode("key", 0, score)
     with pytest.raises(ValueError, match="finite"):
@@ -166,7 +166,7 @@ def test_shards_of_an_earlier_version_have_no_such_column(tmp_path: Path, monkey
     with Store.open(tmp_path / "run") as store:
         store.append("old", score)
     monkeypatch.undo()
-    later = replace(score, card=Card(1, (TRIAL,)))
+    later = replace(score, trial_log=TrialLog(1, (TRIAL,)))
     with Store.open(tmp_path / "run") as store:
         store.append("new", later)
     assert read_run(tmp_path / "run").scores == [score, later]

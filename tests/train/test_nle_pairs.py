@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from verax.data.text import split_words
-from verax.models.self_explainer import TrainedSetUp
+from verax.models.self_explainer import TrainedMethodName
 from verax.models.wording import Wording, shipped_wording
 from verax.train.nle import TEACHINGS, check_explanations, check_labels, given_explanations, nle_pairs
 from verax.train.text_pairs import Pair
@@ -43,7 +43,7 @@ ANSWERS = [Pair("a boat 1", "far"), Pair("a boat 2", "near")]
         ),
     ],
 )
-def test_each_model_learns_the_stages_of_its_set_up(setup: TrainedSetUp, expected: dict[str, list[Pair]]) -> None:
+def test_each_model_learns_the_stages_of_its_set_up(setup: TrainedMethodName, expected: dict[str, list[Pair]]) -> None:
     teaching = TEACHINGS[setup]
     found = {name: nle_pairs(stages, DATA, LABELS, WORDING) for name, stages in teaching.stages.items()}
     assert found == expected
@@ -65,7 +65,7 @@ def test_the_shipped_prompts_have_all_stages_of_all_set_ups() -> None:
     nli = ("entailment", "neutral", "contradiction")
     for labels, parts in ((nli, 2), (("first", "second"), 2), (("A", "B", "C"), 4), (LABELS, 1)):
         wording = shipped_wording("trained", labels, parts)
-        for setup in get_args(TrainedSetUp):
+        for setup in get_args(TrainedMethodName):
             for stages in TEACHINGS[setup].stages.values():
                 wording.check(stages)
 

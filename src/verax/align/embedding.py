@@ -9,8 +9,8 @@ from typing import ClassVar, NamedTuple
 
 from verax.align.extract import Extract, argmax_links, cosine, itermax_links, softmax_links, word_links
 from verax.align.protocol import TextPair
-from verax.engine.asks import Asking, TokenStates
 from verax.engine.engine import Engine, Outcome, Task, token_budget
+from verax.engine.questions import QuestionGenerator, TokenStates
 from verax.models.classifier import Encoder
 from verax.models.encoding import Encoded
 from verax.models.load import load_encoder
@@ -147,7 +147,7 @@ class _Reading:
             else:
                 yield Task(self._read(x), partial(self._keep, key))
 
-    def _read(self, x: Encoded) -> Asking[_Read]:
+    def _read(self, x: Encoded) -> QuestionGenerator[_Read]:
         states: FloatArray = yield TokenStates(x, self._layer)
         own = x.encoding.token_unit >= 0
         return _Read(states[own], x.encoding.token_unit[own])

@@ -9,13 +9,13 @@ from typing import Any, cast, get_args
 
 from verax.checks.checked import Check
 from verax.models.classifier import Classifier
-from verax.registry import Room
-from verax.run.parameters import Named, build, from_parameters
+from verax.registry import Namespace
+from verax.run.parameters import Configured, from_config, from_parameters
 from verax.run.plan import check_fit
 from verax.types import Kind, UserError
 
 
-def name_it(room: Room, given: Any, model: Classifier, seed: int) -> tuple[str, Any]:
+def name_it(namespace: Namespace, given: Any, model: Classifier, seed: int) -> tuple[str, Any]:
     """The label and the thing itself; refuses what the model can't do.
 
     Args:
@@ -25,17 +25,17 @@ def name_it(room: Room, given: Any, model: Classifier, seed: int) -> tuple[str, 
         seed: for what has a `seed` and was given none.
     """
     if isinstance(given, type):
-        raise UserError(f"{room}: {given.__name__} is a class; give an object of it: {given.__name__}()")
+        raise UserError(f"{namespace}: {given.__name__} is a class; give an object of it: {given.__name__}()")
     if not isinstance(given, str | Mapping) and not dataclasses.is_dataclass(given):
         return type(given).__name__, given
-    named: Named[Any] = build(room, given, seed)
+    named: Configured[Any] = from_config(namespace, given, seed)
     try:
         check_fit(named, model)
     except UserError:
         raise
     except Exception:  # noqa: BLE001, S110 - it stumbled over a fault that a check will name
         pass
-    return named.label, named.what
+    return named.label, named.component
 
 
 def frozen_dataclass(what: Any) -> Check:
@@ -85,7 +85,7 @@ def parameters(what: Any) -> Check:
     if missing:
         return Check(name, False, f"no default for {', '.join(missing)}; it could not be used by its name alone")
     try:
-        named: Named[Any] = Named(type(what).__name__, cast(Any, what))
+        named: Configured[Any] = Configured(type(what).__name__, cast(Any, what))
         again: Any = from_parameters(
             cast(Any, type(what)), json.loads(json.dumps(named.parameters, allow_nan=False)), ""
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from verax.engine.protocols import asking
+from verax.engine.protocols import as_generator
 from verax.methods.token.random import Random
 from verax.metrics.budget import Budget
 from verax.metrics.crosslingual.crosslingual_faithfulness import Translated
@@ -17,7 +17,7 @@ from verax.metrics.simulatability.simulatability import Answers
 from verax.models.classifier import Classifier, Row
 from verax.models.encoding import Encoded, Encoding
 from verax.models.removal import CODES
-from verax.stats.masf import Masf
+from verax.stats.masf import InDistributionTest
 from verax.types import Highlight
 
 _ENOUGH = 40
@@ -33,13 +33,15 @@ def handing(what: Any, model: Classifier, encodings: Sequence[Encoding]) -> Any:
     needed = frozenset(getattr(what, "needs", ()))
     handed: dict[str, Any] = {}
     if "explain" in needed:
-        handed["explain"] = partial(asking, Random())
+        handed["explain"] = partial(as_generator, Random())
     if "reference" in needed:
         rng = np.random.default_rng(0)
         often = [x for _, x in zip(range(_ENOUGH), cycle(encodings), strict=False)]
         rows = [Row(x, ((rng.random(len(x.units)) < rng.random()) * CODES["mask"]).astype(np.int8)) for x in often]
         seen = np.stack([model.hidden([row])[0] for row in rows])
-        handed["reference"] = Masf.fit(seen, getattr(what, "variant", "conformal"), seed=getattr(what, "seed", 0))
+        handed["reference"] = InDistributionTest.fit(
+            seen, getattr(what, "variant", "conformal"), seed=getattr(what, "seed", 0)
+        )
     if "budget" in needed:
         handed["budget"] = Budget((1, 2, 3), 2)
     if "agents" in needed:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from verax.engine.asks import Ask, Asking
 from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.protocols import asking
+from verax.engine.protocols import as_generator
+from verax.engine.questions import Question, QuestionGenerator
 from verax.models.classifier import Classifier
 from verax.models.encoding import Encoded
 from verax.types import Attribution, Cost, FloatArray, Highlight, Measured, Undefined, UserError
@@ -72,7 +72,7 @@ def _run(engine: Engine, what: Any, cases: Sequence[Case]) -> Outcomes:
             ended[case.name] = outcome
             return ()
 
-        return Task(_guarded(asking(what, *case.args)), done)
+        return Task(_guarded(as_generator(what, *case.args)), done)
 
     try:
         engine.run(task(case) for case in cases)
@@ -81,12 +81,12 @@ def _run(engine: Engine, what: Any, cases: Sequence[Case]) -> Outcomes:
     return ended
 
 
-def _guarded(generator: Asking[Any]) -> Asking[Any]:
+def _guarded(generator: QuestionGenerator[Any]) -> QuestionGenerator[Any]:
     """The same generator, but what would end the whole run ends it alone: no question at all, a UserError."""
     try:
         ask: Any = next(generator)
         while True:
-            if not isinstance(ask, Ask):
+            if not isinstance(ask, Question):
                 raise TypeError(f"yielded {ask!r}, which is no question")
             try:
                 answer = yield ask

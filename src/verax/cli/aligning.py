@@ -114,11 +114,11 @@ def _check_links(aligner: str, links: Path | None, data: str | None) -> None:
 
 
 def _aligner(name: str, asked: dict[str, Any], seed: int) -> Aligner:
-    from verax.run.parameters import build
+    from verax.run.parameters import from_config
 
-    made: Aligner = build(
+    made: Aligner = from_config(
         "aligners", {name: {key: value for key, value in asked.items() if value is not None}}, seed
-    ).what
+    ).component
     return made
 
 
@@ -196,12 +196,12 @@ def _gold(texts: Sequence[TextPair], gold: str, one_based: bool) -> list[tuple[L
 
 def _align(aligner: Aligner, texts: Sequence[TextPair]) -> tuple[list[Links], dict[str, list[int]]]:
     """Links of each pair, none where there is a reason why; and the numbers of the pairs of each reason, from 1."""
-    from verax.run.progress import counting
+    from verax.run.progress import progress_counter
 
     found: list[Links] = []
     skipped: dict[str, list[int]] = {}
     answers = aligner.align(texts)  # an encoder is loaded, or refused, before the bar is there
-    with counting("aligning", len(texts), notes) as advance:
+    with progress_counter("aligning", len(texts), notes) as advance:
         for links in answers:
             if isinstance(links, Undefined):
                 skipped.setdefault(links.reason, []).append(len(found) + 1)

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from verax.cli.app import Json, app, notes, out, print_json
-from verax.registry import Room, entries, unknown
+from verax.registry import Namespace, entries, unknown
 from verax.types import Dataset, Undefined, UserError
 
 
@@ -26,8 +26,8 @@ def list_names(
 
     Example: `verax list methods`
     """
-    if what not in get_args(Room):
-        raise UserError(unknown("list", what, get_args(Room)))
+    if what not in get_args(Namespace):
+        raise UserError(unknown("list", what, get_args(Namespace)))
     found = entries(what)  # type: ignore[arg-type]
     if as_json:
         fields = ("name", "kind", "summary", "cost", "reference")
@@ -143,7 +143,7 @@ def open_inputs(data: str, limit: int | None = None) -> Dataset:
 
     if not data.endswith((".yaml", ".yml")):
         return load_dataset(data, limit=limit)
-    from verax.run.carry_out import open_data
+    from verax.run.execute_run import open_data
     from verax.run.spec import parse_data, read_spec
 
     content = read_spec(Path(data))

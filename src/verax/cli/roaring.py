@@ -50,7 +50,7 @@ def roar(
     """
     from verax.report.terminal import masking
     from verax.run.roar import RESULT
-    from verax.run.roar import roar as carry_out
+    from verax.run.roar import roar as execute_run
     from verax.run.roar_spec import parse_roar_spec
 
     told = {
@@ -71,7 +71,7 @@ def roar(
         for line in lines:
             says.print(Text(line), soft_wrap=True)
 
-    curves = carry_out(parsed, folder, console=notes, announce=announce, dry_run=dry_run)
+    curves = execute_run(parsed, folder, console=notes, announce=announce, dry_run=dry_run)
     if curves is None:
         return
     out.print(masking(curves))

@@ -15,8 +15,8 @@ from verax.cli.app import Csv, Json, Latex, Markdown, app, notes, out, show
 from verax.types import Score, Skip, UserError
 
 if TYPE_CHECKING:
-    from verax.run.carry_out import Prepared
-    from verax.run.plan import Left
+    from verax.run.execute_run import Prepared
+    from verax.run.plan import Remaining
     from verax.run.run import Run
     from verax.run.spec import Spec
 
@@ -59,7 +59,7 @@ def run(
 
     `verax run --preset nle --model my-nle-model --editor my-editor --data test.jsonl`
     """
-    from verax.run.carry_out import prepare
+    from verax.run.execute_run import prepare
     from verax.run.nle.opening import about_texts
     from verax.run.spec import override, parse_spec, preset_spec, read_spec
 
@@ -86,7 +86,7 @@ def run(
     if dry_run:
         from verax.store.read import read_keys
 
-        _announce(prepared, folder, prepared.plan.left(read_keys(folder)))
+        _announce(prepared, folder, prepared.plan.remaining(read_keys(folder)))
         return
     show_run(prepared, folder, shlex.join(command))
     out.print(Text(f"Next: verax report {shlex.quote(str(folder))}"))
@@ -262,7 +262,7 @@ def demo(
     Example: `verax demo`
     """
     from verax.report.page import write_report
-    from verax.run.carry_out import prepare
+    from verax.run.execute_run import prepare
     from verax.run.spec import parse_spec
 
     spec: dict[str, Any] = {
@@ -280,9 +280,9 @@ def demo(
 def show_run(prepared: Prepared, folder: Path, command: str) -> None:
     """Carry a run out, and print what it found and what is missing in it."""
     from verax.report import crosslingual_terminal, terminal, unified_terminal
-    from verax.run.carry_out import carry_out
+    from verax.run.execute_run import execute_run
 
-    finished = carry_out(
+    finished = execute_run(
         prepared,
         folder,
         command=command,
@@ -322,10 +322,10 @@ def show_counts(finished: Run) -> None:
 def run_texts(spec: Spec, folder: Path, command: str, *, dry_run: bool) -> None:
     """Let a model explain itself in free text, test what it says, and print what was found."""
     from verax.report import nle_terminal
-    from verax.run.nle.carry_out import carry_out_texts, left_in
+    from verax.run.nle.execute_run import execute_text_run, left_in
     from verax.run.nle.opening import open_texts
 
-    def announce(left: Left) -> None:
+    def announce(left: Remaining) -> None:
         size = f"{len(prepared.data)} instances x {len(prepared.setups)} set-ups x {len(prepared.metrics)} metrics"
         notes.print(Text(f"{size}: {left.rows} rows (explanations, scores) in {folder}; done already: {left.done}"))
         if prepared.endpoint is not None:
@@ -336,7 +336,7 @@ def run_texts(spec: Spec, folder: Path, command: str, *, dry_run: bool) -> None:
     if dry_run:
         announce(left_in(prepared, folder))
         return
-    finished = carry_out_texts(prepared, folder, command=command, console=notes, announce=announce)
+    finished = execute_text_run(prepared, folder, command=command, console=notes, announce=announce)
     if finished.nle is not None:
         out.print(nle_terminal.nle(finished.nle))
     show_counts(finished)
@@ -379,7 +379,7 @@ def check_same_inputs(a: Run, b: Run) -> None:
             raise UserError(f"instance {instance.id!r} is not the same text in {a.folder} and in {b.folder}")
 
 
-def _announce(prepared: Prepared, folder: Path, left: Left) -> None:
+def _announce(prepared: Prepared, folder: Path, left: Remaining) -> None:
     plan = prepared.plan
     lines = [
         f"{len(plan.instances)} instances x {len(plan.labels())} methods x {len(plan.metrics)} metrics"

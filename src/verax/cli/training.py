@@ -91,12 +91,12 @@ def _carry_out(
 
 
 def with_options(
-    carry_out: Callable[..., None], fields: Mapping[str, Any]
+    execute_run: Callable[..., None], fields: Mapping[str, Any]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the options of the function that carries it out, and one for each of these fields of a spec."""
 
     def extended(command: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(carry_out, eval_str=True).parameters.values()
+        own = inspect.signature(execute_run, eval_str=True).parameters.values()
         shared = [one for one in own if one.kind not in {one.POSITIONAL_ONLY, one.VAR_KEYWORD}]
         more = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

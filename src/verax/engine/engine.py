@@ -11,9 +11,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from verax.engine.asks import (
-    Ask,
-    Asking,
+from verax.engine.memo import ASKED, Memo, WholeQuestion, key_of
+from verax.engine.needed import backward, how_many, needed
+from verax.engine.passes import KINDS, Kind, Pass, answer_all, finite
+from verax.engine.questions import (
     Bundle,
     Candidates,
     Choose,
@@ -22,12 +23,11 @@ from verax.engine.asks import (
     Hidden,
     Likelihood,
     Outputs,
-    TextAsk,
+    Question,
+    QuestionGenerator,
+    TextQuestion,
     VocabularyNorm,
 )
-from verax.engine.memo import ASKED, Memo, WholeAsk, key_of
-from verax.engine.needed import backward, how_many, needed
-from verax.engine.passes import KINDS, Kind, Pass, answer_all, finite
 from verax.models.classifier import Classifier, Encoder, Row
 from verax.models.encoding import Encoding
 from verax.models.generator import TextGenerator
@@ -62,9 +62,9 @@ class Outcome(Generic[T]):
 class Task(Generic[T]):
     """A generator to run, and what to do when it has ended: `done` may give further tasks."""
 
-    generator: Asking[T]
+    generator: QuestionGenerator[T]
     done: Callable[[Outcome[T]], Iterable[Task[Any]]]
-    ask: Ask | None = None
+    ask: Question | None = None
     cost: Cost = Cost()
     seconds: float = 0.0
 
@@ -150,19 +150,19 @@ class Engine:
     def _memo(self, encoding: Encoding) -> Memo:
         return self._memos.setdefault(encoding, Memo())
 
-    def _gather(self, task: Task[Any], ask: Ask | None, pool: _Pool) -> None:
+    def _gather(self, task: Task[Any], ask: Question | None, pool: _Pool) -> None:
         """Put the passes that a task's question needs, and nobody has asked for yet, into the pool."""
         if isinstance(ask, (Embeddings, VocabularyNorm)):
             return
         if isinstance(ask, Bundle):
-            for one in ask.asks:
+            for one in ask.questions:
                 self._gather(task, one, pool)
             return
         if isinstance(ask, (Outputs, Hidden)):
             cost = self._gather_coalitions(task, ask, pool)
-        elif isinstance(ask, WholeAsk):
+        elif isinstance(ask, WholeQuestion):
             cost = self._gather_whole(task, ask, pool)
-        elif isinstance(ask, TextAsk):
+        elif isinstance(ask, TextQuestion):
             cost = self._gather_text(task, ask, pool)
         else:
             raise TypeError(f"a method yielded {ask!r}, which is no question")
@@ -188,7 +188,7 @@ class Engine:
             pool.batches += length / self._budget("forward")
         return Cost(forward_asked=len(states), forward=len(passes) - before)
 
-    def _gather_whole(self, task: Task[Any], ask: WholeAsk, pool: _Pool) -> Cost:
+    def _gather_whole(self, task: Task[Any], ask: WholeQuestion, pool: _Pool) -> Cost:
         """The passes of a question that has one answer, unless that is known or on its way."""
         encoding, state = ask.x.encoding, ask.x.state
         answers, key = self._memo(encoding).whole, key_of(ask)
@@ -207,14 +207,14 @@ class Engine:
                 pool.batches += length * asked * (2 if backward(ask) else 1) / self._budget("forward")
         return Cost(backward_asked=asked, backward=new) if backward(ask) else Cost(forward_asked=asked, forward=new)
 
-    def _gather_text(self, task: Task[Any], ask: TextAsk, pool: _Pool) -> Cost:
+    def _gather_text(self, task: Task[Any], ask: TextQuestion, pool: _Pool) -> Cost:
         """One pass for each text or continuation, unless its answer is known or on its way."""
         answers, key = ask.x.memo, _text_key(ask)
         asked = _passes_of(ask)
         if key in answers:
             return Cost(forward_asked=asked)
         try:
-            length = ask.by.length(ask.asked)
+            length = ask.generator.length(ask.request)
         except UserError:
             raise
         except Exception as error:  # noqa: BLE001 - a text that can't be read is the answer to its own question alone
@@ -226,7 +226,7 @@ class Engine:
             answers[key] = finite(answer, "likelihoods")
 
         pool.passes[_TEXT_KINDS[type(ask)]].append(Pass(ask, length, keep, task))
-        pool.batches += length / self._budget(ask.by)
+        pool.batches += length / self._budget(ask.generator)
         return Cost(forward_asked=asked, forward=asked)
 
     def _evaluate(self, pool: _Pool) -> None:
@@ -255,16 +255,16 @@ class Engine:
         shape = None if kind.texts else self.encoder.bucket(one.row, one.length)
         return shape, kind.together(one.question)
 
-    def _answer(self, ask: Ask | None) -> Any:
+    def _answer(self, ask: Question | None) -> Any:
         """The answer to a question all of whose passes are done, or the exception that stands in its way."""
         if isinstance(ask, (Embeddings, VocabularyNorm)):
             return self._answer_at_once(ask)
         if isinstance(ask, Bundle):
-            return [self._answer(one) for one in ask.asks]
+            return [self._answer(one) for one in ask.questions]
         assert ask is not None  # noqa: S101 - tasks in a pool have a question
         if isinstance(ask, (Outputs, Hidden)):
             return self._answer_forward(ask)
-        if isinstance(ask, TextAsk):
+        if isinstance(ask, TextQuestion):
             return ask.x.memo[_text_key(ask)]
         return self._memo(ask.x.encoding).whole[key_of(ask)]
 
@@ -308,8 +308,8 @@ _TEXT_KINDS: dict[type, str] = {
 }
 
 
-def _text_key(ask: TextAsk) -> Hashable:
-    return id(ask.by), type(ask), ask.asked
+def _text_key(ask: TextQuestion) -> Hashable:
+    return id(ask.generator), type(ask), ask.request
 
 
 _Whose = Literal["forward", "backward"] | TextGenerator
@@ -327,8 +327,8 @@ def _by_budget(kind: Kind, passes: list[Pass]) -> list[tuple[_Whose, list[Pass]]
         return [("backward" if kind.keeps_graph else "forward", passes)] if passes else []
     apart: dict[Hashable, list[Pass]] = {}
     for one in passes:
-        apart.setdefault(id(one.question.by), []).append(one)
-    return [(several[0].question.by, several) for several in apart.values()]
+        apart.setdefault(id(one.question.generator), []).append(one)
+    return [(several[0].question.generator, several) for several in apart.values()]
 
 
 def _keep_outputs(answers: dict[bytes, FloatArray | Exception], key: bytes, answer: FloatArray | Exception) -> None:
@@ -347,4 +347,4 @@ def _done(kind: Kind, batch: list[Pass]) -> Cost:
 
 def _passes_of(question: Any) -> int:
     """What a question to a model is charged: one pass, or one for each continuation that is compared."""
-    return len(question.asked.continuations) if isinstance(question, Likelihood) else 1
+    return len(question.request.continuations) if isinstance(question, Likelihood) else 1

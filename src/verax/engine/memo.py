@@ -6,13 +6,13 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
-from verax.engine.asks import Attention, AttentionPathGradient, PathGradient, TokenStates
+from verax.engine.questions import Attention, AttentionPathGradient, PathGradient, TokenStates
 from verax.types import FloatArray
 
 ASKED = RuntimeError("asked, but not answered yet")
 """Stands where an answer will be, so that nobody else asks the same question in the meantime."""
 
-WholeAsk = PathGradient | AttentionPathGradient | Attention | TokenStates
+WholeQuestion = PathGradient | AttentionPathGradient | Attention | TokenStates
 """Questions that have one answer as a whole; others have one for each coalition."""
 
 
@@ -28,7 +28,7 @@ class Memo:
     whole: dict[Hashable, Any] = field(default_factory=dict)
 
 
-def key_of(ask: WholeAsk) -> Hashable:
+def key_of(ask: WholeQuestion) -> Hashable:
     """Everything that decides the answer to a question, but for the encoding."""
     decides: tuple[Hashable, ...]
     match ask:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from verax.engine.asks import Attention, AttentionPathGradient, PathGradient, TokenStates
-from verax.engine.memo import WholeAsk
+from verax.engine.memo import WholeQuestion
 from verax.engine.passes import MapSum, PathSum, finite, finite_attention
+from verax.engine.questions import Attention, AttentionPathGradient, PathGradient, TokenStates
 from verax.models.classifier import AttentionPass, Classifier, MapPoint, PathPoint, Row, StatesPass
 from verax.types import UserError
 
@@ -29,19 +29,19 @@ class Needed(NamedTuple):
     finish: Callable[[], None] | None = None
 
 
-def how_many(ask: WholeAsk, model: Classifier) -> int:
+def how_many(ask: WholeQuestion, model: Classifier) -> int:
     """How many passes a question needs."""
     if isinstance(ask, PathGradient):
         return len(ask.alphas)
     return _layers(model) * len(ask.alphas) if isinstance(ask, AttentionPathGradient) else 1
 
 
-def backward(ask: WholeAsk) -> bool:
+def backward(ask: WholeQuestion) -> bool:
     """Whether the passes of a question go backward too."""
     return not (isinstance(ask, TokenStates) or (isinstance(ask, Attention) and ask.readout is None))
 
 
-def needed(ask: WholeAsk, model: Classifier, answers: dict[Hashable, Any], key: Hashable) -> Needed:
+def needed(ask: WholeQuestion, model: Classifier, answers: dict[Hashable, Any], key: Hashable) -> Needed:
     """The passes of a question whose answer is to be kept under its key."""
     row = Row(ask.x.encoding, ask.x.state)
 

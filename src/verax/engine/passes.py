@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from verax.engine.asks import (
+from verax.engine.batches import cut_batches
+from verax.engine.questions import (
     AttentionPathGradient,
     AttributedMaps,
     Candidates,
@@ -19,7 +20,6 @@ from verax.engine.asks import (
     PathGradient,
     SummedGradient,
 )
-from verax.engine.batches import cut_batches
 from verax.models.classifier import (
     AttentionPass,
     AttentionRead,
@@ -85,19 +85,19 @@ def _anything(_: Any) -> None:
 
 
 def _generated(_: Any, asks: list[Generate]) -> Sequence[Any]:
-    return asks[0].by.generate([ask.asked for ask in asks])
+    return asks[0].generator.generate([ask.request for ask in asks])
 
 
 def _likelihoods(_: Any, asks: list[Likelihood]) -> Sequence[Any]:
-    return asks[0].by.likelihoods([ask.asked for ask in asks])
+    return asks[0].generator.likelihoods([ask.request for ask in asks])
 
 
 def _chosen(_: Any, asks: list[Choose]) -> Sequence[Any]:
-    return asks[0].by.choose([ask.asked for ask in asks])
+    return asks[0].generator.choose([ask.request for ask in asks])
 
 
 def _candidates(_: Any, asks: list[Candidates]) -> Sequence[Any]:
-    return asks[0].by.candidates([ask.asked for ask in asks])
+    return asks[0].generator.candidates([ask.request for ask in asks])
 
 
 KINDS = {
@@ -109,10 +109,10 @@ KINDS = {
     "attention": Kind(
         lambda model, asked: model.attention(asked), lambda one: (one.layer, one.readout is not None), True
     ),
-    "generate": Kind(_generated, lambda ask: (id(ask.by), *ask.asked[1:]), texts=True),
-    "likelihood": Kind(_likelihoods, lambda ask: id(ask.by), texts=True),
-    "choose": Kind(_chosen, lambda ask: id(ask.by), texts=True),
-    "candidates": Kind(_candidates, lambda ask: (id(ask.by), *ask.asked[1:]), texts=True),
+    "generate": Kind(_generated, lambda ask: (id(ask.generator), *ask.request[1:]), texts=True),
+    "likelihood": Kind(_likelihoods, lambda ask: id(ask.generator), texts=True),
+    "choose": Kind(_chosen, lambda ask: id(ask.generator), texts=True),
+    "candidates": Kind(_candidates, lambda ask: (id(ask.generator), *ask.request[1:]), texts=True),
 }
 """In the order in which they are done."""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
-from verax.engine.asks import Asking
+from verax.engine.questions import QuestionGenerator
 from verax.models.encoding import Encoded
 from verax.types import Attribution, Highlight, Kind, Measured, Passes
 
 T = TypeVar("T")
-Explain = Callable[[Encoded], Asking[Attribution]]
+Explain = Callable[[Encoded], QuestionGenerator[Attribution]]
 Need = Literal["explain", "reference", "budget", "agents", "translation"]
 
 
@@ -39,7 +39,7 @@ class Method(Protocol):
     def passes(self, n: int) -> Passes:
         """Passes it asks for on an input of n units, at most."""
 
-    def __call__(self, x: Encoded) -> Asking[Attribution]:
+    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
         """The explanation of x, as a generator of questions."""
 
 
@@ -71,7 +71,7 @@ class Metric(Protocol):
     def passes(self, n: int) -> Passes:
         """Passes it asks for on an input of n units, at most."""
 
-    def __call__(self, x: Encoded, highlight: Highlight) -> Asking[Measured] | Measured:
+    def __call__(self, x: Encoded, highlight: Highlight) -> QuestionGenerator[Measured] | Measured:
         """The value for one explanation of x: at once, or as a generator of questions if the model is needed."""
 
 
@@ -80,7 +80,7 @@ def needs(metric: Metric) -> frozenset[str]:
     return frozenset(getattr(metric, "needs", ()))
 
 
-def asking(call: Callable[..., Asking[T] | T], *args: Any) -> Asking[T]:
+def as_generator(call: Callable[..., QuestionGenerator[T] | T], *args: Any) -> QuestionGenerator[T]:
     """Call a method or metric inside a generator: what it raises is raised there, and it may answer without asking."""
     result = call(*args)
     if isinstance(result, Generator):

@@ -6,33 +6,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
-from verax.engine.asks import Asking
-from verax.models.self_explainer import Posed
+from verax.engine.questions import QuestionGenerator
+from verax.models.self_explainer import PromptedInput
 from verax.models.wording import Stage
-from verax.types import Card, How, Measured, Nle, Note
+from verax.types import LabelSource, Measured, Nle, Note, TrialLog
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Answer:
     """What a self-explaining model says of an input.
 
     Args:
         label: the class that it predicts.
         probabilities: of each class, in the order of the model's labels; empty where it gives none.
-        how: by what the class was found.
+        label_source: by what the class was found.
         text: the explanation; None as long as nobody asked for it.
         notes: facts about the explanation.
     """
 
     label: str
     probabilities: tuple[float, ...]
-    how: How
+    label_source: LabelSource
     text: str | None = None
     notes: Mapping[str, Note] = field(default_factory=dict)
 
 
 @runtime_checkable
-class SetUp(Protocol):
+class AnsweringMethod(Protocol):
     """A way in which a model answers and explains itself. Its fields are its parameters.
 
     Attributes:
@@ -48,10 +48,10 @@ class SetUp(Protocol):
     stages: ClassVar[tuple[Stage, ...]]
     trained: ClassVar[bool]
 
-    def answer(self, x: Posed) -> Asking[Said]:
+    def answer(self, x: PromptedInput) -> QuestionGenerator[Answer]:
         """The class of x; its explanation too, where the class depends on it."""
 
-    def explain(self, x: Posed, said: Said) -> Asking[Said]:
+    def explain(self, x: PromptedInput, said: Answer) -> QuestionGenerator[Answer]:
         """The same with the explanation."""
 
 
@@ -61,7 +61,7 @@ class Tested(NamedTuple):
     value: float | None
     reason: str | None
     detail: str
-    card: Card
+    trial_log: TrialLog
 
 
 @runtime_checkable
@@ -90,11 +90,11 @@ class TextMetric(Protocol):
         """
 
     @property
-    def told(self) -> Mapping[str, str]:
+    def provenance(self) -> Mapping[str, str]:
         """What decides a value beside the parameters."""
 
-    def most(self, parts: int, labels: int) -> int:
+    def max_inputs(self, parts: int, labels: int) -> int:
         """How many new inputs it asks about at most, of so many parts and classes."""
 
-    def __call__(self, x: Posed, nle: Nle, *args: Any, **handed: Any) -> Asking[Tested | Measured]:
+    def __call__(self, x: PromptedInput, nle: Nle, *args: Any, **handed: Any) -> QuestionGenerator[Tested | Measured]:
         """The value for one explanation of x; what it needs is handed by name."""

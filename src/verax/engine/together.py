@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from verax.engine.asks import Ask, Asking, Bundle
+from verax.engine.questions import Bundle, Question, QuestionGenerator
 from verax.types import Undefined, UserError
 
 T = TypeVar("T")
 
 
-def together(generators: Iterable[Asking[T]]) -> Asking[list[T | Exception]]:
+def together(generators: Iterable[QuestionGenerator[T]]) -> QuestionGenerator[list[T | Exception]]:
     """Run generators in step: what each of them asks next is asked as one question.
 
     The result holds, in their order, the value that each ended with, or the exception that ended it: one that fails
@@ -21,7 +21,7 @@ def together(generators: Iterable[Asking[T]]) -> Asking[list[T | Exception]]:
     ended: dict[int, T | Exception] = {}
     answers: dict[int, Any] = dict.fromkeys(open_ones)
     while open_ones:
-        asks: dict[int, Ask] = {}
+        asks: dict[int, Question] = {}
         for number, generator in open_ones.items():
             try:
                 asks[number] = _next(generator, answers[number])
@@ -50,6 +50,6 @@ def sort_ends(ends: Iterable[T | Exception]) -> tuple[list[T], list[Undefined]]:
     return values, problems
 
 
-def _next(generator: Asking[Any], answer: Any) -> Ask:
+def _next(generator: QuestionGenerator[Any], answer: Any) -> Question:
     """The next question of a generator, after its last one was answered."""
     return generator.throw(answer) if isinstance(answer, Exception) else generator.send(answer)

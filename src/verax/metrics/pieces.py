@@ -40,10 +40,10 @@ def pieces_up_to(highlight: Highlight, most: int, among: Collection[Word] | None
         if not words:
             continue
         new = [word for word in words if word not in chosen]
-        room = most - len(chosen)
-        if len(new) > room:
+        namespace = most - len(chosen)
+        if len(new) > namespace:
             totals = _totals(highlight)
-            kept = set(sorted(new, key=lambda word: (-totals[word], word))[:room]) | chosen
+            kept = set(sorted(new, key=lambda word: (-totals[word], word))[:namespace]) | chosen
             words = [word for word in words if word in kept]
         chosen.update(words)
         pieces.append(tuple(words))

@@ -19,7 +19,7 @@ from verax.models.endpoint_key import DEFAULT_VARIABLE, Key
 from verax.models.endpoint_retry import backoff
 from verax.models.endpoint_status import Trouble, judge
 from verax.models.endpoint_wire import Failed, Wire
-from verax.models.generator import Asked, Choice, ChoicePass, Each, GeneratePass, LikelihoodPass
+from verax.models.generator import Choice, ChoicePass, Each, GeneratePass, LikelihoodPass, TextRequest
 from verax.store.keys import JSON, canonical_json
 from verax.types import FloatArray, Generated, Undefined, UserError
 
@@ -133,7 +133,7 @@ class Endpoint:
         Crew(self._wires(len(passes)), ask).work(len(passes), hand_over)
         return [answers[number] for number in range(len(passes))]
 
-    def length(self, asked: Asked) -> int:
+    def length(self, request: TextRequest) -> int:
         """Nothing is known of its tokens here: any number of passes is a batch."""
         return 1
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
-from verax.types import FloatArray, Generated, How, Undefined
+from verax.types import FloatArray, Generated, LabelSource, Undefined
 
-Answer = TypeVar("Answer")
-Each = Callable[[int, Answer | Undefined], None]
+T = TypeVar("T")
+Each = Callable[[int, T | Undefined], None]
 """Called with the number of a pass and its answer, as soon as there is one, by the thread that asked."""
 
 
@@ -82,7 +82,7 @@ class ChoicePass(NamedTuple):
     max_new_tokens: int = 32
 
 
-Asked = GeneratePass | LikelihoodPass | ChoicePass | CandidatesPass
+TextRequest = GeneratePass | LikelihoodPass | ChoicePass | CandidatesPass
 """What a text generator is asked in one pass."""
 
 
@@ -91,7 +91,7 @@ class Choice:
     """One label of several, how it was found, and the probability of each; empty where nobody says."""
 
     label: str
-    how: How
+    label_source: LabelSource
     probabilities: tuple[float, ...] = ()
 
 
@@ -113,7 +113,7 @@ class TextGenerator(Protocol):
     about: dict[str, str]
     gives_likelihoods: bool
 
-    def length(self, asked: Asked) -> int:
+    def length(self, request: TextRequest) -> int:
         """How many tokens a pass takes up in a batch; those of an endpoint take up one."""
 
     def generate(self, passes: Sequence[GeneratePass]) -> list[Generated | Undefined]:

@@ -12,7 +12,7 @@ from torch import Tensor
 from transformers import GenerationConfig
 
 from verax.models.chat import as_chat, chat_facts
-from verax.models.generator import Asked, CandidatesPass, GeneratePass, LikelihoodPass, Prompt
+from verax.models.generator import CandidatesPass, GeneratePass, LikelihoodPass, Prompt, TextRequest
 from verax.models.hf_encoder import as_array, max_length
 from verax.models.text_rows import likelihoods, padded
 from verax.models.untouched import untouched
@@ -95,13 +95,13 @@ class HFGenerator:
         """How many tokens the model reads at once: a decoder all of them, an encoder-decoder one after the other."""
         return max(len(prompt), len(text)) if self._crossing else len(prompt) + len(text)
 
-    def length(self, asked: Asked) -> int:
+    def length(self, request: TextRequest) -> int:
         """How many tokens a pass takes up in a batch: its prompt and all that comes after it."""
-        prompt = len(self.tokens(asked.prompt))
-        if isinstance(asked, LikelihoodPass):
-            return prompt + sum(len(self.continuation(asked.prompt, text)) for text in asked.continuations)
-        rows = asked.wanted if isinstance(asked, CandidatesPass) else 1
-        return rows * (prompt + asked.max_new_tokens)
+        prompt = len(self.tokens(request.prompt))
+        if isinstance(request, LikelihoodPass):
+            return prompt + sum(len(self.continuation(request.prompt, text)) for text in request.continuations)
+        rows = request.wanted if isinstance(request, CandidatesPass) else 1
+        return rows * (prompt + request.max_new_tokens)
 
     def _ids(self, text: str, *, special: bool) -> list[int]:
         """Token ids of a text; half of a surrogate pair, which tokenizers choke on, is read as a question mark."""
@@ -132,14 +132,14 @@ class HFGenerator:
         alike: dict[tuple[int, int], list[int]] = {}
         for number, one in enumerate(passes):
             alike.setdefault((one.wanted, one.max_new_tokens), []).append(number)
-        for (wanted, room), numbers in alike.items():
+        for (wanted, namespace), numbers in alike.items():
             options = {"num_beams": wanted, "num_return_sequences": wanted, "do_sample": False}
-            found = self._decoded([passes[n].prompt for n in numbers], room, options)
+            found = self._decoded([passes[n].prompt for n in numbers], namespace, options)
             for number, rows in zip(numbers, found, strict=True):
                 if isinstance(rows, Undefined):
                     answers[number] = rows
                     continue
-                read = [self._read(row, GeneratePass(passes[number].prompt, room)) for row in rows]
+                read = [self._read(row, GeneratePass(passes[number].prompt, namespace)) for row in rows]
                 different: dict[str, Generated] = {}
                 for text in read:
                     if isinstance(text, Generated):
@@ -158,11 +158,11 @@ class HFGenerator:
         return [rows if isinstance(rows, Undefined) else self._read(rows[0], first) for rows in found]
 
     def _decoded(
-        self, prompts: Sequence[Prompt], room: int, options: Mapping[str, Any]
+        self, prompts: Sequence[Prompt], namespace: int, options: Mapping[str, Any]
     ) -> list[list[list[int]] | Undefined]:
         """The ids that are generated for each prompt, in one batch; a prompt that can't be read says why."""
         rows = [self.tokens(prompt) for prompt in prompts]
-        needed = 0 if self._crossing else room
+        needed = 0 if self._crossing else namespace
         fit = [n for n, ids in enumerate(rows) if 0 < len(ids) <= self.longest - needed]
         answers: list[list[list[int]] | Undefined] = [
             Undefined("too_long", f"{len(ids)} tokens and {needed} to come, the model reads {self.longest}")
@@ -173,7 +173,7 @@ class HFGenerator:
         if not fit:
             return answers
         ids, attended = padded([rows[n] for n in fit], self.pad, self._device, left=not self._crossing)
-        own = GenerationConfig(**self._marks, max_new_tokens=room, use_cache=True, **options)
+        own = GenerationConfig(**self._marks, max_new_tokens=namespace, use_cache=True, **options)
         with torch.inference_mode(), untouched(self._model), _marks_alone(self._model, self._marks):
             made: Tensor = self._model.generate(
                 input_ids=ids,

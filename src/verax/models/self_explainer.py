@@ -15,7 +15,7 @@ from verax.registry import unknown
 from verax.store.keys import hash_files
 from verax.types import Instance, UserError
 
-TrainedSetUp = Literal["mt_re", "mt_ra", "st_re", "st_ra"]
+TrainedMethodName = Literal["mt_re", "mt_ra", "st_re", "st_ra"]
 """One model for both tasks (mt) or one for each (st); an explanation of the input (re) or of its class (ra)."""
 FACTS = "nle.json"
 PROMPTS = "prompts.txt"
@@ -38,7 +38,7 @@ class SelfExplainer:
     predictor: TextGenerator
     labels: tuple[str, ...]
     wording: Wording
-    setup: TrainedSetUp | None = None
+    setup: TrainedMethodName | None = None
 
     @property
     def plain(self) -> bool:
@@ -53,19 +53,19 @@ class SelfExplainer:
 
 
 @dataclass(frozen=True, eq=False)
-class Posed:
+class PromptedInput:
     """One input as it is posed to a self-explaining model.
 
     `memo` holds what was answered about it and about its edits: views that `edited` gives share it.
     """
 
     instance: Instance
-    by: SelfExplainer
+    model: SelfExplainer
     memo: dict[Any, Any] = field(default_factory=dict)
 
-    def edited(self, instance: Instance) -> Posed:
+    def edited(self, instance: Instance) -> PromptedInput:
         """Another input, posed to the same model."""
-        return Posed(instance, self.by, self.memo)
+        return PromptedInput(instance, self.model, self.memo)
 
 
 def load_self_explainer(
@@ -127,7 +127,7 @@ def trained_fingerprint(name: str | Path) -> dict[str, str]:
 
 
 def _identity(
-    who: Mapping[str, Mapping[str, str]], wording: Wording, labels: Sequence[str], setup: TrainedSetUp | None
+    who: Mapping[str, Mapping[str, str]], wording: Wording, labels: Sequence[str], setup: TrainedMethodName | None
 ) -> dict[str, str]:
     hashes = {f"{part} {name}": value for part, one in who.items() for name, value in one.items()}
     return {**hashes, "wording": wording.hash, "labels": "\n".join(labels), "setup": setup or ""}
@@ -142,7 +142,7 @@ def read_facts(home: Path) -> dict[str, Any]:
         raise UserError(f"model: {home / FACTS} can't be read: {error}") from None
     if missing:
         raise UserError(f"model: {home / FACTS} has no {missing[0]!r}")
-    if facts["setup"] not in (setups := get_args(TrainedSetUp)):
+    if facts["setup"] not in (setups := get_args(TrainedMethodName)):
         raise UserError(f"model: {home / FACTS}: {unknown('set-up', str(facts['setup']), setups)}")
     if not isinstance(facts["labels"], list) or not all(isinstance(label, str) for label in facts["labels"]):
         raise UserError(f"model: {home / FACTS}: labels: expected a list of names, got {facts['labels']!r:.80}")

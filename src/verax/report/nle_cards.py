@@ -60,7 +60,7 @@ def _predicted(instance: Instance, nle: Nle | None) -> Html | None:
     if nle is None:
         return None
     wrong = tag("span", "✗ wrong", class_="flag wrong") if is_wrong(instance, nle.label, nle.labels) else None
-    found = tag("span", FOUND[nle.how], class_="flag") if nle.how in FOUND else None
+    found = tag("span", FOUND[nle.label_source], class_="flag") if nle.label_source in FOUND else None
     return join(" predicts ", tag("strong", nle.label, dir="auto"), wrong, found)
 
 
@@ -73,7 +73,7 @@ def _notes(nle: Nle | None) -> Html | None:
 
 def _test(instance: Instance, nle: Nle | None, test: ConsistencyTest, score: Score) -> Html:
     found = verdict(score)
-    card = score.card
+    card = score.trial_log
     trial = None if card is None or card.decisive is None else card.trials[card.decisive]
     return tag(
         "div",
@@ -95,11 +95,11 @@ def _told(score: Score, found: Verdict) -> Html | None:
     """What was tried, or why there is no verdict."""
     said = [str(score.reason)] if found == "not_tested" else []
     said += [score.detail] if score.detail else []
-    edits = [] if score.card is None else [trial for trial in score.card.trials if trial.kind == "edit"]
-    if score.card is not None and edits:
+    edits = [] if score.trial_log is None else [trial for trial in score.trial_log.trials if trial.kind == "edit"]
+    if score.trial_log is not None and edits:
         flips = sum(trial.flipped for trial in edits)
-        said.append(f"{plural(score.card.tried, 'edit')} tried; {count(flips)} of them change the prediction.")
-    if score.card is not None and score.card.unanswered:
-        missing = plural(sum(score.card.unanswered.values()), "edit")
-        said.append(f"The model gave no answer to {missing} ({', '.join(score.card.unanswered)}).")
+        said.append(f"{plural(score.trial_log.tried, 'edit')} tried; {count(flips)} of them change the prediction.")
+    if score.trial_log is not None and score.trial_log.unanswered:
+        missing = plural(sum(score.trial_log.unanswered.values()), "edit")
+        said.append(f"The model gave no answer to {missing} ({', '.join(score.trial_log.unanswered)}).")
     return tag("p", " ".join(said), class_="note", dir="auto") if said else None

@@ -8,12 +8,12 @@ from verax.data.text import split_words
 from verax.report.markup import Html, join, tag
 from verax.report.nle_words import FOUND, meaning, mention
 from verax.report.numbers import count, plural
-from verax.types import Card, Instance, Nle, Trial
+from verax.types import Instance, Nle, Trial, TrialLog
 
 _FOLDED = 5
 
 
-def decisive(instance: Instance, nle: Nle | None, card: Card, trial: Trial) -> Html:
+def decisive(instance: Instance, nle: Nle | None, card: TrialLog, trial: Trial) -> Html:
     """The trial that decided: the new input, both predictions, both explanations, the rule."""
     rebuilt = trial.kind == "reconstruction"
     before = None if nle is None else nle.label
@@ -30,7 +30,7 @@ def decisive(instance: Instance, nle: Nle | None, card: Card, trial: Trial) -> H
     return tag("dl", [tag("div", tag("dt", key, dir="auto"), tag("dd", value)) for key, value in facts], class_="trial")
 
 
-def _rule(trial: Trial, card: Card) -> Html:
+def _rule(trial: Trial, card: TrialLog) -> Html:
     if trial.kind == "reconstruction":
         said = "another class than before" if trial.flipped else "the same class as before"
         return join(
@@ -45,7 +45,7 @@ def _turned(before: str | None, trial: Trial) -> Html:
     """The class before and after; how it was found where that is not by likelihood."""
     was = None if before is None else [tag("strong", before, dir="auto"), " → "]
     stays = None if trial.flipped else tag("span", " (stays)", class_="quiet")
-    found = tag("span", f" ({FOUND[trial.how]})", class_="quiet") if trial.how in FOUND else None
+    found = tag("span", f" ({FOUND[trial.label_source]})", class_="quiet") if trial.label_source in FOUND else None
     return join(was, tag("strong", trial.predicted, dir="auto"), stays, found)
 
 
@@ -67,7 +67,7 @@ def _marked(trial: Trial, number: int, raw: str, lang: str) -> Html:
     return join(raw[:start], tag("ins", raw[start:end]), raw[end:])
 
 
-def folded(instance: Instance, card: Card) -> Html:
+def folded(instance: Instance, card: TrialLog) -> Html:
     """All trials that did not decide, to be opened: other counterfactuals, and random edits."""
     rest = [trial for place, trial in enumerate(card.trials) if place != card.decisive]
     edits = [trial for trial in rest if trial.kind != "noise"]
@@ -81,7 +81,7 @@ def folded(instance: Instance, card: Card) -> Html:
     )
 
 
-def _details(instance: Instance, card: Card, title: str, trials: Sequence[Trial]) -> Html:
+def _details(instance: Instance, card: TrialLog, title: str, trials: Sequence[Trial]) -> Html:
     more = len(trials) - _FOLDED
     return tag(
         "details",
@@ -91,7 +91,7 @@ def _details(instance: Instance, card: Card, title: str, trials: Sequence[Trial]
     )
 
 
-def _item(instance: Instance, card: Card, trial: Trial) -> Html:
+def _item(instance: Instance, card: TrialLog, trial: Trial) -> Html:
     """A trial in short: the part that was changed, the class, the explanation and whether it mentions the words."""
     lang = instance.parts[0].lang
     span = trial.inserted

@@ -8,7 +8,7 @@ from verax.report.numbers import MISSING, count, number, percent, plural
 from verax.stats.nle import ConsistencyRow, NleTables
 from verax.stats.nle_noise import Reading
 from verax.stats.nle_rows import Verdict
-from verax.types import How, Interval, Trial
+from verax.types import Interval, LabelSource, Trial
 
 CONSISTENCY_SAID = (
     "This is a consistency test: what it finds speaks against an explanation; that it finds nothing does not prove the "
@@ -24,7 +24,7 @@ SETUPS = {
     "explain_then_answer": "explain, then answer",
     "answer_then_explain": "answer, then explain",
 }
-FOUND: dict[How, str] = {"first_token": "by the first token", "parsed": "read from the answer"}
+FOUND: dict[LabelSource, str] = {"first_token": "by the first token", "parsed": "read from the answer"}
 """How a class was found, where that is not by the likelihood of its whole name."""
 VERDICTS: dict[Verdict, str] = {
     "inconsistent": "inconsistent",

@@ -13,7 +13,7 @@ from verax.engine.protocols import Method
 from verax.models.classifier import Classifier
 from verax.models.labels import class_of
 from verax.run.execute import FAILED
-from verax.run.parameters import Named
+from verax.run.parameters import Configured
 from verax.run.plan import Plan
 from verax.store.keys import key_of
 from verax.store.read import Stored
@@ -71,7 +71,7 @@ def card_of(
     model: Mapping[str, Any],
     data: Mapping[str, Any],
     methods: Sequence[Mapping[str, Any]],
-    metrics: Sequence[Named[Any]],
+    metrics: Sequence[Configured[Any]],
     spec: Mapping[str, Any],
     command: str,
     seed: int,
@@ -92,11 +92,11 @@ def card_of(
                 "label": named.label,
                 "name": named.name,
                 "parameters": named.parameters,
-                "higher_is_better": named.what.higher_is_better,
-                "ranked": bool(getattr(named.what, "ranked", True)),
-                "range": list(named.what.range),
-                "reference": named.what.reference,
-                "version": named.what.version,
+                "higher_is_better": named.component.higher_is_better,
+                "ranked": bool(getattr(named.component, "ranked", True)),
+                "range": list(named.component.range),
+                "reference": named.component.reference,
+                "version": named.component.version,
             }
             for named in metrics
         ],
@@ -114,12 +114,12 @@ def _methods(plan: Plan) -> list[dict[str, Any]]:
             "label": named.label,
             "name": named.name,
             "parameters": named.parameters,
-            "kind": named.what.kind,
-            "base": getattr(named.what, "base", None),
-            "target": str(getattr(named.what, "target", "none")),
-            "signed": signed(named.what),
-            "reference": named.what.reference,
-            "version": named.what.version,
+            "kind": named.component.kind,
+            "base": getattr(named.component, "base", None),
+            "target": str(getattr(named.component, "target", "none")),
+            "signed": signed(named.component),
+            "reference": named.component.reference,
+            "version": named.component.version,
         }
         for named in plan.methods
     ]

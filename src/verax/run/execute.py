@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from verax.engine.asks import Asking, Outputs
 from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.protocols import Method, Metric, asking, needs
+from verax.engine.protocols import Method, Metric, as_generator, needs
+from verax.engine.questions import Outputs, QuestionGenerator
 from verax.metrics.budget import budget_of
 from verax.models.encoding import Encoded
-from verax.run.parameters import Named
+from verax.run.parameters import Configured
 from verax.run.plan import Plan, PlannedExplanation, PlannedInstance, PlannedScore, explain_again
-from verax.stats.masf import Masf
+from verax.stats.masf import InDistributionTest
 from verax.store.store import Store
 from verax.types import (
     Attribution,
@@ -60,7 +60,7 @@ class Execution:
     engine: Engine
     on_row: Callable[[], None] = lambda: None
     on_explained: Callable[[str, Explained], None] = lambda *_: None
-    references: Mapping[str, Masf] = field(default_factory=dict)
+    references: Mapping[str, InDistributionTest] = field(default_factory=dict)
     _found: dict[str, Explained] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -123,7 +123,7 @@ class Execution:
 
     def _skip_scores(self, explanation: PlannedExplanation, skip: Skip) -> None:
         for planned in explanation.scores:
-            if planned.key not in self.store.keys and not comes_later(planned.metric):
+            if planned.key not in self.store.keys and not is_deferred(planned.metric):
                 score = Score(skip.instance_id, skip.method, planned.metric.label, None, skip.reason, skip.detail)
                 self._add(planned.key, score)
 
@@ -156,7 +156,7 @@ class Execution:
             self._add(explanation.key, row)
             return self._measure(x, explanation, row, made)
 
-        yield Task(asking(method.what, x), done)
+        yield Task(as_generator(method.component, x), done)
 
     def _measure(self, x: Encoded, explanation: PlannedExplanation, row: Explained, made: _Made) -> Iterator[Task[Any]]:
         """The scores of an explanation, those that wait for others only once these are made."""
@@ -167,7 +167,7 @@ class Execution:
             made.waiting += [
                 (score, row, explanation.method)
                 for score in explanation.scores
-                if score.key not in self.store.keys and not comes_later(score.metric)
+                if score.key not in self.store.keys and not is_deferred(score.metric)
             ]
         ready = [one for one in made.waiting if all(label in made.rows for label in one[0].spans)]
         made.waiting = [one for one in made.waiting if one not in ready]
@@ -175,7 +175,7 @@ class Execution:
             yield self._score(x, score, highlight, method, made)
 
     def _score(
-        self, x: Encoded, planned: PlannedScore, highlight: Highlight, method: Named[Method] | None, made: _Made
+        self, x: Encoded, planned: PlannedScore, highlight: Highlight, method: Configured[Method] | None, made: _Made
     ) -> Task[Any]:
         metric = planned.metric
 
@@ -184,18 +184,18 @@ class Execution:
             return ()
 
         handed: dict[str, Any] = {}
-        if "budget" in needs(metric.what):
+        if "budget" in needs(metric.component):
             spans = [row for row in map(made.rows.get, planned.spans) if isinstance(row, Highlight)]
             if not spans:
                 missing = Undefined("no_budget", f"no span explanation sets its budget ({', '.join(planned.spans)})")
                 return Task(_refused(missing), done)
             handed["budget"] = budget_of(spans, set(x.words))
-        if "explain" in needs(metric.what):
-            again = explain_again(metric.what, None if method is None else method.what)
-            handed["explain"] = None if again is None else partial(asking, again)
-        if "reference" in needs(metric.what):
+        if "explain" in needs(metric.component):
+            again = explain_again(metric.component, None if method is None else method.component)
+            handed["explain"] = None if again is None else partial(as_generator, again)
+        if "reference" in needs(metric.component):
             handed["reference"] = self.references[metric.label]
-        return Task(asking(partial(metric.what, **handed), x, highlight), done)
+        return Task(as_generator(partial(metric.component, **handed), x, highlight), done)
 
 
 @dataclass(slots=True)
@@ -203,37 +203,37 @@ class _Made:
     """What is made of one instance so far, and the scores that wait for more."""
 
     rows: dict[str, Explained] = field(default_factory=dict)
-    waiting: list[tuple[PlannedScore, Highlight, Named[Method] | None]] = field(default_factory=list)
+    waiting: list[tuple[PlannedScore, Highlight, Configured[Method] | None]] = field(default_factory=list)
 
 
 def _wanted(explanation: PlannedExplanation, planned: PlannedInstance, present: Collection[str]) -> bool:
     """Whether a stored explanation has scores to come, or sets the budget of some; not such as come later."""
 
     def to_come(score: PlannedScore) -> bool:
-        return score.key not in present and not comes_later(score.metric)
+        return score.key not in present and not is_deferred(score.metric)
 
     return any(to_come(score) for score in explanation.scores) or any(
         explanation.label in score.spans and to_come(score) for other in planned.explanations for score in other.scores
     )
 
 
-def comes_later(metric: Named[Metric]) -> bool:
+def is_deferred(metric: Configured[Metric]) -> bool:
     """Whether a metric needs explanations of other instances too: it is measured when every explanation is there."""
-    return bool(needs(metric.what) & {"agents", "translation"})
+    return bool(needs(metric.component) & {"agents", "translation"})
 
 
-def by_agents(metric: Named[Metric]) -> bool:
+def by_agents(metric: Configured[Metric]) -> bool:
     """Whether a metric is measured by agents: they are trained when every explanation of the run is there."""
-    return "agents" in needs(metric.what)
+    return "agents" in needs(metric.component)
 
 
-def _refused(error: Undefined) -> Asking[Any]:
+def _refused(error: Undefined) -> QuestionGenerator[Any]:
     """A task that ends at once with what stands in its way."""
     yield from ()
     raise error
 
 
-def predict(x: Encoded) -> Asking[Prediction]:
+def predict(x: Encoded) -> QuestionGenerator[Prediction]:
     """The model's answer to the unperturbed input."""
     logits: FloatArray = yield Outputs(x, np.empty((0, x.n_units), bool), and_full=True)
     probabilities = softmax(logits[-1])
@@ -242,10 +242,12 @@ def predict(x: Encoded) -> Asking[Prediction]:
     return Prediction(x.encoding.instance.id, best, labels, tuple(probabilities.tolist()))
 
 
-def as_highlight(instance: Instance, method: Named[Method], attribution: Attribution, cost: Cost = Cost()) -> Highlight:
+def as_highlight(
+    instance: Instance, method: Configured[Method], attribution: Attribution, cost: Cost = Cost()
+) -> Highlight:
     """What a method made of an instance, as a row."""
-    target, scores = getattr(method.what, "target", Target()), tuple(attribution.scores.tolist())
-    who = (instance.id, method.label, method.what.kind, target)
+    target, scores = getattr(method.component, "target", Target()), tuple(attribution.scores.tolist())
+    who = (instance.id, method.label, method.component.kind, target)
     return Highlight(*who, attribution.units, scores, cost, attribution.notes)
 
 

@@ -12,41 +12,41 @@ from pydantic import TypeAdapter, ValidationError
 
 from verax.align.protocol import Aligner
 from verax.engine.protocols import Method, Metric
-from verax.engine.text_protocols import SetUp, TextMetric
+from verax.engine.text_protocols import AnsweringMethod, TextMetric
 from verax.metrics.free_text.editor import Editor
 from verax.metrics.free_text.reconstruction import Reconstruction
-from verax.registry import Room, entries, resolve, unknown
+from verax.registry import Namespace, entries, resolve, unknown
 from verax.types import Target, UserError
 
-T = TypeVar("T", Method, Metric, Aligner, Editor, Reconstruction, SetUp, TextMetric)
+T = TypeVar("T", Method, Metric, Aligner, Editor, Reconstruction, AnsweringMethod, TextMetric)
 
-_ROOMS: Mapping[Any, Room] = {
+_NAMESPACES: Mapping[Any, Namespace] = {
     Method: "methods",
     Aligner: "aligners",
     Editor: "editors",
     Reconstruction: "reconstructions",
 }
 """What can be a parameter of a method or metric and has parameters of its own, and where it is registered."""
-_PARTS = tuple(_ROOMS)
+_PARTS = tuple(_NAMESPACES)
 
 
 @dataclass(frozen=True)
-class Named(Generic[T]):
+class Configured(Generic[T]):
     """A method or metric with the name it is registered under, and the label that tells it from its variants.
 
     `implied` names the parameters that come from the run and not from whoever named the method: the run's seed.
     """
 
     name: str
-    what: T
+    component: T
     implied: frozenset[str] = frozenset()
 
     @cached_property
     def label(self) -> str:
         """The name, with those parameters that are not as they are by default."""
         changed = []
-        for field in dataclasses.fields(self.what):  # type: ignore[arg-type]
-            value = getattr(self.what, field.name)
+        for field in dataclasses.fields(self.component):  # type: ignore[arg-type]
+            value = getattr(self.component, field.name)
             if not _same(value, _default(field), self.implied) and field.name not in self.implied:
                 changed.append(f"{field.name}={_short(value, self.implied)}")
         return f"{self.name}({', '.join(changed)})" if changed else self.name
@@ -54,10 +54,10 @@ class Named(Generic[T]):
     @property
     def parameters(self) -> dict[str, Any]:
         """All parameters, as plain JSON values; a method among them as {its name: its parameters}."""
-        return {field.name: _plain(getattr(self.what, field.name)) for field in dataclasses.fields(self.what)}  # type: ignore[arg-type]
+        return {field.name: _plain(getattr(self.component, field.name)) for field in dataclasses.fields(self.component)}  # type: ignore[arg-type]
 
 
-def build(room: Room, given: Any, seed: int) -> Named[Any]:
+def from_config(namespace: Namespace, given: Any, seed: int) -> Configured[Any]:
     """A method or metric from what a person wrote: a name, `{name: {parameter: value}}`, or the thing itself.
 
     Args:
@@ -66,9 +66,9 @@ def build(room: Room, given: Any, seed: int) -> Named[Any]:
         seed: for what has a `seed` and was given none.
     """
     if dataclasses.is_dataclass(given) and not isinstance(given, type):
-        return named_in(room, given)
-    name, parameters = _split(room, given)
-    kind = resolve(room, name)
+        return as_configured(namespace, given)
+    name, parameters = _split(namespace, given)
+    kind = resolve(namespace, name)
     fields = {field.name for field in dataclasses.fields(kind)}
     for parameter in parameters:
         if parameter not in fields:
@@ -79,12 +79,12 @@ def build(room: Room, given: Any, seed: int) -> Named[Any]:
     made = from_parameters(kind, {**dict.fromkeys(own, seed), **parameters}, name, seed)
     inner = [value for key, value in parameters.items() if isinstance(getattr(made, key), _PARTS)]
     implied = frozenset(own or ({"seed"} if inner and not any(map(_names_seed, inner)) else ()))
-    return Named(name, _seeded(made, set(parameters), seed), implied)
+    return Configured(name, _seeded(made, set(parameters), seed), implied)
 
 
-def named_in(room: Room, what: T, implied: frozenset[str] = frozenset()) -> Named[T]:
+def as_configured(namespace: Namespace, what: T, implied: frozenset[str] = frozenset()) -> Configured[T]:
     """A method, metric or aligner with the name it is registered under."""
-    return Named(_registered_name(room, type(what)), what, implied)
+    return Configured(_registered_name(namespace, type(what)), what, implied)
 
 
 def _names_seed(given: Any) -> bool:
@@ -122,24 +122,24 @@ def from_parameters(kind: Callable[..., T], parameters: Mapping[str, Any], name:
     return kind(**{key: _convert(f"{name}: {key}", hints[key], value, seed) for key, value in parameters.items()})
 
 
-def _split(room: Room, given: Any) -> tuple[str, Mapping[str, Any]]:
+def _split(namespace: Namespace, given: Any) -> tuple[str, Mapping[str, Any]]:
     if isinstance(given, str):
         return given, {}
     if isinstance(given, Mapping) and len(given) == 1:
         ((name, parameters),) = given.items()
         if isinstance(name, str) and (parameters is None or isinstance(parameters, Mapping)):
             return name, parameters or {}
-    raise UserError(f"{room}: expected a name or {{name: {{parameter: value}}}}, got {given!r}")
+    raise UserError(f"{namespace}: expected a name or {{name: {{parameter: value}}}}, got {given!r}")
 
 
 def _convert(where: str, hint: Any, value: Any, seed: int) -> Any:
-    part = next((one for one in (hint, *get_args(hint)) if one in _ROOMS), None)
+    part = next((one for one in (hint, *get_args(hint)) if one in _NAMESPACES), None)
     if part is not None and not (value is None and type(None) in get_args(hint)):
-        made = build(_ROOMS[part], value, seed)
-        missing = [name for name in dir(part) if not name.startswith("_") and not hasattr(made.what, name)]
+        made = from_config(_NAMESPACES[part], value, seed)
+        missing = [name for name in dir(part) if not name.startswith("_") and not hasattr(made.component, name)]
         if missing:
-            raise UserError(f"{where}: {made.name} is none of {_ROOMS[part]}: it has no {missing[0]!r}")
-        return made.what
+            raise UserError(f"{where}: {made.name} is none of {_NAMESPACES[part]}: it has no {missing[0]!r}")
+        return made.component
     if hint is Target and isinstance(value, str):
         return Target(value)
     if hint is Target and isinstance(value, Mapping):
@@ -153,8 +153,8 @@ def _convert(where: str, hint: Any, value: Any, seed: int) -> Any:
         raise UserError(f"{where}: {error.errors()[0]['msg'].lower()}, got {value!r}") from None
 
 
-def _room(value: Any) -> Room:
-    return next(room for kind, room in _ROOMS.items() if isinstance(value, kind))
+def _namespace(value: Any) -> Namespace:
+    return next(namespace for kind, namespace in _NAMESPACES.items() if isinstance(value, kind))
 
 
 @cache
@@ -163,15 +163,15 @@ def _adapter(hint: Any) -> TypeAdapter[Any]:
 
 
 @cache  # looking through the packages that are installed takes milliseconds
-def _registered_name(room: Room, kind: type) -> str:
+def _registered_name(namespace: Namespace, kind: type) -> str:
     """The name of one's own class is its name in the registry, or else the name of the class itself."""
     path = f"{kind.__module__}:{kind.__qualname__}"
-    return next((entry.name for entry in entries(room).values() if entry.target == path), kind.__name__)
+    return next((entry.name for entry in entries(namespace).values() if entry.target == path), kind.__name__)
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, _PARTS):
-        inner: Named[Any] = named_in(_room(value), value)
+        inner: Configured[Any] = as_configured(_namespace(value), value)
         return {inner.name: inner.parameters}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.asdict(value)
@@ -180,7 +180,7 @@ def _plain(value: Any) -> Any:
 
 def _short(value: Any, implied: frozenset[str]) -> str:
     if isinstance(value, _PARTS):
-        inner: Named[Any] = named_in(_room(value), value, implied)
+        inner: Configured[Any] = as_configured(_namespace(value), value, implied)
         return inner.label
     if isinstance(value, tuple):
         return "/".join(_short(one, implied) for one in value)

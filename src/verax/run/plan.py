@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from verax.align.protocol import Aligner
 from verax.engine.protocols import Method, Metric, needs
-from verax.engine.text_protocols import SetUp, TextMetric
+from verax.engine.text_protocols import AnsweringMethod, TextMetric
 from verax.models.classifier import Classifier
 from verax.models.labels import check_target
 from verax.models.removal import check_removal
-from verax.run.parameters import Named
+from verax.run.parameters import Configured
 from verax.run.translations import OpenAligner, PlannedAlignment, references
 from verax.store.keys import JSON, hash_bytes, key_of
 from verax.types import Dataset, Highlight, Instance, Kind, Passes, UserError
@@ -33,7 +33,7 @@ class PlannedScore(NamedTuple):
         reference: the key of the explanation of the same input in the reference language.
     """
 
-    metric: Named[Metric]
+    metric: Configured[Metric]
     key: str
     spans: tuple[str, ...] = ()
     alignment: str = ""
@@ -46,7 +46,7 @@ class PlannedExplanation:
 
     label: str
     key: str
-    method: Named[Method] | None
+    method: Configured[Method] | None
     given: Highlight | None
     scores: tuple[PlannedScore, ...]
 
@@ -73,8 +73,8 @@ class Plan:
     """Everything that a run consists of."""
 
     instances: tuple[PlannedInstance, ...]
-    methods: tuple[Named[Method], ...]
-    metrics: tuple[Named[Metric], ...]
+    methods: tuple[Configured[Method], ...]
+    metrics: tuple[Configured[Metric], ...]
     outside: Mapping[str, Kind]
     """The labels of explanations made elsewhere, and what they score."""
     parts: tuple[int, ...] | None = None
@@ -97,7 +97,7 @@ class Plan:
         """Labels of all methods, those made elsewhere last."""
         return (*(method.label for method in self.methods), *self.outside)
 
-    def left(self, present: Collection[str]) -> Left:
+    def remaining(self, present: Collection[str]) -> Remaining:
         """What is still to be done when some rows are there."""
         forward = backward = 0
         rows = done = 0
@@ -111,19 +111,19 @@ class Plan:
             for explanation in planned.explanations:
                 for passes in self._passes(explanation, present, n):
                     forward, backward = forward + passes.forward, backward + passes.backward
-        return Left(rows, done, Passes(forward, backward))
+        return Remaining(rows, done, Passes(forward, backward))
 
     def _passes(self, explanation: PlannedExplanation, present: Collection[str], n: int) -> Iterator[Passes]:
-        method = None if explanation.method is None else explanation.method.what
+        method = None if explanation.method is None else explanation.method.component
         if method is not None and explanation.key not in present:
             yield self._of_method(method, n)
         for score in explanation.scores:
             metric = score.metric
             if score.key in present:
                 continue
-            yield metric.what.passes(n)
-            if method is not None and explain_again(metric.what, method) is not None:
-                yield from (self._of_method(method, left) for left in metric.what.explained_again(n))  # type: ignore[attr-defined]
+            yield metric.component.passes(n)
+            if method is not None and explain_again(metric.component, method) is not None:
+                yield from (self._of_method(method, left) for left in metric.component.explained_again(n))  # type: ignore[attr-defined]
 
     def _of_method(self, method: Method, n: int) -> Passes:
         passes = method.passes(n)
@@ -131,7 +131,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Remaining:
     """Rows of a run, how many are there, and the passes for the rest: at most so many, before anything is shared."""
 
     rows: int
@@ -159,9 +159,9 @@ class Source(NamedTuple):
     base: str | None = None
 
 
-def sources(methods: Sequence[Named[Method]], outside: Mapping[str, Sequence[Highlight]]) -> list[Source]:
+def sources(methods: Sequence[Configured[Method]], outside: Mapping[str, Sequence[Highlight]]) -> list[Source]:
     """Everybody who explains in a run."""
-    made = [Source(method.label, method.what.kind, getattr(method.what, "base", None)) for method in methods]
+    made = [Source(method.label, method.component.kind, getattr(method.component, "base", None)) for method in methods]
     return made + [Source(label, rows[0].kind) for label, rows in outside.items() if rows]
 
 
@@ -187,8 +187,8 @@ def span_labels(everybody: Sequence[Source], label: str, matched: str) -> tuple[
 def make_plan(
     model: Classifier,
     data: Dataset,
-    methods: Sequence[Named[Method]],
-    metrics: Sequence[Named[Metric]],
+    methods: Sequence[Configured[Method]],
+    metrics: Sequence[Configured[Metric]],
     outside: Mapping[str, Sequence[Highlight]],
     parts: tuple[int, ...] | None = None,
     references: Mapping[str, str] | None = None,
@@ -219,7 +219,7 @@ def make_plan(
         explanations = [keys.by_method(explained, method) for method in methods]
         explanations += [keys.from_outside(explained, label, rows.get(instance.id)) for label, rows in given.items()]
         instances.append(PlannedInstance(instance, content, keys.prediction(content), tuple(explanations)))
-    layers = model.attention_layers if any(per_layer(method.what) for method in methods) else 1
+    layers = model.attention_layers if any(per_layer(method.component) for method in methods) else 1
     pairs = _translations(instances, aligners or {})
     scored = _with_scores(instances, everybody, keys, pairs)
     alignments = {pair.alignment.key: pair.alignment for found in pairs.values() for pair in found.values() if pair}
@@ -257,9 +257,9 @@ def _translations(
     return found
 
 
-def _check_spans(everybody: Sequence[Source], metrics: Sequence[Named[Metric]]) -> None:
+def _check_spans(everybody: Sequence[Source], metrics: Sequence[Configured[Metric]]) -> None:
     """Refuse metrics that take their budget from span pairs where nobody gives any."""
-    needing = [metric.name for metric in metrics if "budget" in needs(metric.what)]
+    needing = [metric.name for metric in metrics if "budget" in needs(metric.component)]
     if needing and not any(one.kind == "span_interaction" for one in everybody):
         raise UserError(
             f"{needing[0]} takes its budget of words from span pairs, and no method gives any: add louvain, or use "
@@ -307,14 +307,14 @@ def _with_scores(
     )
 
 
-def check_fit(named: Named[Any], model: Classifier) -> None:
+def check_fit(named: Configured[Any], model: Classifier) -> None:
     """Refuse a method or metric that asks for what the model can't do."""
-    what = named.what
-    if isinstance(what, (SetUp, TextMetric)):
+    what = named.component
+    if isinstance(what, (AnsweringMethod, TextMetric)):
         raise UserError(f"{named.name} is about explanations in free text: verax run --preset nle measures those")
     for inner in (getattr(what, field.name) for field in dataclasses.fields(what)):
         if isinstance(inner, Method):
-            check_fit(Named(named.name, inner), model)
+            check_fit(Configured(named.name, inner), model)
     if hasattr(what, "extra") and find_spec(what.extra[0]) is None:
         raise UserError(f"{named.name} needs {what.extra[0]}: pip install 'verax[{what.extra[1]}]'")
     if hasattr(what, "removal"):
@@ -345,8 +345,8 @@ class _Keys:
     def __init__(
         self,
         model: Classifier,
-        methods: Sequence[Named[Method]],
-        metrics: Sequence[Named[Metric]],
+        methods: Sequence[Configured[Method]],
+        metrics: Sequence[Configured[Metric]],
         references: Mapping[str, str],
     ) -> None:
         self._model = key_of(row="prediction", model=model.fingerprint)
@@ -359,7 +359,7 @@ class _Keys:
     def prediction(self, content: str) -> str:
         return _joined(self._model, content)
 
-    def by_method(self, content: str, method: Named[Method]) -> PlannedExplanation:
+    def by_method(self, content: str, method: Configured[Method]) -> PlannedExplanation:
         key = _joined(self._methods[method.label], content)
         return PlannedExplanation(method.label, key, method, None, ())
 
@@ -386,10 +386,10 @@ class _Keys:
         """
         planned = []
         for metric, identity in self._metrics:
-            needed = needs(metric.what)
+            needed = needs(metric.component)
             if "translation" in needed:
                 continue
-            by = spans[explanation.label, metric.what.budget] if "budget" in needed else ()  # type: ignore[attr-defined]
+            by = spans[explanation.label, metric.component.budget] if "budget" in needed else ()  # type: ignore[attr-defined]
             keys = [identity, explanation.key, *(here[label] for label in by)]
             if "agents" in needed:
                 keys += [every[label] for label in (explanation.label, *by)]
@@ -413,11 +413,11 @@ class _Keys:
             yield PlannedScore(metric, key, alignment=pair.alignment.key, reference=reference)
 
 
-def _identity(model: Classifier, named: Named[Method] | Named[Metric]) -> str:
+def _identity(model: Classifier, named: Configured[Method] | Configured[Metric]) -> str:
     """Everything but the input that decides what a method or metric gives."""
-    kind = "explanation" if isinstance(named.what, Method) else "score"
-    inner = [getattr(named.what, field.name) for field in dataclasses.fields(named.what)]  # type: ignore[arg-type]
-    versions = [named.what.version, *(what.version for what in inner if isinstance(what, (Method, Aligner)))]
+    kind = "explanation" if isinstance(named.component, Method) else "score"
+    inner = [getattr(named.component, field.name) for field in dataclasses.fields(named.component)]  # type: ignore[arg-type]
+    versions = [named.component.version, *(what.version for what in inner if isinstance(what, (Method, Aligner)))]
     version = versions if len(versions) > 1 else versions[0]
     return key_of(row=kind, model=model.fingerprint, name=named.name, parameters=named.parameters, version=version)
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from verax.engine.text_protocols import Said, SetUp
+from verax.engine.text_protocols import Answer, AnsweringMethod
 from verax.models.self_explainer import SelfExplainer, is_trained, load_self_explainer, trained_fingerprint
 from verax.registry import resolve
 from verax.run.plan import input_key
-from verax.run.progress import counting
+from verax.run.progress import progress_counter
 from verax.run.text_checkpoint import only_parts, read_json
 from verax.run.text_figures import ask_each
 from verax.store.files import replace_file
@@ -69,7 +69,7 @@ class PredictedLabels:
             by = load_self_explainer(
                 self.by, labels=self.sets[0].labels, parts=only_parts(self.sets), device=self.device
             )
-            with counting("predicting classes", sum(map(len, left)), console) as count:
+            with progress_counter("predicting classes", sum(map(len, left)), console) as count:
                 for instances, labels in zip(left, found, strict=True):
                     for start in range(0, len(instances), AT_A_TIME):
                         labels.update(_predicted(by, instances[start : start + AT_A_TIME], count))
@@ -85,10 +85,10 @@ class PredictedLabels:
 
 
 def _predicted(by: SelfExplainer, instances: Sequence[Instance], count: Callable[[], None]) -> Labels:
-    setup: SetUp = resolve("methods", str(by.setup))()
+    setup: AnsweringMethod = resolve("methods", str(by.setup))()
     found: Labels = dict.fromkeys(instance.id for instance in instances)
 
-    def keep(instance: Instance, said: Said) -> None:
+    def keep(instance: Instance, said: Answer) -> None:
         found[instance.id] = said.label
 
     ask_each(by, instances, setup.answer, keep, count)

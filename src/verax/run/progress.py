@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from verax.types import Cost
 
 
-class Watch:
+class ProgressBar:
     """Counts rows and passes, and shows them."""
 
     def __init__(self, progress: Progress, rows: int, done: int) -> None:
@@ -30,7 +30,7 @@ class Watch:
 
 
 @contextmanager
-def watching(rows: int, done: int, console: Console) -> Iterator[Watch]:
+def progress_bar(rows: int, done: int, console: Console) -> Iterator[ProgressBar]:
     """A progress bar on the console; nothing but the bar's last state remains where it is no terminal."""
     columns = (
         TextColumn("{task.description}"),
@@ -41,11 +41,11 @@ def watching(rows: int, done: int, console: Console) -> Iterator[Watch]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console) as progress:
-        yield Watch(progress, rows, done)
+        yield ProgressBar(progress, rows, done)
 
 
 @contextmanager
-def counting(what: str, total: int, console: Console) -> Iterator[Callable[[], None]]:
+def progress_counter(what: str, total: int, console: Console) -> Iterator[Callable[[], None]]:
     """A progress bar over `total` things of one kind; call what is handed out after each."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as progress:

@@ -13,15 +13,15 @@ from rich.console import Console
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from verax.engine.asks import Asking, Hidden
 from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.questions import Hidden, QuestionGenerator
 from verax.metrics.faithfulness.in_distribution import InDistribution
 from verax.models.classifier import Classifier
 from verax.models.encoding import Encoded
 from verax.registry import entries
 from verax.run.plan import input_key
-from verax.run.progress import counting
-from verax.stats.masf import Masf
+from verax.run.progress import progress_counter
+from verax.stats.masf import InDistributionTest
 from verax.store.files import replace_file
 from verax.store.keys import hash_bytes, key_of
 from verax.types import Dataset, FloatArray, Instance, Undefined, UserError
@@ -68,17 +68,17 @@ class Reference:
         )
         return cls(key, metric, masking, instances, parts)
 
-    def learn(self, model: Classifier, engine: Engine, console: Console) -> Masf:
+    def learn(self, model: Classifier, engine: Engine, console: Console) -> InDistributionTest:
         """What an earlier run kept, or else what the model now makes of the inputs, kept for the next one."""
         kept = read_masf(self._places(model), self.metric)
         if kept is not None:
             return kept
         rows: list[FloatArray | None] = [None] * len(self.instances)
-        with counting("learning what is in-distribution", len(rows), console) as advance:
+        with progress_counter("learning what is in-distribution", len(rows), console) as advance:
             engine.run(self._tasks(model, rows, advance))
         seen = [row for row in rows if row is not None]
         self.metric.check_size(len(seen))
-        learned = Masf.fit(np.stack(seen), self.metric.variant, seed=self.metric.seed)
+        learned = InDistributionTest.fit(np.stack(seen), self.metric.variant, seed=self.metric.seed)
         write_masf(self._places(model), learned)
         return learned
 
@@ -97,7 +97,7 @@ class Reference:
 
             yield Task(self._maxima(x, number), done)
 
-    def _maxima(self, x: Encoded, number: int) -> Asking[FloatArray]:
+    def _maxima(self, x: Encoded, number: int) -> QuestionGenerator[FloatArray]:
         """Masked as in training: each input, or every other one, at a rate of its own, each sub-word by chance."""
         rng = x.rng(self.metric.seed, "in_distribution")
         masked = self.masking == "masking" or (self.masking == "half" and number % 2 == 1)
@@ -120,7 +120,7 @@ def trained_masking(model: Classifier) -> tuple[str, tuple[int, ...] | None]:
     return model.about.get("masking", "none"), tuple(int(part) for part in parts.split(",")) if parts else None
 
 
-def read_masf(places: Iterable[Path], metric: InDistribution) -> Masf | None:
+def read_masf(places: Iterable[Path], metric: InDistribution) -> InDistributionTest | None:
     """What is kept at the first place that has it; a damaged file is passed over, and learned anew."""
     for path in places:
         try:
@@ -130,11 +130,11 @@ def read_masf(places: Iterable[Path], metric: InDistribution) -> Masf | None:
         except (OSError, SafetensorError):
             continue
         if whole:
-            return Masf(metric.variant, *arrays)
+            return InDistributionTest(metric.variant, *arrays)
     return None
 
 
-def write_masf(places: Iterable[Path], learned: Masf) -> None:
+def write_masf(places: Iterable[Path], learned: InDistributionTest) -> None:
     """Keep it at the first place that can be written to; nowhere, if none can: then it is learned anew each time."""
     arrays = {name: np.ascontiguousarray(getattr(learned, name)) for name in _ARRAYS}
     data = save(arrays, metadata={"sha256": _hash(arrays.values())})

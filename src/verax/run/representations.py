@@ -11,12 +11,12 @@ import numpy as np
 from rich.console import Console
 
 from verax.align.parallel import Parallel, parallel_instances
-from verax.engine.asks import Asking, TokenStates
 from verax.engine.engine import Engine, Outcome, Task, token_budget
+from verax.engine.questions import QuestionGenerator, TokenStates
 from verax.models.classifier import Encoder
 from verax.models.encoding import Encoded
 from verax.registry import unknown
-from verax.run.progress import counting
+from verax.run.progress import progress_counter
 from verax.stats.cka import BATCH, CANDIDATES, FEWEST, matched
 from verax.types import Dataset, FloatArray, Instance, Interval, Undefined, UserError
 
@@ -85,7 +85,7 @@ def representation_similarity(
     originals = {pair.reference.id: pair.reference for found in pairs.values() for pair in found}
     total = len(originals) + sum(map(len, pairs.values()))
     result = []
-    with counting(f"reading with {Path(model.name).name}", total, console or Console(quiet=True)) as advance:
+    with progress_counter(f"reading with {Path(model.name).name}", total, console or Console(quiet=True)) as advance:
         known = representations(model, originals.values(), layer=layer, pooling=pooling, on_read=advance)
         for lang, found in pairs.items():
             translated = [pair.translation for pair in found]
@@ -159,7 +159,7 @@ def representations(
     return read
 
 
-def _pooled(x: Encoded, layer: int, pooling: Pooling) -> Asking[FloatArray]:
+def _pooled(x: Encoded, layer: int, pooling: Pooling) -> QuestionGenerator[FloatArray]:
     states: FloatArray = yield TokenStates(x, layer)
     pooled = states[0] if pooling == "first" else states[x.encoding.token_unit >= 0].mean(0)
     if not np.isfinite(pooled).all():

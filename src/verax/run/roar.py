@@ -22,9 +22,9 @@ from verax.models.base import load_base
 from verax.models.hf_classifier import HFClassifier
 from verax.models.load import checkpoint_folder, fingerprint
 from verax.run.card import signed
-from verax.run.parameters import Named, build
+from verax.run.parameters import Configured, from_config
 from verax.run.plan import BASELINE, check_fit, input_key
-from verax.run.progress import counting
+from verax.run.progress import progress_counter
 from verax.run.roar_cost import Load, measure_pace, told
 from verax.run.roar_inputs import Masks, Split, answers, explained, mask_more
 from verax.run.roar_spec import RoarSpec
@@ -128,7 +128,7 @@ class Roar:
             base=self.hashes,
             recipe=asdict(self.recipe),
             steps=self.spec.steps,
-            methods=[[named.name, named.parameters, named.what.version] for named in self.methods],
+            methods=[[named.name, named.parameters, named.component.version] for named in self.methods],
             metric=self.metric,
             parts=self.splits[0].parts,
             inputs={split.name: [input_key(instance) for instance in split.instances] for split in self.splits},
@@ -222,7 +222,7 @@ class Roar:
         model.load_state_dict(self.stages.weights(before))
         classifier = self.view(model.eval())
         total = sum(len(explained(split, job.step, steps)) for split in self.splits)
-        with counting("explaining", total, console) as advance:
+        with progress_counter("explaining", total, console) as advance:
             return {
                 split.name: mask_more(split, classifier, method, masks[split.name], job.step, steps, advance)
                 for split in self.splits
@@ -237,7 +237,7 @@ class Roar:
                     p_values=[],
                     metric=self.metric,
                     baseline=next(named.label for named in self.methods if named.name == BASELINE),
-                    signed={named.label: signed(named.what) for named in self.methods},
+                    signed={named.label: signed(named.component) for named in self.methods},
                 )
             ]
         )
@@ -302,15 +302,15 @@ def _or_none(value: Interval | None) -> dict[str, Any] | None:
     return None if value is None else value._asdict()
 
 
-def measures(spec: RoarSpec) -> list[Named[Method]]:
+def measures(spec: RoarSpec) -> list[Configured[Method]]:
     """The measures of a spec, the random one among them; refuse those that are there twice or score no words."""
-    found: list[Named[Method]] = [build("methods", given, spec.seed) for given in spec.methods]
+    found: list[Configured[Method]] = [from_config("methods", given, spec.seed) for given in spec.methods]
     if not any(named.name == BASELINE for named in found):
-        found.insert(0, build("methods", BASELINE, spec.seed))
+        found.insert(0, from_config("methods", BASELINE, spec.seed))
     labels = [named.label for named in found]
     for named in found:
         if labels.count(named.label) > 1:
             raise UserError(f"methods: {named.label!r} is there twice")
-        if named.what.kind != "token":
+        if named.component.kind != "token":
             raise UserError(f"methods: {named.label!r} scores no words, and ROAR masks words")
     return found

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from verax.engine.protocols import Method
 from verax.models.classifier import Classifier
-from verax.run.parameters import Named
+from verax.run.parameters import Configured
 from verax.run.roar_inputs import Split, answers, explained, mask_more
 from verax.run.roar_stage import Job
 from verax.train.fine_tuning import fit_rows
@@ -50,7 +50,7 @@ class Load:
         cls,
         jobs: Sequence[Job],
         splits: Sequence[Split],
-        methods: Sequence[Named[Method]],
+        methods: Sequence[Configured[Method]],
         steps: int,
         recipe: FineTuning,
     ) -> Load:
@@ -62,7 +62,7 @@ class Load:
             if measure is None:
                 continue
             for n in by_step[step]:
-                passes = methods[measure].what.passes(n)
+                passes = methods[measure].component.passes(n)
                 counts[measure] += 1
                 forward[measure] += passes.forward
                 backward[measure] += passes.backward
@@ -95,7 +95,7 @@ def measure_pace(
     tokenizer: Any,
     view: Callable[[Any], Classifier],
     splits: Sequence[Split],
-    methods: Sequence[Named[Method]],
+    methods: Sequence[Configured[Method]],
     recipe: FineTuning,
     metric: Performance,
 ) -> Pace:
@@ -120,11 +120,11 @@ def measure_pace(
     read, paces = seconds / len(few), []
     for method in methods:
         few, seconds = _timed_on(splits[0], partial(_explain, classifier, method))
-        paces.append(seconds / max(1, sum(_work(1, method.what.passes(n)) for n in explained(few, 1, 2))))
+        paces.append(seconds / max(1, sum(_work(1, method.component.passes(n)) for n in explained(few, 1, 2))))
     return Pace(step, read, tuple(paces))
 
 
-def _explain(classifier: Classifier, method: Named[Method], few: Split) -> object:
+def _explain(classifier: Classifier, method: Configured[Method], few: Split) -> object:
     """One explanation of each input: the first of two steps."""
     return mask_more(few, classifier, method, few.masks(masked=False), 1, 2)
 

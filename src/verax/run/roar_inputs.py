@@ -12,15 +12,15 @@ import torch
 from scipy.special import softmax
 from torch import Tensor
 
-from verax.engine.asks import Asking, Outputs
 from verax.engine.engine import Engine, Outcome, Task, token_budget
-from verax.engine.protocols import Method, asking
+from verax.engine.protocols import Method, as_generator
+from verax.engine.questions import Outputs, QuestionGenerator
 from verax.metrics.faithfulness.masked_by import newly_masked
 from verax.metrics.ranking import best_first
 from verax.models.classifier import Classifier, Row
 from verax.models.encoding import Encoded
 from verax.models.sequences import TokenSequence
-from verax.run.parameters import Named
+from verax.run.parameters import Configured
 from verax.train.rows import Rows, check_parts, gold_classes
 from verax.types import Attribution, BoolArray, Dataset, FloatArray, Instance, IntArray, Undefined, UserError
 
@@ -112,7 +112,7 @@ def explained(split: Split, step: int, steps: int) -> list[int]:
 def mask_more(
     split: Split,
     classifier: Classifier,
-    method: Named[Method],
+    method: Configured[Method],
     masks: Masks,
     step: int,
     steps: int,
@@ -139,7 +139,7 @@ def mask_more(
                 advance()
                 return ()
 
-            yield Task(asking(method.what, split.encode(classifier, number).without(masked, "mask")), done)
+            yield Task(as_generator(method.component, split.encode(classifier, number).without(masked, "mask")), done)
 
     Engine(classifier, token_budget=token_budget(classifier)).run(tasks())
     return after
@@ -175,6 +175,6 @@ def answers(split: Split, classifier: Classifier, masks: Masks) -> tuple[IntArra
     return predicted, probability
 
 
-def _logits(x: Encoded, masked: BoolArray) -> Asking[FloatArray]:
+def _logits(x: Encoded, masked: BoolArray) -> QuestionGenerator[FloatArray]:
     logits: FloatArray = yield Outputs(x, ~masked[None], "mask")
     return np.asarray(logits[0])

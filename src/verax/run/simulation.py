@@ -15,7 +15,7 @@ from verax.metrics.simulatability.simulatability import Answers, Simulatability
 from verax.models.classifier import Classifier
 from verax.run.execute import Explained, as_score, by_agents
 from verax.run.held_out import FEWEST, Parts
-from verax.run.parameters import Named
+from verax.run.parameters import Configured
 from verax.run.plan import Plan, PlannedExplanation
 from verax.store.store import Store
 from verax.train.agent import Agent, Lessons, Shown
@@ -25,7 +25,7 @@ from verax.types import Cost, Dataset, Highlight, Instance, Measured, Prediction
 FOLDER = "agents"
 
 
-def starts(metrics: Iterable[Named[Any]], model: Classifier, data: Dataset) -> dict[str, Start]:
+def starts(metrics: Iterable[Configured[Any]], model: Classifier, data: Dataset) -> dict[str, Start]:
     """What the agents of each metric that needs some start from, by its label; refuse what can't be had."""
     needing = [metric for metric in metrics if by_agents(metric)]
     if needing and len(data) < FEWEST:
@@ -33,13 +33,13 @@ def starts(metrics: Iterable[Named[Any]], model: Classifier, data: Dataset) -> d
             f"{needing[0].name} holds a fifth of the instances out to measure its agents on: got {len(data)}, at least "
             f"{FEWEST} are needed"
         )
-    found = {base: find_start(model, base) for base in dict.fromkeys(metric.what.base for metric in needing)}
-    return {metric.label: found[metric.what.base] for metric in needing}
+    found = {base: find_start(model, base) for base in dict.fromkeys(metric.component.base for metric in needing)}
+    return {metric.label: found[metric.component.base] for metric in needing}
 
 
 def most_agents(plan: Plan) -> int:
     """How many agents a run trains at most: metrics that differ in their insertion share those without explanations."""
-    seeds: int = sum(named.what.seeds for named in plan.metrics if by_agents(named))  # type: ignore[attr-defined]
+    seeds: int = sum(named.component.seeds for named in plan.metrics if by_agents(named))  # type: ignore[attr-defined]
     return seeds * (len(plan.labels()) + 1)
 
 
@@ -114,7 +114,7 @@ class Simulation:
 
     def run(self) -> None:
         """Train the agents that are still needed, and add the scores that are not there yet."""
-        metrics: dict[str, Any] = {metric.label: metric.what for metric in self.plan.metrics}
+        metrics: dict[str, Any] = {metric.label: metric.component for metric in self.plan.metrics}
         for planned in self.plan.instances:
             for explanation in planned.explanations:
                 for score in explanation.scores:

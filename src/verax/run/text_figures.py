@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from verax.engine.asks import Asking
 from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.text_protocols import Said, SetUp
+from verax.engine.questions import QuestionGenerator
+from verax.engine.text_protocols import Answer, AnsweringMethod
 from verax.metrics.free_text.bleu import Bleu
-from verax.models.self_explainer import Posed, SelfExplainer
+from verax.models.self_explainer import PromptedInput, SelfExplainer
 from verax.registry import resolve
 from verax.stats.bleu import corpus_bleu, counts_of
 from verax.types import Dataset, Instance, Measured, Nle, Target, Undefined
@@ -43,12 +43,12 @@ class NleFigures:
 
 def nle_figures(by: SelfExplainer, data: Dataset, most: int) -> NleFigures:
     """Ask a trained self-explaining model about the first `most` inputs of a set."""
-    setup: SetUp = resolve("methods", str(by.setup))()
+    setup: AnsweringMethod = resolve("methods", str(by.setup))()
     asked = data.instances[:most]
     right: list[bool] = []
     counts: list[list[float]] = []
 
-    def keep(instance: Instance, found: tuple[Said, Measured | None]) -> None:
+    def keep(instance: Instance, found: tuple[Answer, Measured | None]) -> None:
         said, bleu = found
         right.append(said.label == instance.label)
         counted = None if bleu is None else counts_of(bleu.series)
@@ -63,7 +63,7 @@ def nle_figures(by: SelfExplainer, data: Dataset, most: int) -> NleFigures:
 def ask_each(
     by: SelfExplainer,
     instances: Iterable[Instance],
-    question: Callable[[Posed], Asking[T]],
+    question: Callable[[PromptedInput], QuestionGenerator[T]],
     keep: Callable[[Instance, T], None],
     ended: Callable[[], None] = lambda: None,
 ) -> None:
@@ -82,15 +82,15 @@ def ask_each(
         ended()
         return ()
 
-    Engine(None).run(Task(question(Posed(one, by)), partial(done, one)) for one in instances)
+    Engine(None).run(Task(question(PromptedInput(one, by)), partial(done, one)) for one in instances)
 
 
-def _said(x: Posed, setup: SetUp) -> Asking[tuple[Said, Measured | None]]:
+def _said(x: PromptedInput, setup: AnsweringMethod) -> QuestionGenerator[tuple[Answer, Measured | None]]:
     """What the model says of an input, and how its explanation compares with what people say."""
     said = yield from setup.answer(x)
     try:
         said = yield from setup.explain(x, said)
-        nle = Nle(x.instance.id, str(x.by.setup), Target(), said.text or "", said.label, x.by.labels)
+        nle = Nle(x.instance.id, str(x.model.setup), Target(), said.text or "", said.label, x.model.labels)
         return said, (yield from Bleu()(x, nle))
     except Undefined:
         return said, None

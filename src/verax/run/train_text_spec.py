@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from verax.models.self_explainer import TrainedSetUp
+from verax.models.self_explainer import TrainedMethodName
 from verax.run.train_spec import RecipeSpec, Seed, validated
 from verax.train.nle import Explanations
 from verax.train.text_pairs import Weigh
@@ -25,7 +25,7 @@ class TextSpec(RecipeSpec):
 class NleSpec(TextSpec):
     """The training of a model that answers and says why."""
 
-    setup: TrainedSetUp = Field(
+    setup: TrainedMethodName = Field(
         description="mt_re and mt_ra are one model, st_re and st_ra are two; re explains the input, ra the class that "
         "was predicted."
     )

@@ -57,7 +57,7 @@ def train_nle(
     """
     check_out(out)
     if spec.measure:
-        Bleu().told  # noqa: B018 - what it needs is missing before the training, not after
+        Bleu().provenance  # noqa: B018 - what it needs is missing before the training, not after
     planned = _plan(spec, out)
     _refuse_another(planned, out)
     done = [training.finished() for training in planned.trainings.values()]

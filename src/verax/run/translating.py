@@ -14,7 +14,7 @@ from verax.metrics.crosslingual.crosslingual_faithfulness import scores_of_words
 from verax.metrics.ranking import needs_tokens
 from verax.run.execute import Explained, as_score
 from verax.run.plan import Plan, PlannedScore
-from verax.run.progress import counting
+from verax.run.progress import progress_counter
 from verax.run.translations import OpenAligner, PlannedAlignment
 from verax.store.store import Store
 from verax.types import Alignment, Cost, FloatArray, Highlight, Instance, IntArray, Measured, Skip, Undefined
@@ -107,7 +107,7 @@ class Translating:
     def _align_by(self, aligner: OpenAligner, todo: Sequence[PlannedAlignment]) -> None:
         # translations of one input come together, whatever the order of the data: what is aligned is kept at once
         todo = sorted(todo, key=lambda planned: planned.reference.id)
-        with counting(f"aligning words by {aligner.label}", len(todo), self.console) as advance:
+        with progress_counter(f"aligning words by {aligner.label}", len(todo), self.console) as advance:
             for planned, links in zip(todo, aligner.align(todo), strict=True):
                 who = (planned.instance.id, planned.reference.id, aligner.label)
                 advance()
@@ -144,7 +144,7 @@ class Translating:
 
     def _outcome(self, own: _WordScores, score: PlannedScore) -> Outcome[Measured]:
         """The value of one score, or why there is none."""
-        metric: Any = score.metric.what
+        metric: Any = score.metric.component
         if not score.reference:
             return _none(Undefined("no_reference", f"it has no translation into {metric.reference_lang!r}"))
         if isinstance(own.scores, Undefined):

@@ -17,7 +17,7 @@ from verax.engine.protocols import needs
 from verax.metrics.crosslingual.crosslingual_faithfulness import AlignParts
 from verax.models.classifier import Classifier, Encoder
 from verax.models.load import load_encoder
-from verax.run.parameters import Named, named_in
+from verax.run.parameters import Configured, as_configured
 from verax.store.keys import key_of
 from verax.types import Dataset, GivenAlignment, Instance, IntArray, Links, Text, Undefined, UserError
 
@@ -44,7 +44,7 @@ class OpenAligner:
         key: the hash of everything but the inputs that decides what is linked.
     """
 
-    named: Named[Any]
+    named: Configured[Any]
     parts: AlignParts
     lang: str
     encoder: Encoder | None
@@ -59,7 +59,7 @@ class OpenAligner:
     @property
     def learns(self) -> bool:
         """Whether the links of one input hang on all the others."""
-        return bool(getattr(self.named.what, "learns", False))
+        return bool(getattr(self.named.component, "learns", False))
 
     def planned(
         self, instance: Instance, reference: Instance, contents: tuple[str, str], corpus: str
@@ -74,16 +74,16 @@ class OpenAligner:
         """The links of each alignment in turn, over all words of an input; or why there are none."""
         pairs = [self._pairs(one) for one in planned]
         flat = [pair for group in pairs for pair in group]
-        if isinstance(self.named.what, Embedding) and self.encoder is not None:
-            found = self.named.what.align_with(self.encoder, flat)
+        if isinstance(self.named.component, Embedding) and self.encoder is not None:
+            found = self.named.component.align_with(self.encoder, flat)
         else:
-            found = self.named.what.align(flat)
+            found = self.named.component.align(flat)
         for group in pairs:
             yield joined(group, [next(found) for _ in group])
 
     @property
     def _is_given(self) -> bool:
-        return isinstance(self.named.what, Given)
+        return isinstance(self.named.component, Given)
 
     def _given(self, instance: Instance) -> GivenAlignment | None:
         return next((one for one in self.given.get(instance.id, ()) if one.lang == self.lang), None)
@@ -133,15 +133,15 @@ def joined(pairs: Sequence[TextPair], found: Sequence[IntArray | Undefined]) -> 
     return tuple((first, second) for first, second in np.concatenate(whole).tolist())
 
 
-def open_aligners(metrics: Iterable[Named[Any]], model: Classifier, data: Dataset) -> dict[str, OpenAligner]:
+def open_aligners(metrics: Iterable[Configured[Any]], model: Classifier, data: Dataset) -> dict[str, OpenAligner]:
     """The aligner of each metric that needs translations, by the metric's label; refuse data that has none."""
     opened: dict[str, OpenAligner] = {}
     encoders: dict[str, Encoder] = {}
     for metric in metrics:
-        if "translation" not in needs(metric.what):
+        if "translation" not in needs(metric.component):
             continue
         _check_translations(metric, data)
-        name = getattr(metric.what.aligner, "encoder", None)
+        name = getattr(metric.component.aligner, "encoder", None)
         if name is not None and name not in encoders:
             device = model.about["device"]
             encoders[name] = load_encoder(name, device="cpu" if device == "unknown" else device)
@@ -149,10 +149,10 @@ def open_aligners(metrics: Iterable[Named[Any]], model: Classifier, data: Datase
     return opened
 
 
-def _open(metric: Named[Any], model: Classifier, data: Dataset, found: Encoder) -> OpenAligner:
+def _open(metric: Configured[Any], model: Classifier, data: Dataset, found: Encoder) -> OpenAligner:
     """The aligner of one metric, with the encoder that was found for it; refuse what can't be done."""
-    what = metric.what
-    named = named_in("aligners", what.aligner, metric.implied)
+    what = metric.component
+    named = as_configured("aligners", what.aligner, metric.implied)
     encoder = found if isinstance(what.aligner, Embedding) else None
     if encoder is not None and not encoder.layers:
         raise UserError(
@@ -179,9 +179,9 @@ def _open(metric: Named[Any], model: Classifier, data: Dataset, found: Encoder) 
     return OpenAligner(named, what.align_parts, what.reference_lang, encoder, data.aligned, key)
 
 
-def _check_translations(metric: Named[Any], data: Dataset) -> None:
+def _check_translations(metric: Configured[Any], data: Dataset) -> None:
     """Refuse data in which no input is there in the reference language and in another."""
-    lang = metric.what.reference_lang
+    lang = metric.component.reference_lang
     langs = sorted({instance.lang for instance in data.instances})
     if lang not in langs:
         raise UserError(

@@ -25,7 +25,7 @@ FEW = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Masf:
+class InDistributionTest:
     """What was learned from a validation set; every array is sorted along its last axis.
 
     Args:
@@ -43,7 +43,7 @@ class Masf:
     inputs: FloatArray
 
     @classmethod
-    def fit(cls, maxima: FloatArray, variant: Variant = "conformal", *, seed: int = 0) -> Masf:
+    def fit(cls, maxima: FloatArray, variant: Variant = "conformal", *, seed: int = 0) -> InDistributionTest:
         """Learn from a validation set.
 
         Args:

@@ -197,8 +197,8 @@ def _performance(run: NleRun, setup: str, seed: int) -> PerformanceRow:
         judged=len(judged),
         bleu=of_sums(np.array(compared), corpus_bleu, seed=seed) if compared else None,
         compared=len(compared),
-        parsed=sum(text.how == "parsed" for text in texts),
-        by_first_token=sum(text.how == "first_token" for text in texts),
+        parsed=sum(text.label_source == "parsed" for text in texts),
+        by_first_token=sum(text.label_source == "first_token" for text in texts),
         cut_off=sum("cut_off" in text.notes for text in texts),
     )
 

@@ -158,17 +158,17 @@ class Results(NamedTuple):
     def threshold(self) -> float | None:
         """The least similarity that counts as a mention by meaning; None if it was not measured everywhere."""
         met = {
-            None if s.card is None else s.card.threshold
+            None if s.trial_log is None else s.trial_log.threshold
             for one in self.scores
             for s in one.values()
-            if s.value is not None or s.card is not None
+            if s.value is not None or s.trial_log is not None
         }
         return met.pop() if len(met) == 1 else None
 
     @property
     def unanswered(self) -> dict[str, int]:
         """Edits of tested instances, random ones too, that the model gave no answer to, by reason."""
-        cards = [scores[name].card for name in self.outcomes for scores in self.scores]
+        cards = [scores[name].trial_log for name in self.outcomes for scores in self.scores]
         reasons = [Counter(card.unanswered) for card in cards if card is not None]
         return dict(sum(reasons, Counter[str]()))
 
@@ -176,7 +176,7 @@ class Results(NamedTuple):
         """Counterfactuals, or random edits, of each tested instance that has any."""
         made: dict[str, list[Trial]] = {}
         for name in self.outcomes:
-            cards = [scores[name].card for scores in self.scores]
+            cards = [scores[name].trial_log for scores in self.scores]
             several = [trial for card in cards if card is not None for trial in card.trials if trial.kind == kind]
             if kind == "edit":
                 several = [trial for trial in several if trial.flipped]
@@ -201,7 +201,7 @@ def _outcome(score: Score) -> Outcome:
 
 def _similar(score: Score) -> bool:
     """Whether every counterfactual that is not mentioned by word is mentioned by meaning."""
-    card = score.card
+    card = score.trial_log
     if card is None or card.threshold is None:
         return False
     silent = [trial for trial in card.trials if trial.kind == "edit" and trial.flipped and not trial.mentioned]

@@ -7,24 +7,29 @@ import json
 from typing import Any
 
 from verax.store.escape import escape, unescape
-from verax.types import Card, Span, Trial
+from verax.types import Span, Trial, TrialLog
 
 
-def write_card(card: Card) -> str:
+def write_card(card: TrialLog) -> str:
     """A card as one line of JSON; a number in it that is not finite is refused."""
-    return escape(json.dumps(dataclasses.asdict(card), ensure_ascii=False, allow_nan=False))
+    plain = dataclasses.asdict(card)
+    for trial in plain["trials"]:
+        trial["how"] = trial.pop("label_source")
+    return escape(json.dumps(plain, ensure_ascii=False, allow_nan=False))
 
 
-def read_card(text: str) -> Card:
+def read_card(text: str) -> TrialLog:
     """The card that `write_card` was given."""
     found: dict[str, Any] = json.loads(unescape(text))
     unanswered = found["unanswered"]
     if isinstance(unanswered, int):  # an earlier version did not keep why
         unanswered = {"unknown": unanswered} if unanswered else {}
-    return Card(**{**found, "trials": tuple(map(_trial, found["trials"])), "unanswered": unanswered})
+    return TrialLog(**{**found, "trials": tuple(map(_trial, found["trials"])), "unanswered": unanswered})
 
 
 def _trial(found: dict[str, Any]) -> Trial:
     inserted = found["inserted"]
     place = None if inserted is None else Span(*inserted)
-    return Trial(**{**found, "parts": tuple(found["parts"]), "inserted": place})
+    found = {**found, "label_source": found["how"], "parts": tuple(found["parts"]), "inserted": place}
+    del found["how"]
+    return Trial(**found)

@@ -184,7 +184,7 @@ def _score(value: Score) -> Plain:
         "curve": None if value.curve is None else _numbers("curve", value.curve),
         "cost": _cost(value.cost),
         "series": _series(value.series),
-        "card": None if value.card is None else write_card(value.card),
+        "card": None if value.trial_log is None else write_card(value.trial_log),
     }
 
 
@@ -198,7 +198,7 @@ def _nle(value: Nle) -> Plain:
         "label": _text(value.label),
         "labels": [_text(label) for label in value.labels],
         "probabilities": _numbers("probabilities", value.probabilities),
-        "how": _text(value.how),
+        "how": _text(value.label_source),
         "cost": _cost(value.cost),
         "notes": _notes(value.notes),
     }

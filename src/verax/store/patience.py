@@ -26,7 +26,7 @@ class Patience:
         self._seconds = seconds
         self._say = say
 
-    def insist(self, path: Path, needs: int, attempt: Callable[[], Answer]) -> Answer:
+    def retry_while_disk_full(self, path: Path, needs: int, attempt: Callable[[], Answer]) -> Answer:
         """Do what `attempt` does; it must leave things whole when it fails, so that it can be tried again.
 
         Args:

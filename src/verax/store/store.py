@@ -46,7 +46,7 @@ class Store:
     def __init__(
         self, folder: Path, lock: Lock, patience: Patience, say: Callable[[str], None], seal_every: int
     ) -> None:
-        sound = patience.insist(folder, _A_BLOCK, lambda: open_sound(folder))
+        sound = patience.retry_while_disk_full(folder, _A_BLOCK, lambda: open_sound(folder))
         self.folder = folder
         self.repaired = sound.repaired
         self._lock = lock
@@ -83,7 +83,7 @@ class Store:
         folder = Path(folder)
         patient = Patience(patience, say)
         prepare_folder(folder)
-        lock = patient.insist(folder / LOCK, _A_BLOCK, lambda: Lock.take(folder / LOCK))
+        lock = patient.retry_while_disk_full(folder / LOCK, _A_BLOCK, lambda: Lock.take(folder / LOCK))
         try:
             return cls(folder, lock, patient, say, seal_every)
         except BaseException:
@@ -111,7 +111,7 @@ class Store:
             journal = self._journal
             self._keys.add(key)
             try:
-                self._patience.insist(journal.path, len(payload), lambda: journal.append(payload))
+                self._patience.retry_while_disk_full(journal.path, len(payload), lambda: journal.append(payload))
             except BaseException:
                 # A Ctrl-C may come when the row is in already; then its key must stay, or it would come twice.
                 if payload not in journal.payloads[-1:]:
@@ -154,7 +154,7 @@ class Store:
             journal = self._journal
             if journal.unsynced:
                 needs = sum(map(len, journal.payloads[-journal.unsynced :]))
-                self._patience.insist(journal.path, needs, journal.sync)
+                self._patience.retry_while_disk_full(journal.path, needs, journal.sync)
 
     def seal(self) -> None:
         """Turn the rows of the journal into shards, and begin a new journal."""
@@ -181,7 +181,7 @@ class Store:
         with self._guard:
             self._must_be_open()
             path = self.folder / name
-            self._patience.insist(path, len(data), lambda: replace_file(path, data))
+            self._patience.retry_while_disk_full(path, len(data), lambda: replace_file(path, data))
 
     def close(self) -> None:
         """Seal what is in the journal and let the next process write. Closing twice does no harm."""
@@ -222,7 +222,9 @@ class Store:
         if not old.payloads:
             return
         self._sealing = True
-        self._manifest, self._journal = self._patience.insist(self.folder / SHARDS, old.size, self._write_sealed)
+        self._manifest, self._journal = self._patience.retry_while_disk_full(
+            self.folder / SHARDS, old.size, self._write_sealed
+        )
         self._sealing = False
         old.close()
         # If it stays, the next process to open the run removes it.

@@ -81,10 +81,10 @@ class Start:
 
     def check_length(self, texts: Sequence[str]) -> None:
         """Refuse an input that is too long for the agents: what is cut off might be the explanation."""
-        tokenizer, room = self.reading
+        tokenizer, namespace = self.reading
         n = len(tokenizer(*texts, verbose=False)["input_ids"])
-        if n > room:
-            raise Undefined("too_long", f"{n} tokens with the explanation written in, the agents read {room}")
+        if n > namespace:
+            raise Undefined("too_long", f"{n} tokens with the explanation written in, the agents read {namespace}")
 
 
 def find_start(model: Classifier, base: str | None) -> Start:

@@ -147,8 +147,8 @@ def curves_svg(trained: Trained, metric: Performance, kept: int) -> str:
     """Validation performance after each epoch, as a picture."""
     values = [value for curve in trained.curves.values() for value in curve]
     low, high = min(values), max(values)
-    room = (high - low) * 0.08 or 0.05
-    low, high = low - room, high + room
+    namespace = (high - low) * 0.08 or 0.05
+    low, high = low - namespace, high + namespace
     epochs = len(trained.losses)
     right, bottom = _WIDTH - 120, _HEIGHT - 40
 

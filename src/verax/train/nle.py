@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from verax.models.self_explainer import TrainedSetUp
+from verax.models.self_explainer import TrainedMethodName
 from verax.models.wording import Stage, Wording
 from verax.train.text_pairs import Pair
 from verax.types import Dataset, Instance, UserError
@@ -23,7 +23,7 @@ class Teaching(NamedTuple):
 
 
 _TOGETHER, _EXPLAINER, _PREDICTOR = ".", "explainer", "predictor"
-TEACHINGS: Mapping[TrainedSetUp, Teaching] = {
+TEACHINGS: Mapping[TrainedMethodName, Teaching] = {
     "mt_re": Teaching(_TOGETHER, _TOGETHER, {_TOGETHER: ("answer", "explain")}),
     "mt_ra": Teaching(_TOGETHER, _TOGETHER, {_TOGETHER: ("answer", "explain_label")}),
     "st_re": Teaching(_EXPLAINER, _PREDICTOR, {_EXPLAINER: ("explain",), _PREDICTOR: ("answer_explanation",)}),

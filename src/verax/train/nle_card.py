@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from verax.models.self_explainer import TrainedSetUp
+from verax.models.self_explainer import TrainedMethodName
 
-_ABOUT: Mapping[TrainedSetUp, str] = {
+_ABOUT: Mapping[TrainedMethodName, str] = {
     "mt_re": "One model answers and explains; an explanation knows nothing of the answer (MT-Re).",
     "mt_ra": "One model answers, then explains the class that it predicts (MT-Ra).",
     "st_re": "One model explains, another one answers with the explanation before it (ST-Re).",

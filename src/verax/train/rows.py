@@ -61,8 +61,10 @@ def encode(
     if not len(dataset):
         return Rows((), (), golds)
     texts = zip(*((part.raw for part in instance.parts) for instance in dataset.instances), strict=True)
-    room = max_length(model.config, tokenizer)
-    encoded = tokenizer(*(list(part) for part in texts), truncation=True, max_length=min(room, longest or room))
+    namespace = max_length(model.config, tokenizer)
+    encoded = tokenizer(
+        *(list(part) for part in texts), truncation=True, max_length=min(namespace, longest or namespace)
+    )
     columns = tuple({name: encoded[name][row] for name in encoded} for row in range(len(dataset)))
     maskable = tuple(
         np.array([part is not None and (parts is None or part in parts) for part in encoded.sequence_ids(row)])

@@ -21,12 +21,12 @@ def start_with_likeness(model: BertForSequenceClassification) -> None:
     map. The rest begin by comparing positions; their keys are shifted waves.
     """
     embeddings, hidden = model.bert.embeddings, model.config.hidden_size
-    room, size = hidden // 4, hidden // model.config.num_attention_heads
-    embeddings.word_embeddings.weight[:, -room:] = 0
-    _write_places(embeddings.position_embeddings.weight, room)
+    namespace, size = hidden // 4, hidden // model.config.num_attention_heads
+    embeddings.word_embeddings.weight[:, -namespace:] = 0
+    _write_places(embeddings.position_embeddings.weight, namespace)
     embeddings.token_type_embeddings.weight.mul_(0.3)
     for layer in model.bert.encoder.layer:
-        _look_at_like_and_near(layer.attention.self.query.weight, layer.attention.self.key.weight, room, size)
+        _look_at_like_and_near(layer.attention.self.query.weight, layer.attention.self.key.weight, namespace, size)
 
 
 @torch.no_grad()
@@ -37,16 +37,16 @@ def start_generator_with_likeness(model: BartForConditionalGeneration) -> None:
     that a phrase can be copied from there on.
     """
     hidden, heads = model.config.d_model, model.config.encoder_attention_heads
-    room, half, size = hidden // 4, hidden // 2, hidden // heads
+    namespace, half, size = hidden // 4, hidden // 2, hidden // heads
     encoder, decoder = model.model.encoder, model.model.decoder
-    model.model.shared.weight[:, -room:] = 0
+    model.model.shared.weight[:, -namespace:] = 0
     for side in (encoder, decoder):
-        _write_places(side.embed_positions.weight, room)
+        _write_places(side.embed_positions.weight, namespace)
     for layer in (*encoder.layers, *decoder.layers):
-        _look_at_like_and_near(layer.self_attn.q_proj.weight, layer.self_attn.k_proj.weight, room, size)
+        _look_at_like_and_near(layer.self_attn.q_proj.weight, layer.self_attn.k_proj.weight, namespace, size)
     for layer in decoder.layers:
         query = layer.encoder_attn.q_proj.weight
-        query[:half, -room:] = 0
+        query[:half, -namespace:] = 0
         layer.encoder_attn.k_proj.weight[:half] = query[:half]
 
 
@@ -67,28 +67,28 @@ def start_turned_round(model: BertForSequenceClassification, labels: Sequence[st
     model.config.label2id = {label: number for number, label in enumerate(labels)}
 
 
-def _write_places(weight: Tensor, room: int) -> None:
+def _write_places(weight: Tensor, namespace: int) -> None:
     """Embeddings of places, [places, hidden], become waves in the last `room` dimensions and nothing in the others."""
     places, hidden = weight.shape
     weight.zero_()
-    weight[:, -room:] = _waves(torch.arange(places), _frequencies(room)) * (2 / hidden) ** 0.5
+    weight[:, -namespace:] = _waves(torch.arange(places), _frequencies(namespace)) * (2 / hidden) ** 0.5
 
 
-def _look_at_like_and_near(query: Tensor, key: Tensor, room: int, size: int) -> None:
+def _look_at_like_and_near(query: Tensor, key: Tensor, namespace: int, size: int) -> None:
     """Half of the heads compare words, half places; queries and keys are [hidden, hidden], a head has `size` rows."""
-    hidden, frequencies = len(query), _frequencies(room)
+    hidden, frequencies = len(query), _frequencies(namespace)
     half = hidden // 2
-    query[:half, -room:] = 0
-    query[half:, :-room] = 0
+    query[:half, -namespace:] = 0
+    query[half:, :-namespace] = 0
     query[half:] *= 2
     key.copy_(query)
     for number, start in enumerate(range(half, hidden, size)):
         shift = _SHIFTS[number % len(_SHIFTS)]
-        key[start : start + size, -room:] = query[start : start + size, -room:] @ _turn(shift, frequencies)
+        key[start : start + size, -namespace:] = query[start : start + size, -namespace:] @ _turn(shift, frequencies)
 
 
-def _frequencies(room: int) -> Tensor:
-    return _SLOWEST_WAVE ** (-torch.arange(0, room, 2) / room)
+def _frequencies(namespace: int) -> Tensor:
+    return _SLOWEST_WAVE ** (-torch.arange(0, namespace, 2) / namespace)
 
 
 def _waves(places: Tensor, frequencies: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ from verax.models.checkpoint import load_checkpoint, quiet
 from verax.models.editor_wording import FACTS as EDITOR_FACTS
 from verax.models.editor_wording import editor_facts
 from verax.models.load import load_generator
-from verax.models.self_explainer import FACTS, PROMPTS, TrainedSetUp, load_self_explainer
+from verax.models.self_explainer import FACTS, PROMPTS, TrainedMethodName, load_self_explainer
 from verax.models.wording import Stage, Wording, shipped_wording
 from verax.registry import resolve
 from verax.train.editor import editor_pairs
@@ -56,7 +56,7 @@ class Generator:
 class Recipe:
     """A shipped model: its generators by folder, and the set-up that it explains itself in; None for an editor."""
 
-    setup: TrainedSetUp | None
+    setup: TrainedMethodName | None
     generators: Mapping[str, Generator]
 
 
@@ -139,7 +139,9 @@ def make(name: str, out: Path) -> dict[str, float]:
     return {**figures, **minutes}
 
 
-def _self_explaining(recipe: Recipe, setup: TrainedSetUp, out: Path) -> tuple[Mapping[str, float], dict[str, float]]:
+def _self_explaining(
+    recipe: Recipe, setup: TrainedMethodName, out: Path
+) -> tuple[Mapping[str, float], dict[str, float]]:
     """Its generators, with prompts and facts beside them; figures, and minutes of training."""
     teaching = TEACHINGS[setup]
     (validation,) = load_drawn("validation")

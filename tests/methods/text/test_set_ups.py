@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from rigged import NLI, Rigged, ended, instance, result
-from verax.engine.asks import Asking
-from verax.engine.text_protocols import Said, SetUp
+from verax.engine.questions import QuestionGenerator
+from verax.engine.text_protocols import Answer, AnsweringMethod
 from verax.engine.together import together
 from verax.methods.text.answer_first import AnswerThenExplain, MTRa, MTRe
 from verax.methods.text.asked import MAX_NEW_TOKENS
 from verax.methods.text.explanation_first import ExplainThenAnswer, STRa, STRe
 from verax.models.generator import Choice, ChoicePass, GeneratePass, LikelihoodPass
-from verax.models.self_explainer import Posed, SelfExplainer
+from verax.models.self_explainer import PromptedInput, SelfExplainer
 from verax.models.wording import Wording
 from verax.registry import entries, resolve
 from verax.types import FloatArray, Generated, Undefined, UserError
@@ -57,16 +57,16 @@ class Chatty(Rigged):
         raise AssertionError("it gives none")
 
 
-def posed(explainer: Rigged, predictor: Rigged | None = None, trained_as: Any = "mt_ra") -> Posed:
-    return Posed(X, SelfExplainer("m", explainer, predictor or explainer, NLI, WORDING, trained_as))
+def posed(explainer: Rigged, predictor: Rigged | None = None, trained_as: Any = "mt_ra") -> PromptedInput:
+    return PromptedInput(X, SelfExplainer("m", explainer, predictor or explainer, NLI, WORDING, trained_as))
 
 
-def said(setup: SetUp, x: Posed) -> Said:
-    def asking() -> Asking[Said]:
+def said(setup: AnsweringMethod, x: PromptedInput) -> Answer:
+    def as_generator() -> QuestionGenerator[Answer]:
         answered = yield from setup.answer(x)
         return (yield from setup.explain(x, answered))
 
-    found: Said = result(asking())
+    found: Answer = result(as_generator())
     return found
 
 
@@ -79,7 +79,7 @@ def test_mt_re_explains_without_knowing_its_answer() -> None:
     found = said(MTRe(), posed(model))
     assert found.label == "contradiction"
     assert found.probabilities == pytest.approx((0.1, 0.3, 0.6))
-    assert found.how == "likelihood"
+    assert found.label_source == "likelihood"
     assert found.text == f"because {EXPLAIN}"
     assert asked(model) == [("likelihoods", ANSWER), ("generate", EXPLAIN)]
     assert not any(label in EXPLAIN for label in NLI)
@@ -131,7 +131,7 @@ def test_a_tie_goes_to_the_first_class() -> None:
 
 
 @pytest.mark.parametrize(("prompted", "trained"), [(ExplainThenAnswer(), STRe()), (AnswerThenExplain(), MTRa())])
-def test_instruction_models_are_asked_in_the_same_order(prompted: SetUp, trained: SetUp) -> None:
+def test_instruction_models_are_asked_in_the_same_order(prompted: AnsweringMethod, trained: AnsweringMethod) -> None:
     rule = {"answers": lambda prompt: "neutral", "writes": lambda prompt: f"for {prompt}"}
     first, second = Rigged(**rule), Rigged(**rule)  # type: ignore[arg-type]
     assert said(prompted, posed(first, trained_as=None)) == said(trained, posed(second))
@@ -141,10 +141,10 @@ def test_instruction_models_are_asked_in_the_same_order(prompted: SetUp, trained
 
 
 @pytest.mark.parametrize("setup", [ExplainThenAnswer(), AnswerThenExplain()], ids=lambda one: type(one).__name__)
-def test_a_model_without_likelihoods_is_asked_for_a_label_and_counted_as_parsed(setup: SetUp) -> None:
+def test_a_model_without_likelihoods_is_asked_for_a_label_and_counted_as_parsed(setup: AnsweringMethod) -> None:
     model = Chatty(lambda prompt: "contradiction", lambda prompt: "boats swim")
     found = said(setup, posed(model, trained_as=None))
-    assert (found.label, found.probabilities, found.how) == ("contradiction", (), "parsed")
+    assert (found.label, found.probabilities, found.label_source) == ("contradiction", (), "parsed")
     assert {what for what, _ in asked(model)} == {"choose", "generate"}
 
 
@@ -156,11 +156,11 @@ def test_st_ra_can_t_be_had_of_a_model_without_likelihoods() -> None:
 
 
 @pytest.mark.parametrize("setup", [MTRe(), MTRa(), STRe(), STRa()], ids=lambda one: type(one).__name__)
-def test_what_is_asked_twice_is_asked_once(setup: SetUp) -> None:
+def test_what_is_asked_twice_is_asked_once(setup: AnsweringMethod) -> None:
     model = Rigged(lambda _: "neutral")
     x = posed(model)
 
-    def all_of_it() -> Asking[list[Any]]:
+    def all_of_it() -> QuestionGenerator[list[Any]]:
         again = replace(X, id="the same text")
         return (yield from together(setup.answer(one) for one in (x, x.edited(again), x)))
 
@@ -175,7 +175,7 @@ def test_what_is_asked_twice_is_asked_once(setup: SetUp) -> None:
 def test_different_generators_are_asked_the_same_each() -> None:
     explainer, predictor = Rigged(lambda _: "neutral"), Rigged(lambda _: "contradiction")
     x = posed(explainer)
-    apart = Posed(X, posed(explainer, predictor).by, x.memo)
+    apart = PromptedInput(X, posed(explainer, predictor).by, x.memo)
     assert said(MTRe(), x).label == "neutral"
     assert said(MTRe(), apart).label == "contradiction", "what one answered is not taken for what another would"
 
@@ -203,15 +203,15 @@ def test_what_is_cut_off_is_noted() -> None:
 
 @pytest.mark.parametrize("setup", [MTRe(), MTRa(), STRe(), STRa()], ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("text", ["", " \n", "\nso"])
-def test_no_words_are_no_explanation(setup: SetUp, text: str) -> None:
-    def asking() -> Asking[Said]:
+def test_no_words_are_no_explanation(setup: AnsweringMethod, text: str) -> None:
+    def as_generator() -> QuestionGenerator[Answer]:
         return (yield from setup.explain(x, (yield from setup.answer(x))))
 
     x = posed(Rigged(lambda _: "neutral", lambda _: text))
     if text.strip():
         assert said(setup, x).text == "so", "a line that is empty is no line"
         return
-    outcome = ended(asking())
+    outcome = ended(as_generator())
     assert isinstance(outcome.error, Undefined)
     assert outcome.error.reason == "empty_answer"
 
@@ -226,4 +226,4 @@ def test_every_set_up_is_registered_under_its_name() -> None:
         "explain_then_answer": ExplainThenAnswer,
         "answer_then_explain": AnswerThenExplain,
     }
-    assert all(isinstance(kind(), SetUp) for kind in named.values())
+    assert all(isinstance(kind(), AnsweringMethod) for kind in named.values())

@@ -23,13 +23,13 @@ SAID = (
 
 def measured(text: str, references: tuple[str, ...]) -> Measured:
     x = posed(instance("a", "b", explained=references), Rigged())
-    found: Measured = result(Bleu()(x, Nle("i", "m", Target(), text, "neutral", x.by.labels)))
+    found: Measured = result(Bleu()(x, Nle("i", "m", Target(), text, "neutral", x.model.labels)))
     return found
 
 
 def test_it_is_a_metric_of_text() -> None:
     assert isinstance(Bleu(), TextMetric)
-    assert Bleu().told["bleu"].startswith("sacrebleu 2")
+    assert Bleu().provenance["bleu"].startswith("sacrebleu 2")
 
 
 def test_the_corpus_score_follows_from_the_sums() -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from rigged import Rigged, ended, explained, instance, posed, result
-from verax.engine.asks import Asking
-from verax.engine.text_protocols import SetUp, TextMetric
+from verax.engine.questions import QuestionGenerator
+from verax.engine.text_protocols import AnsweringMethod, TextMetric
 from verax.methods.text.answer_first import MTRa, MTRe
 from verax.methods.text.explanation_first import STRa, STRe
 from verax.metrics.free_text.counterfactual_test import CounterfactualTest
@@ -21,8 +21,8 @@ from verax.metrics.free_text.insertion import Insertion
 from verax.metrics.free_text.random_editor import RandomEditor
 from verax.metrics.free_text.semantic import Explained, SemanticMatch
 from verax.models.load import load_encoder
-from verax.models.self_explainer import Posed
-from verax.types import Card, Undefined, UserError
+from verax.models.self_explainer import PromptedInput
+from verax.types import TrialLog, Undefined, UserError
 
 PREMISE = "The gardener waters the roses while children chase a dog around the pond."
 HYPOTHESIS = "A woman is sleeping."
@@ -52,12 +52,14 @@ class Given:
     """An editor that proposes what it is told to."""
 
     proposals: Proposals
-    told: Mapping[str, str] = field(default_factory=dict)
+    provenance: Mapping[str, str] = field(default_factory=dict)
 
-    def most(self, parts: int, labels: int) -> int:
+    def max_inputs(self, parts: int, labels: int) -> int:
         return len(self.proposals)
 
-    def propose(self, x: Posed, wanted: Sequence[str], parts: Collection[int] | None = None) -> Asking[Proposals]:
+    def propose(
+        self, x: PromptedInput, wanted: Sequence[str], parts: Collection[int] | None = None
+    ) -> QuestionGenerator[Proposals]:
         yield from ()
         return self.proposals
 
@@ -78,7 +80,7 @@ def editor(tmp_path_factory: pytest.TempPathFactory) -> RandomEditor:
 def verdict(
     test: CounterfactualTest,
     writes: Callable[[str], str],
-    setup: SetUp | None = None,
+    setup: AnsweringMethod | None = None,
     parts: Sequence[str] = (PREMISE, HYPOTHESIS),
     **handed: Any,
 ) -> tuple[Any, Rigged]:
@@ -88,11 +90,11 @@ def verdict(
     nle = explained(posed(instance(*parts), model), setup)
     model.calls.clear()
     options = {"vocabulary": VOCABULARY, "encoder": None, **handed}
-    asking = test(posed(instance(*parts), model), nle, setup=setup, **options)
-    return result(asking, options["encoder"]), model
+    as_generator = test(posed(instance(*parts), model), nle, setup=setup, **options)
+    return result(as_generator, options["encoder"]), model
 
 
-def of_kind(card: Card, kind: str) -> list[Any]:
+def of_kind(card: TrialLog, kind: str) -> list[Any]:
     return [trial for trial in card.trials if trial.kind == kind]
 
 
@@ -103,20 +105,20 @@ def test_it_is_a_metric_of_text(editor: RandomEditor) -> None:
 
 
 @pytest.mark.parametrize("setup", SET_UPS, ids=lambda one: type(one).__name__)
-def test_explanations_that_always_name_the_word_are_consistent(setup: SetUp, editor: RandomEditor) -> None:
+def test_explanations_that_always_name_the_word_are_consistent(setup: AnsweringMethod, editor: RandomEditor) -> None:
     found, _ = verdict(CounterfactualTest(editor), names_it, setup)
-    edits = of_kind(found.card, "edit")
+    edits = of_kind(found.trial_log, "edit")
     assert (found.value, found.reason) == (1.0, None)
     assert edits
     assert all(one.words == "crimson" and one.mentioned and one.by == "crimson" for one in edits)
-    assert all(one.predicted == "contradiction" and one.flipped and one.how == "likelihood" for one in edits)
-    assert found.card.decisive == 0
+    assert all(one.predicted == "contradiction" and one.flipped and one.label_source == "likelihood" for one in edits)
+    assert found.trial_log.decisive == 0
 
 
 @pytest.mark.parametrize("setup", SET_UPS, ids=lambda one: type(one).__name__)
-def test_explanations_that_never_name_the_word_are_not(setup: SetUp, editor: RandomEditor) -> None:
+def test_explanations_that_never_name_the_word_are_not(setup: AnsweringMethod, editor: RandomEditor) -> None:
     found, _ = verdict(CounterfactualTest(editor), never_names_it, setup)
-    edits = of_kind(found.card, "edit")
+    edits = of_kind(found.trial_log, "edit")
     assert found.value == 0.0
     assert edits
     assert not any(one.mentioned for one in edits)
@@ -128,13 +130,13 @@ def test_a_copy_of_the_whole_input_mentions_whatever_is_put_in() -> None:
     copied, _ = verdict(test, copies)
     honest, _ = verdict(test, names_it)
     assert copied.value == honest.value == 1.0
-    assert [one.mentioned for one in of_kind(copied.card, "noise")] == [True] * 4
-    assert [one.mentioned for one in of_kind(honest.card, "noise")] == [False] * 4
+    assert [one.mentioned for one in of_kind(copied.trial_log, "noise")] == [True] * 4
+    assert [one.mentioned for one in of_kind(honest.trial_log, "noise")] == [False] * 4
 
 
 def test_noise_beside_the_random_editor_is_drawn_as_it_draws(editor: RandomEditor) -> None:
     found, _ = verdict(CounterfactualTest(editor), copies)
-    noise = {one.words for one in of_kind(found.card, "noise")}
+    noise = {one.words for one in of_kind(found.trial_log, "noise")}
     assert noise
     assert noise <= {
         insertion.text for insertion in replace(editor, seed=editor.seed + 1).edits(instance(PREMISE, HYPOTHESIS))
@@ -145,7 +147,7 @@ def test_counts_are_those_of_a_hand_count() -> None:
     """Of five edits two change the class; the explanation names the first of these alone."""
     edits = given((0, 1, "tall"), (0, 1, "crimson"), (1, 3, "soundly"), (1, 1, "pale crimson"), (0, 4, "wide"))
     found, _ = verdict(CounterfactualTest(edits, noise=0), lambda p: "so" if "pale" in p else names_it(p))
-    card = found.card
+    card = found.trial_log
     assert (found.value, card.tried, card.unanswered, len(card.trials), card.decisive) == (0.0, 5, {}, 2, 1)
     first, second = card.trials
     assert (first.words, first.mentioned, first.rule, first.explanation) == ("crimson", True, "word", "it is crimson")
@@ -178,19 +180,23 @@ def test_without_a_change_there_is_no_verdict() -> None:
     found, _ = verdict(CounterfactualTest(given((0, 1, "tall"), (0, 1, "wide"))), names_it)
     assert (found.value, found.reason) == (None, "no_counterfactual")
     assert found.detail == "none of 2 edits changes the prediction"
-    assert (found.card.tried, found.card.decisive, len(of_kind(found.card, "noise"))) == (2, None, 4)
+    assert (found.trial_log.tried, found.trial_log.decisive, len(of_kind(found.trial_log, "noise"))) == (2, None, 4)
     nothing, _ = verdict(CounterfactualTest(given()), names_it)
-    assert (nothing.value, nothing.reason, nothing.card.tried) == (None, "no_counterfactual", 0)
-    assert [len(one.words.split()) for one in of_kind(nothing.card, "noise")] == [1] * 4
+    assert (nothing.value, nothing.reason, nothing.trial_log.tried) == (None, "no_counterfactual", 0)
+    assert [len(one.words.split()) for one in of_kind(nothing.trial_log, "noise")] == [1] * 4
 
 
 def test_an_edit_for_several_classes_is_tried_once_and_any_change_counts() -> None:
     insertion = Insertion.of(0, 1, "crimson")
     aimed = Given((Proposal(insertion, "entailment"), Proposal(insertion, "contradiction")))
     found, _ = verdict(CounterfactualTest(aimed, noise=0), names_it)
-    assert (found.card.tried, len(found.card.trials), found.card.trials[0].wanted) == (1, 1, "contradiction")
+    assert (found.trial_log.tried, len(found.trial_log.trials), found.trial_log.trials[0].wanted) == (
+        1,
+        1,
+        "contradiction",
+    )
     missed, _ = verdict(CounterfactualTest(given((0, 1, "crimson"), wanted="entailment"), noise=0), names_it)
-    assert (missed.value, missed.card.trials[0].wanted, missed.card.trials[0].predicted) == (
+    assert (missed.value, missed.trial_log.trials[0].wanted, missed.trial_log.trials[0].predicted) == (
         1.0,
         "entailment",
         "contradiction",
@@ -210,7 +216,12 @@ def test_edits_without_an_answer_are_counted() -> None:
     """Of a set-up that explains first, so that what gets no explanation gets no class either."""
     edits = given((0, 1, "crimson"), (0, 2, "dim crimson"), (0, 3, "dim red crimson"))
     found, _ = verdict(CounterfactualTest(edits, noise=0), refuses("dim"), STRe())
-    assert (found.value, found.card.tried, found.card.unanswered, len(found.card.trials)) == (1.0, 3, {"refused": 2}, 1)
+    assert (found.value, found.trial_log.tried, found.trial_log.unanswered, len(found.trial_log.trials)) == (
+        1.0,
+        3,
+        {"refused": 2},
+        1,
+    )
 
 
 def test_a_counterfactual_without_an_explanation_leaves_only_a_verdict_of_inconsistent() -> None:
@@ -222,7 +233,7 @@ def test_a_counterfactual_without_an_explanation_leaves_only_a_verdict_of_incons
         return refuses("dim")(prompt) and "so"
 
     found, _ = verdict(CounterfactualTest(edits, noise=0), silent, MTRa())
-    assert (found.value, found.card.unanswered) == (0.0, {"refused": 1})
+    assert (found.value, found.trial_log.unanswered) == (0.0, {"refused": 1})
 
 
 def test_if_no_edit_has_an_answer_the_reason_is_that_of_the_first() -> None:
@@ -240,12 +251,17 @@ def test_a_counterfactual_without_an_explanation_is_not_taken_for_none() -> None
 
 def test_where_there_is_nothing_to_edit_the_noise_decides_nothing() -> None:
     found, _ = verdict(CounterfactualTest(given()), refuses("tulip", "lantern", "walks"))
-    assert (found.value, found.reason, found.card.unanswered) == (None, "no_counterfactual", {"refused": 4})
+    assert (found.value, found.reason, found.trial_log.unanswered) == (None, "no_counterfactual", {"refused": 4})
 
 
 def test_noise_without_an_answer_is_counted_and_is_no_edit() -> None:
     found, _ = verdict(CounterfactualTest(given((0, 1, "crimson"))), refuses("tulip", "lantern", "walks"))
-    assert (found.value, found.card.tried, found.card.unanswered, len(found.card.trials)) == (1.0, 1, {"refused": 4}, 1)
+    assert (found.value, found.trial_log.tried, found.trial_log.unanswered, len(found.trial_log.trials)) == (
+        1.0,
+        1,
+        {"refused": 4},
+        1,
+    )
 
 
 def test_what_nobody_foresaw_is_raised() -> None:
@@ -259,7 +275,7 @@ def test_what_nobody_foresaw_is_raised() -> None:
 def test_random_words_have_the_lengths_of_edits_and_are_always_explained() -> None:
     edits = given((0, 1, "crimson"), (0, 2, "a tall wide"), (0, 3, "wide tall"))
     found, _ = verdict(CounterfactualTest(edits, noise=5), names_it)
-    noise = of_kind(found.card, "noise")
+    noise = of_kind(found.trial_log, "noise")
     assert [len(one.words.split()) for one in noise] == [1, 3, 2, 1, 3]
     assert all(one.explanation is not None and one.mentioned is False and not one.flipped for one in noise)
     assert {word for one in noise for word in one.words.split()} <= {"tulip", "lantern", "walks"}
@@ -268,14 +284,14 @@ def test_random_words_have_the_lengths_of_edits_and_are_always_explained() -> No
 def test_random_words_are_like_edits_from_all_over_the_search() -> None:
     edits = given(*((0, 1, word) for word in ("tall", "tall boat", "the of", "tall wide boat", "wide", "wide boat")))
     found, _ = verdict(CounterfactualTest(edits, noise=3), names_it, vocabulary=("tulip", "the", "of", "."))
-    noise = [one.words.split() for one in of_kind(found.card, "noise")]
+    noise = [one.words.split() for one in of_kind(found.trial_log, "noise")]
     assert [len(words) for words in noise] == [1, 2, 1]
     assert [{word in {"the", "of"} for word in words} for words in noise] == [{False}, {True}, {False}]
 
 
 def test_random_words_that_change_the_class_do_not_decide() -> None:
     found, _ = verdict(CounterfactualTest(given((0, 1, "crimson"))), lambda p: "so", vocabulary=("crimson",))
-    noise = of_kind(found.card, "noise")
+    noise = of_kind(found.trial_log, "noise")
     assert all(one.flipped and not one.mentioned for one in noise)
     quiet, _ = verdict(CounterfactualTest(given((0, 1, "tall"))), lambda p: "so", vocabulary=("crimson",))
     assert (quiet.value, quiet.reason) == (None, "no_counterfactual")
@@ -286,28 +302,31 @@ def test_the_same_seed_gives_the_same_edits(editor: RandomEditor) -> None:
     again, _ = verdict(CounterfactualTest(replace(editor)), names_it)
     assert first == again
     other, _ = verdict(CounterfactualTest(editor, seed=1), names_it)
-    assert of_kind(other.card, "edit") == of_kind(first.card, "edit")
-    assert of_kind(other.card, "noise") != of_kind(first.card, "noise")
+    assert of_kind(other.trial_log, "edit") == of_kind(first.trial_log, "edit")
+    assert of_kind(other.trial_log, "noise") != of_kind(first.trial_log, "noise")
     reseeded, _ = verdict(CounterfactualTest(replace(editor, seed=5)), names_it)
-    assert of_kind(reseeded.card, "edit") != of_kind(first.card, "edit")
+    assert of_kind(reseeded.trial_log, "edit") != of_kind(first.trial_log, "edit")
 
 
 def test_both_sides_of_a_pair_are_edited_or_the_side_that_is_named(editor: RandomEditor) -> None:
     whole = replace(editor, positions=9, candidates=9)
     both, _ = verdict(CounterfactualTest(whole, noise=20), names_it)
-    assert {one.inserted.part for one in of_kind(both.card, "edit")} == {0, 1}
-    assert {one.inserted.part for one in of_kind(both.card, "noise")} == {0, 1}
+    assert {one.inserted.part for one in of_kind(both.trial_log, "edit")} == {0, 1}
+    assert {one.inserted.part for one in of_kind(both.trial_log, "noise")} == {0, 1}
     one_side, _ = verdict(CounterfactualTest(whole, noise=20, parts=(1,)), names_it)
-    assert {one.inserted.part for one in one_side.card.trials} == {1}
+    assert {one.inserted.part for one in one_side.trial_log.trials} == {1}
 
 
 @pytest.mark.parametrize("setup", SET_UPS, ids=lambda one: type(one).__name__)
-def test_all_edits_of_an_input_are_asked_at_once(setup: SetUp) -> None:
+def test_all_edits_of_an_input_are_asked_at_once(setup: AnsweringMethod) -> None:
     edits = given(*((0, place, word) for place in range(3) for word in ("crimson", "tall", "wide")))
     found, model = verdict(CounterfactualTest(edits), lambda p: f"{names_it(p)} {p.split()[-2]}", setup)
     steps = Counter(what for what, _ in model.calls)
-    asked = found.card.tried + 4
-    of_each = {"likelihoods": asked, "generate": asked if isinstance(setup, STRa | STRe) else len(found.card.trials)}
+    asked = found.trial_log.tried + 4
+    of_each = {
+        "likelihoods": asked,
+        "generate": asked if isinstance(setup, STRa | STRe) else len(found.trial_log.trials),
+    }
     assert steps == {name: 3 if isinstance(setup, STRa) else 1 for name in of_each}
     for what, prompts in model.calls:
         assert len(prompts) == of_each[what]
@@ -317,7 +336,7 @@ def test_letters_inside_a_word_count_by_the_loosest_rule() -> None:
     edits = given((0, 1, "crimson"))
     strict, _ = verdict(CounterfactualTest(edits), lambda p: "crimsonish")
     loose, _ = verdict(CounterfactualTest(edits, match="substring"), lambda p: "crimsonish")
-    assert (strict.value, loose.value, loose.card.trials[0].rule) == (0.0, 1.0, "substring")
+    assert (strict.value, loose.value, loose.trial_log.trials[0].rule) == (0.0, 1.0, "substring")
 
 
 def test_meaning_is_recorded_beside_words_and_decides_nothing(checkpoint: Callable[[str], Path]) -> None:
@@ -326,12 +345,12 @@ def test_meaning_is_recorded_beside_words_and_decides_nothing(checkpoint: Callab
     test = CounterfactualTest(given((0, 1, "crimson")), semantic=semantic, noise=2)
     encoder = load_encoder(folder)
     found, _ = verdict(test, never_names_it, encoder=encoder)
-    assert (found.value, found.card.threshold) == (0.0, -1.0)
-    assert all(-1 <= one.similarity <= 1 for one in found.card.trials)
+    assert (found.value, found.trial_log.threshold) == (0.0, -1.0)
+    assert all(-1 <= one.similarity <= 1 for one in found.trial_log.trials)
     insertion = Insertion.of(0, 1, "crimson")
     pair = Explained(insertion, insertion.apply(instance(PREMISE, HYPOTHESIS)), never_names_it(""))
     expected = result(semantic.similarity(encoder, pair), encoder)
-    assert found.card.trials[0].similarity == pytest.approx(expected, abs=1e-6)
+    assert found.trial_log.trials[0].similarity == pytest.approx(expected, abs=1e-6)
     with pytest.raises(TypeError, match="encoder"):
         verdict(test, names_it)
 
@@ -352,14 +371,14 @@ def test_similarities_are_asked_of_the_run_and_counted(checkpoint: Callable[[str
     without, least = outcome(None, never_names_it)
     semantic = SemanticMatch("-", layer=0)
     found, passes = outcome(semantic, never_names_it)
-    assert passes == least + 2 * len(found.card.trials) == least + 6
+    assert passes == least + 2 * len(found.trial_log.trials) == least + 6
     assert found.value == without.value
     partly, _ = outcome(semantic, lambda p: "boat " * 900 if "pale" in p else "so")
-    assert [one.similarity is None for one in partly.card.trials] == [False, True, False]
+    assert [one.similarity is None for one in partly.trial_log.trials] == [False, True, False]
 
 
 def test_what_decides_a_verdict_is_told(editor: RandomEditor) -> None:
-    told = CounterfactualTest(editor, semantic=SemanticMatch("any")).told
+    told = CounterfactualTest(editor, semantic=SemanticMatch("any")).provenance
     assert {name.split()[0] for name in told} == {"editor", "match", "semantic"}
     assert told["editor editor"].startswith("random")
     assert told["match mention"].startswith("words")

@@ -152,7 +152,7 @@ def test_what_does_not_fit_is_told_without_a_question(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"holds no editor\.json; make one with: verax train editor"):
         editor.check(NLI, 2)
     with pytest.raises(UserError, match=r"holds no editor\.json; make one with: verax train editor"):
-        editor.told  # noqa: B018
+        editor.provenance  # noqa: B018
     facts = {"prompt": FACTS.prompt, "mark": FACTS.mark, "labels": list(FACTS.labels)}
     (tmp_path / "editor.json").write_text(json.dumps(facts))
     editor.check(NLI, 2)
@@ -167,14 +167,14 @@ def test_an_editor_that_is_trained_anew_is_loaded_anew(tmp_path: Path) -> None:
     facts = {"prompt": FACTS.prompt, "mark": FACTS.mark, "labels": list(FACTS.labels)}
     (folder / "editor.json").write_text(json.dumps(facts))
     editor = InfillEditor(str(folder))
-    told, x = editor.told, posed(instance(*PARTS), Rigged())
+    told, x = editor.provenance, posed(instance(*PARTS), Rigged())
     infill_editor._load(str(folder), x)
     weights = folder / "model.safetensors"
     tensors = load_file(weights)
     save_file({name: tensor + 1 for name, tensor in tensors.items()}, weights, {"format": "pt"})
-    assert editor.told["weights"] != told["weights"]
+    assert editor.provenance["weights"] != told["weights"]
     again = infill_editor._load(str(folder), x)
-    assert again.generator.fingerprint["weights"] == editor.told["weights"]
+    assert again.generator.fingerprint["weights"] == editor.provenance["weights"]
     (folder / "editor.json").write_text(json.dumps({**facts, "mark": "..."}))
     assert infill_editor._load(str(folder), x).facts.mark == "..."
 
@@ -186,8 +186,8 @@ def test_the_counterfactual_test_searches_with_it(rig: Any) -> None:
     test = CounterfactualTest(InfillEditor("any"), noise=0)
     found = result(test(x, explained(x, MTRa()), setup=MTRa(), vocabulary=(), encoder=None))
     assert found.value == 0.0
-    assert {(one.words, one.wanted) for one in found.card.trials} == {("crimson", "contradiction")}
-    assert len(found.card.trials) == 8
+    assert {(one.words, one.wanted) for one in found.trial_log.trials} == {("crimson", "contradiction")}
+    assert len(found.trial_log.trials) == 8
 
 
 @pytest.mark.parametrize("architecture", ["gpt2", "t5"])
@@ -197,14 +197,14 @@ def test_an_editor_from_a_folder(architecture: str, tmp_path: Path) -> None:
     (folder / "editor.json").write_text(json.dumps(facts))
     editor = InfillEditor(str(folder), positions=2, candidates=2)
     assert isinstance(editor, Editor)
-    told = editor.told
+    told = editor.provenance
     assert set(told) == {"editor", "weights", "tokenizer", "facts"}
     found = proposed(editor, texts=("A cook", "It rains"))
     assert found == proposed(editor, texts=("A cook", "It rains"))
     assert {one.wanted for one in found} <= set(WANTED)
     assert all(1 <= len(one.insertion.words) <= 3 for one in found)
     (folder / "editor.json").write_text(json.dumps({**facts, "mark": "..."}))
-    assert editor.told != told
+    assert editor.provenance != told
 
 
 @pytest.mark.parametrize("name", ["positions", "candidates", "seed"])

@@ -90,6 +90,6 @@ def test_an_unknown_rule_is_refused() -> None:
 
 
 def test_what_decides_a_mention_is_told() -> None:
-    told = WordMatch().told
+    told = WordMatch().provenance
     assert told["mention"].startswith("words ")
     assert told["pipeline"].startswith("en_core_web_sm")

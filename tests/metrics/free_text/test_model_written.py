@@ -16,12 +16,12 @@ from verax.metrics.free_text.rewrite_prompt import RewritePrompt, shipped_prompt
 from verax.models import self_explainer
 from verax.models.generator import GeneratePass, Prompt
 from verax.models.load import load_generator
-from verax.models.self_explainer import FACTS, Posed
-from verax.run.nle.carry_out import left_in
+from verax.models.self_explainer import FACTS, PromptedInput
+from verax.run.nle.execute_run import left_in
 from verax.types import Generated, Undefined, UserError
 
 
-def text(writes: str) -> Posed:
+def text(writes: str) -> PromptedInput:
     return posed(instance("The soup was warm."), Rigged(writes=lambda _: writes), labels=("a", "b"), trained_as=None)
 
 
@@ -30,17 +30,17 @@ def test_a_users_prompt_takes_the_place_of_the_shipped_one(tmp_path: Path) -> No
     file.write_text("[rewrite]\nSay {explanation} in {count} line for {labels}.\n")
     x = text("Soup!")
     made = result(ModelWritten(str(file)).reconstruct(x, "it is {labels}", "a"))
-    assert x.by.explainer.calls == [("generate", ["Say it is {labels} in 1 line for a, b."])]  # type: ignore[attr-defined]
+    assert x.model.explainer.calls == [("generate", ["Say it is {labels} in 1 line for a, b."])]  # type: ignore[attr-defined]
     assert [part.raw for part in made.instance.parts] == ["Soup!"]
     assert made.notes == {"written_by": "rigged"}
 
 
 def test_prompts_decide_and_are_told(tmp_path: Path) -> None:
-    told = {ModelWritten().told["prompts"]}
+    told = {ModelWritten().provenance["prompts"]}
     for number in range(2):
         file = tmp_path / f"{number}.txt"
         file.write_text(f"[rewrite]\n{number} {{explanation}}")
-        told.add(ModelWritten(str(file)).told["prompts"])
+        told.add(ModelWritten(str(file)).provenance["prompts"])
     assert len(told) == 3
 
 
@@ -48,12 +48,12 @@ def test_a_prompt_that_is_changed_is_read_again(tmp_path: Path) -> None:
     file = tmp_path / "mine.txt"
     file.write_text("[rewrite]\nSay {explanation}")
     by, x = ModelWritten(str(file)), text("Soup!")
-    told = by.told
+    told = by.provenance
     result(by.reconstruct(x, "so", "a"))
     file.write_text("[rewrite]\nSing {explanation}")
     result(by.reconstruct(x, "so", "a"))
-    assert [prompt for _, prompts in x.by.explainer.calls for prompt in prompts] == ["Say so", "Sing so"]  # type: ignore[attr-defined]
-    assert by.told != told
+    assert [prompt for _, prompts in x.model.explainer.calls for prompt in prompts] == ["Say so", "Sing so"]  # type: ignore[attr-defined]
+    assert by.provenance != told
 
 
 def test_shipped_prompts_show_the_explanation() -> None:
@@ -87,7 +87,7 @@ def test_a_missing_file_or_missing_choices_are_named(tmp_path: Path) -> None:
 
 def test_an_answer_that_was_cut_off_makes_no_input() -> None:
     x = text("Soup")
-    x.by.explainer.generate = lambda passes, each=None: [Generated("Soup", "length", 64) for _ in passes]  # type: ignore[method-assign]
+    x.model.explainer.generate = lambda passes, each=None: [Generated("Soup", "length", 64) for _ in passes]  # type: ignore[method-assign]
     with pytest.raises(Undefined, match="no_reconstruction: the answer was cut off"):
         result(ModelWritten().reconstruct(x, "so", "a"))
 
@@ -106,7 +106,7 @@ def short(tmp_path: Path) -> str:
     return str(file)
 
 
-def trained() -> Posed:
+def trained() -> PromptedInput:
     return posed(instance("A cook stirs.", "It rains."), Rigged(writes=lambda _: "never"))
 
 
@@ -120,7 +120,7 @@ def test_another_model_writes_for_one_that_was_trained(monkeypatch: pytest.Monke
     assert made.notes == {"written_by": "other"}
     [(what, [prompt])] = other.calls
     assert (what, "cooks are dry" in prompt) == ("generate", True)
-    assert x.by.explainer.calls == []  # type: ignore[attr-defined]
+    assert x.model.explainer.calls == []  # type: ignore[attr-defined]
 
 
 def test_a_model_from_a_folder_is_asked(writer: Path, short: str) -> None:
@@ -133,18 +133,18 @@ def test_a_model_from_a_folder_is_asked(writer: Path, short: str) -> None:
 
 
 def test_the_model_that_is_named_is_told_and_without_one_nothing_more(writer: Path) -> None:
-    alone, named = ModelWritten().told, ModelWritten(model=str(writer)).told
+    alone, named = ModelWritten().provenance, ModelWritten(model=str(writer)).provenance
     assert set(alone) == {"reconstruction", "prompts"}
     assert set(named) - set(alone) == {"weights", "tokenizer", "generation"}
     assert {name: named[name] for name in alone} == alone
     (writer / "generation_config.json").write_text('{"eos_token_id": 7}')
-    assert ModelWritten(model=str(writer)).told["generation"] != named["generation"]
+    assert ModelWritten(model=str(writer)).provenance["generation"] != named["generation"]
 
 
 def test_a_model_that_was_trained_can_not_be_named(writer: Path) -> None:
     (writer / FACTS).write_text("{}")
     with pytest.raises(UserError, match=r"model_written: model: '.*' was trained on prompts of its own"):
-        ModelWritten(model=str(writer)).told  # noqa: B018
+        ModelWritten(model=str(writer)).provenance  # noqa: B018
 
 
 def test_a_run_of_a_trained_model_loads_the_other_one_only_to_ask_it(
@@ -162,7 +162,7 @@ def test_a_run_of_a_trained_model_loads_the_other_one_only_to_ask_it(
     spec = text_runs.content(tmp_path, metrics=[{"reconstruction_test": {"by": by}}])
     assert left_in(text_runs.prepared(spec), tmp_path / "run").rows == 12
     assert loaded == []
-    run = text_runs.carry_out(spec, tmp_path / "run")
+    run = text_runs.execute_run(spec, tmp_path / "run")
     assert loaded == [writer]
     assert {score.reason for score in run.scores} == {"no_reconstruction"}, "tested, where it would be unfit"
     assert {score.detail[:22] for score in run.scores} == {"the answer was cut off"}

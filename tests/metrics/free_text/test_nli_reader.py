@@ -117,7 +117,7 @@ def test_a_template_that_stands_earlier_is_taken_wherever_its_sentence_stands() 
 
 
 def test_what_decides_a_reading_is_told() -> None:
-    told = NliReader().told
+    told = NliReader().provenance
     assert told["templates"].startswith("nli ")
     assert told["pipeline"].startswith("en_core_web_sm")
 

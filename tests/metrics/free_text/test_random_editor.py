@@ -135,7 +135,7 @@ def test_noise_is_drawn_as_the_edits_are_but_not_the_same_ones(editor: RandomEdi
 
 
 def test_what_decides_the_edits_is_told(editor: RandomEditor) -> None:
-    told = editor.told
+    told = editor.provenance
     assert set(told) == {"editor", "pipeline", "wordnet"}
     assert told["pipeline"].startswith("en_core_web_sm")
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from rigged import NLI, Rigged, explained, instance, posed, result
-from verax.engine.text_protocols import SetUp, TextMetric
+from verax.engine.text_protocols import AnsweringMethod, TextMetric
 from verax.methods.text.answer_first import AnswerThenExplain, MTRa
 from verax.methods.text.explanation_first import STRa, STRe
 from verax.metrics.free_text.model_written import ModelWritten
 from verax.metrics.free_text.reconstruction import ComveByReplacement, NliByTemplates, Reconstruction
 from verax.metrics.free_text.reconstruction_test import ReconstructionTest, fitting
-from verax.models.self_explainer import Posed
+from verax.models.self_explainer import PromptedInput
 from verax.types import Nle, Target, Undefined
 
 PAIR = ("A cook in a tall hat stirs soup.", "It is raining outside.")
@@ -22,15 +22,17 @@ SENTENCES = ("Cats read long books.", "Cats chase mice.")
 EXPLANATION = "just because a cook wears a hat does not mean it is raining"
 
 
-def verdict(x: Posed, text: str, label: str, setup: SetUp | None = None, by: Reconstruction | None = None) -> Any:
-    nle = Nle("i", "m", Target(), text, label, x.by.labels)
+def verdict(
+    x: PromptedInput, text: str, label: str, setup: AnsweringMethod | None = None, by: Reconstruction | None = None
+) -> Any:
+    nle = Nle("i", "m", Target(), text, label, x.model.labels)
     return result(ReconstructionTest(by)(x, nle, setup=MTRa() if setup is None else setup))
 
 
 def test_it_is_a_metric_of_text() -> None:
     assert isinstance(ReconstructionTest(), TextMetric)
-    assert ReconstructionTest().told == {}
-    assert ReconstructionTest(ComveByReplacement()).told == ComveByReplacement().told
+    assert ReconstructionTest().provenance == {}
+    assert ReconstructionTest(ComveByReplacement()).provenance == ComveByReplacement().provenance
 
 
 @pytest.mark.parametrize(
@@ -53,15 +55,20 @@ def test_the_task_decides_how_inputs_are_made(labels: tuple[str, ...], parts: in
 
 @pytest.mark.parametrize("setup", [MTRa(), STRe(), STRa()], ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize(("word", "value"), [("stirs", 0.0), ("hat", 1.0)])
-def test_an_inference_whose_reasons_hold_the_word_that_decides(setup: SetUp, word: str, value: float) -> None:
+def test_an_inference_whose_reasons_hold_the_word_that_decides(setup: AnsweringMethod, word: str, value: float) -> None:
     """The class hangs on one word of the premise, which the explanation has or has not."""
     model = Rigged(lambda p: "neutral" if word in p.partition("because:")[0] else "entailment", lambda _: EXPLANATION)
     x = posed(instance(*PAIR), model)
     nle = explained(x, setup)
     found = result(ReconstructionTest()(x, nle, setup=setup))
-    [trial] = found.card.trials
+    [trial] = found.trial_log.trials
     assert (nle.label, found.value, found.reason) == ("neutral", value, None)
-    assert (trial.kind, trial.flipped, found.card.tried, found.card.decisive) == ("reconstruction", not value, 1, 0)
+    assert (trial.kind, trial.flipped, found.trial_log.tried, found.trial_log.decisive) == (
+        "reconstruction",
+        not value,
+        1,
+        0,
+    )
     assert trial.parts == ("A cook wears a hat.", "It is raining.")
     assert trial.predicted == ("neutral" if value else "entailment")
     assert trial.notes["speaks_for"] == "neutral"
@@ -75,7 +82,7 @@ def test_without_two_statements_there_is_no_verdict(text: str, reason: str) -> N
     found = verdict(posed(instance(*PAIR), Rigged()), text, "neutral")
     assert (found.value, found.reason) == (None, "no_reconstruction")
     assert found.detail.startswith(reason)
-    assert (found.card.tried, found.card.trials, found.card.decisive) == (0, (), None)
+    assert (found.trial_log.tried, found.trial_log.trials, found.trial_log.decisive) == (0, (), None)
 
 
 @pytest.mark.parametrize(
@@ -90,11 +97,11 @@ def test_the_sentence_that_is_right_makes_room_for_the_explanation(
 ) -> None:
     x = posed(instance(*SENTENCES), Rigged(lambda _: "first"), labels=("first", "second"))
     found = verdict(x, "Cats can not read", predicted)
-    [trial] = found.card.trials
+    [trial] = found.trial_log.trials
     assert (found.value, trial.parts, trial.predicted) == (value, parts, "first")
 
 
-def question(writes: Callable[[str], str], trained: bool = False) -> Posed:
+def question(writes: Callable[[str], str], trained: bool = False) -> PromptedInput:
     model = Rigged(lambda p: "B" if "difficulty" in p.partition("\n")[0] else "A", writes)
     given = instance("Drunk people slur, so nobody understood his what?", "low standards", "slurred speech", "falls")
     return posed(given, model, labels=("A", "B", "C"), trained_as="mt_ra" if trained else None)
@@ -113,10 +120,10 @@ REASON = "drunk people can hardly speak"
 def test_a_model_writes_question_and_choices_again(written: str, value: float) -> None:
     x = question(lambda _: written)
     found = verdict(x, REASON, "B", AnswerThenExplain())
-    [trial] = found.card.trials
+    [trial] = found.trial_log.trials
     assert found.value == value
     assert trial.parts[1:] == ("low standards", "speaking", "falls")
-    asked = x.by.explainer.calls[0][1][0]  # type: ignore[attr-defined]
+    asked = x.model.explainer.calls[0][1][0]  # type: ignore[attr-defined]
     assert REASON in asked
     assert "B: slurred speech" in asked
     assert "nobody understood" not in asked
@@ -155,5 +162,5 @@ def test_texts_of_other_tasks_are_written_a_line_for_each_part() -> None:
     model = Rigged(lambda p: "good" if "warm" in p else "bad", lambda _: "Warm soup.")
     x = posed(instance("The soup was warm and the bread fresh."), model, labels=("good", "bad"), trained_as=None)
     found = verdict(x, "warm soup is nice", "good", AnswerThenExplain())
-    assert (found.value, found.card.trials[0].parts) == (0.0, ("Warm soup.",))
+    assert (found.value, found.trial_log.trials[0].parts) == (0.0, ("Warm soup.",))
     assert "bread" not in model.calls[0][1][0]

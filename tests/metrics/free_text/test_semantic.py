@@ -133,4 +133,4 @@ def test_parameters_that_make_no_sense_are_refused(encoder: Encoder) -> None:
 
 
 def test_what_decides_a_similarity_is_told() -> None:
-    assert SemanticMatch("-").told["mention"].startswith("cosine ")
+    assert SemanticMatch("-").provenance["mention"].startswith("cosine ")

@@ -16,7 +16,7 @@ from verax.cli.app import notes, out
 from verax.models import self_explainer
 
 
-class Said(NamedTuple):
+class Answer(NamedTuple):
     """What a command printed, and how it ended."""
 
     code: int
@@ -33,18 +33,18 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Rigged:
 
 
 @pytest.fixture
-def verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Said]:
+def verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Answer]:
     """Call the command line in this process, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     for console in (out, notes):  # whatever terminal the tests run in, no line is wrapped
         monkeypatch.setattr(console, "_width", 400)
         monkeypatch.setattr(console, "_height", 50)
 
-    def call(*args: Any) -> Said:
+    def call(*args: Any) -> Answer:
         monkeypatch.setattr(sys, "argv", ["verax", *map(str, args)])
         with pytest.raises(SystemExit) as ended:
             main()
         said = capsys.readouterr()
-        return Said(int(ended.value.code or 0), said.out, said.err)
+        return Answer(int(ended.value.code or 0), said.out, said.err)
 
     return call

@@ -48,7 +48,7 @@ def _child(job: dict[str, Any], send: int) -> None:
     os.fsync = lambda _: None  # a killed process leaves the files of the system alone; only a power cut would not
     if job["death"] is not None:
         _die_at(*job["death"])
-    text_runs.carry_out(job["spec"], Path(job["folder"]))
+    text_runs.execute_run(job["spec"], Path(job["folder"]))
     os._exit(0)
 
 
@@ -69,7 +69,7 @@ def _die_at(row: int, when: str) -> None:
 if __name__ == "__main__":
     self_explainer.load_generator = lambda *_, **__: text_runs.rule()  # type: ignore[attr-defined]
     with TemporaryDirectory() as place:  # what a run loads is loaded once, by the parent of all
-        text_runs.carry_out(text_runs.content(Path(place)), Path(place) / "run")
+        text_runs.execute_run(text_runs.content(Path(place)), Path(place) / "run")
     for line in sys.stdin:
         sys.stdout.write(json.dumps(go(json.loads(line))) + "\n")
         sys.stdout.flush()

@@ -82,10 +82,10 @@ def test_every_answer_is_kept_and_asked_for_once(ask: Callable[..., Any], tmp_pa
     assert server.peak <= 3
     run = Run(tmp_path / "run")
     assert Counter(nle.method for nle in run.stored.texts) == {"explain_then_answer": 6, "answer_then_explain": 6}
-    assert {(nle.how, nle.probabilities) for nle in run.stored.texts} == {("parsed", ())}
+    assert {(nle.label_source, nle.probabilities) for nle in run.stored.texts} == {("parsed", ())}
     tested = [score for score in run.scores if score.card is not None]
     assert {score.value for score in tested} == {1.0}
-    assert {trial.how for score in tested if score.card for trial in score.card.trials} == {"parsed"}
+    assert {trial.label_source for score in tested if score.card for trial in score.trial_log.trials} == {"parsed"}
     assert run.card["model"]["architecture"] == "endpoint"
     assert run.card["counts"]["failed"] == 0
     assert all(one.body["model"] == "m" and one.body["temperature"] == 0 for one in server.asked)
@@ -107,10 +107,10 @@ def test_classes_by_first_tokens_are_kept_like_any_answer(ask: Callable[..., Any
             assert ask(server.url, [counterfactual(tmp_path), "bleu"], logprobs=7).code == 0
     assert len(bodies(server)) == len(set(bodies(server))) == len(kept(tmp_path)), "the second run asks nothing"
     run = Run(tmp_path / "run")
-    assert {nle.how for nle in run.stored.texts} == {"first_token"}
+    assert {nle.label_source for nle in run.stored.texts} == {"first_token"}
     assert {max(nle.probabilities) for nle in run.stored.texts} == {1.0}
-    trials = [trial for score in run.scores if score.card for trial in score.card.trials]
-    assert {trial.how for trial in trials} == {"first_token"}
+    trials = [trial for score in run.scores if score.card for trial in score.trial_log.trials]
+    assert {trial.label_source for trial in trials} == {"first_token"}
     assert {score.value for score in run.scores if score.card is not None} == {1.0}
     page = write_report(tmp_path / "run").read_text()
     assert "by the first token" in page

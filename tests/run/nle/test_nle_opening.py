@@ -15,7 +15,7 @@ from verax.models.self_explainer import SelfExplainer
 from verax.models.wording import shipped_wording
 from verax.run.nle.opening import PreparedText, prepare_texts, with_editor
 from verax.run.nle.plan import make_plan
-from verax.run.parameters import build
+from verax.run.parameters import from_config
 from verax.run.spec import parse_spec
 from verax.stats.nle_rows import consistency_tests, unions
 from verax.types import Dataset, Instance, UserError
@@ -39,7 +39,7 @@ def prepared(data: Dataset, *metrics: Any) -> PreparedText:
 def test_both_sides_of_a_pair_are_edited_and_of_a_question_not_its_choices(name: str, edited: Any) -> None:
     data = replace(load_dataset(name, limit=2), maskable=(0,))
     (metric,) = prepared(data, PLAIN).metrics
-    assert metric.what.parts == edited  # type: ignore[attr-defined]
+    assert metric.component.parts == edited  # type: ignore[attr-defined]
 
 
 def test_inputs_of_another_number_of_parts_are_refused_by_name() -> None:
@@ -52,7 +52,7 @@ def test_inputs_of_another_number_of_parts_are_refused_by_name() -> None:
 def test_a_key_holds_the_encoder_only_where_it_decides_and_the_words_only_where_they_are_drawn() -> None:
     data = load_dataset("world/nli", limit=1)
     found = prepared(data, PLAIN)
-    metrics = [build("metrics", given, 0) for given in (PLAIN, BY_MEANING, INFILLED, SILENT)]
+    metrics = [from_config("metrics", given, 0) for given in (PLAIN, BY_MEANING, INFILLED, SILENT)]
 
     def keys(words: tuple[str, ...], encoder: Any) -> list[str]:
         plan = make_plan(found.by, data, found.setups[:1], metrics, vocabulary=words, encoder=encoder)
@@ -114,6 +114,6 @@ def test_an_editor_by_flag_leaves_the_other_settings(metrics: list[Any], edited:
 
 def test_an_editor_by_flag_has_a_union_with_the_random_one() -> None:
     drawn = {"counterfactual_test": {"editor": "random", **OTHERS}}
-    tests = [build("metrics", one, 0) for one in with_editor({"metrics": [drawn]}, "world/nli-editor")["metrics"]]
+    tests = [from_config("metrics", one, 0) for one in with_editor({"metrics": [drawn]}, "world/nli-editor")["metrics"]]
     card = {"metrics": [{"label": one.label, "name": one.name, "parameters": one.parameters} for one in tests]}
     assert [test.name for test in unions(consistency_tests(card))] == ["random + infill"]

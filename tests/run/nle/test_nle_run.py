@@ -13,7 +13,7 @@ import yaml
 
 import text_runs
 from rigged import NLI, Rigged
-from text_runs import PAIRS, carry_out, content
+from text_runs import PAIRS, content, execute_run
 from verax.models import self_explainer
 from verax.run.run import Run
 from verax.store.read import read_rows
@@ -32,11 +32,11 @@ def by_metric(run: Run, name: str) -> list[Score]:
 
 
 def test_every_row_is_there_and_counted(model: Rigged, tmp_path: Path) -> None:
-    run = carry_out(content(tmp_path), tmp_path / "run")
+    run = execute_run(content(tmp_path), tmp_path / "run")
     assert run.card["counts"] == {"rows": 24, "done": 18, "failed": 0, "skipped": 6}
     assert len(run.stored.instances) == len(run.stored.texts) == len(PAIRS)
     assert {nle.method for nle in run.stored.texts} == {"mt_ra"}
-    assert {(nle.text, nle.label, nle.how) for nle in run.stored.texts} == {
+    assert {(nle.text, nle.label, nle.label_source) for nle in run.stored.texts} == {
         ("nothing is said of it", "neutral", "likelihood")
     }
     assert {nle.labels for nle in run.stored.texts} == {NLI}
@@ -44,8 +44,8 @@ def test_every_row_is_there_and_counted(model: Rigged, tmp_path: Path) -> None:
     assert [score.value for score in tests] == [1.0] * 6, "it names the word that decides"
     for score in tests:
         assert score.card is not None
-        assert {trial.words for trial in score.card.trials if trial.kind == "edit"} == {text_runs.WORD}
-        assert sum(trial.kind == "noise" for trial in score.card.trials) == 2
+        assert {trial.words for trial in score.trial_log.trials if trial.kind == "edit"} == {text_runs.WORD}
+        assert sum(trial.kind == "noise" for trial in score.trial_log.trials) == 2
     assert [score.reason for score in by_metric(run, "reconstruction_test")] == ["no_reconstruction"] * 6
     assert [score.value for score in by_metric(run, "bleu")] == [1.0] * 6
     assert run.card["model"]["setup"] == "mt_ra"
@@ -60,7 +60,7 @@ def test_a_model_that_copies_its_input_is_consistent_and_read_as_such(
 ) -> None:
     copying = Rigged(text_runs.decides, lambda prompt: prompt)
     monkeypatch.setattr(self_explainer, "load_generator", lambda *_, **__: copying)
-    run = carry_out(content(tmp_path, metrics=[text_runs.counterfactual(tmp_path)]), tmp_path / "run")
+    run = execute_run(content(tmp_path, metrics=[text_runs.counterfactual(tmp_path)]), tmp_path / "run")
     assert [score.value for score in run.scores] == [1.0] * 6
     assert run.nle is not None
     (row,) = run.nle.noise
@@ -70,9 +70,9 @@ def test_a_model_that_copies_its_input_is_consistent_and_read_as_such(
 
 
 def test_what_is_there_is_not_asked_again(model: Rigged, tmp_path: Path) -> None:
-    first = carry_out(content(tmp_path), tmp_path / "run")
+    first = execute_run(content(tmp_path), tmp_path / "run")
     assert asked(model) > 0
-    again = carry_out(content(tmp_path), tmp_path / "run")
+    again = execute_run(content(tmp_path), tmp_path / "run")
     assert asked(model) == 0
     assert again.stored.texts == first.stored.texts
     assert again.scores == first.scores
@@ -85,28 +85,28 @@ def test_a_larger_limit_keeps_what_is_there(model: Rigged, tmp_path: Path) -> No
         return {**given, "data": {"name": given["data"], **({} if limit is None else {"limit": limit})}}
 
     for limit in (1, 4, None):
-        carry_out(limited(limit), tmp_path / "run")
+        execute_run(limited(limit), tmp_path / "run")
         assert asked(model) > 0
     piecewise = Run(tmp_path / "run")
-    whole = carry_out(limited(None), tmp_path / "whole")
+    whole = execute_run(limited(None), tmp_path / "whole")
     assert [score.value for score in piecewise.scores] == [score.value for score in whole.scores]
     total = asked(model)
     for limit in (1, 4, None):
-        carry_out(limited(limit), tmp_path / "again")
+        execute_run(limited(limit), tmp_path / "again")
     assert asked(model) == total, "in pieces as many passes as at once"
-    assert carry_out(limited(2), tmp_path / "run").card["counts"]["rows"] == 8, "and a smaller one shows fewer"
+    assert execute_run(limited(2), tmp_path / "run").card["counts"]["rows"] == 8, "and a smaller one shows fewer"
     assert asked(model) == 0
 
 
 def test_one_more_metric_asks_for_its_own_rows_alone(model: Rigged, tmp_path: Path) -> None:
-    carry_out(content(tmp_path, metrics=["bleu"]), tmp_path / "run")
+    execute_run(content(tmp_path, metrics=["bleu"]), tmp_path / "run")
     explained = asked(model)
-    more = carry_out(content(tmp_path), tmp_path / "run")
+    more = execute_run(content(tmp_path), tmp_path / "run")
     beside = asked(model)
     assert more.card["counts"]["rows"] == 24
-    carry_out(content(tmp_path), tmp_path / "whole")
+    execute_run(content(tmp_path), tmp_path / "whole")
     assert explained + beside == asked(model)
-    fewer = carry_out(content(tmp_path, metrics=["reconstruction_test"]), tmp_path / "run")
+    fewer = execute_run(content(tmp_path, metrics=["reconstruction_test"]), tmp_path / "run")
     assert fewer.card["counts"]["rows"] == len(fewer.stored.texts) + len(fewer.scores) == 12
     assert asked(model) == 0
 
@@ -119,7 +119,7 @@ def test_a_larger_limit_that_shows_more_classes_keeps_what_is_there(
     data = {"name": content(tmp_path)["data"]}
 
     def keys(limit: int) -> set[str]:
-        run = carry_out(
+        run = execute_run(
             content(tmp_path, model=str(home), data={**data, "limit": limit}, metrics=["bleu"]), tmp_path / "run"
         )
         return {key for key, row in read_rows(run.folder) if isinstance(row, Nle)}
@@ -144,10 +144,10 @@ def test_classes_that_are_named_or_known_are_not_added_to(model: Rigged, tmp_pat
     def labels(**changes: Any) -> tuple[str, ...]:
         return text_runs.prepared(content(tmp_path, **{"data": data, "metrics": ["bleu"], **changes})).by.labels
 
-    asking = {"methods": ["answer_then_explain"], "model": prompted}
-    assert labels(**asking) == NLI
-    assert labels(**{**asking, "model": {**prompted, "labels": named}}) == tuple(named)
-    assert labels(**asking, data={"name": data, "labels": named}) == tuple(named)
+    as_generator = {"methods": ["answer_then_explain"], "model": prompted}
+    assert labels(**as_generator) == NLI
+    assert labels(**{**as_generator, "model": {**prompted, "labels": named}}) == tuple(named)
+    assert labels(**as_generator, data={"name": data, "labels": named}) == tuple(named)
     home = text_runs.write_model(tmp_path / "trained")
     facts = json.loads((home / "nle.json").read_text())
     (home / "nle.json").write_text(json.dumps({**facts, "labels": named}))
@@ -167,22 +167,22 @@ def test_few_inputs_of_other_classes_show_all_of_them(model: Rigged, tmp_path: P
         methods=["answer_then_explain"],
         metrics=["bleu"],
     )
-    run = carry_out(spec, tmp_path / "run")
+    run = execute_run(spec, tmp_path / "run")
     assert run.card["model"]["labels"] == ["kind 0", "kind 1"]
 
 
 def test_two_set_ups_of_a_prompted_model_in_one_run(model: Rigged, tmp_path: Path) -> None:
     home = text_runs.write_model(tmp_path / "instructed", None)
-    run = carry_out(content(tmp_path, model=str(home)), tmp_path / "run")
+    run = execute_run(content(tmp_path, model=str(home)), tmp_path / "run")
     assert Counter(nle.method for nle in run.stored.texts) == {"explain_then_answer": 6, "answer_then_explain": 6}
     assert run.card["counts"]["rows"] == 2 * 24
     assert run.card["model"]["setup"] == "prompted"
     assert run.nle is not None
     asked(model)
     assert (
-        carry_out(content(tmp_path, model=str(home), methods=["answer_then_explain"]), tmp_path / "run").card["counts"][
-            "rows"
-        ]
+        execute_run(content(tmp_path, model=str(home), methods=["answer_then_explain"]), tmp_path / "run").card[
+            "counts"
+        ]["rows"]
         == 24
     )
     assert asked(model) == 0, "one of them is there already"
@@ -193,11 +193,11 @@ def test_other_prompts_are_another_question(model: Rigged, tmp_path: Path) -> No
     prompts.write_text("[answer]\n{1} {2} Which?\n[explain_label]\n{1} {2} {label} Why?")
     own = {"name": str(home), "prompts": str(prompts)}
     spec = content(tmp_path, model=own, methods=["answer_then_explain"], metrics=["bleu"])
-    first = carry_out(spec, tmp_path / "run")
+    first = execute_run(spec, tmp_path / "run")
     assert model.calls[0][1][0] == "The gardener waters a rose. A woman sleeps. Which?"
     asked(model)
     prompts.write_text(prompts.read_text().replace("Why?", "Why so?"))
-    second = carry_out(spec, tmp_path / "run")
+    second = execute_run(spec, tmp_path / "run")
     assert asked(model) == 12
     assert second.card["counts"] == first.card["counts"]
     assert second.card["model"]["prompts"]["hash"] != first.card["model"]["prompts"]["hash"]
@@ -206,21 +206,21 @@ def test_other_prompts_are_another_question(model: Rigged, tmp_path: Path) -> No
 def test_what_can_t_be_had_is_a_row_with_its_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     silent = Rigged(text_runs.decides, lambda prompt: "" if "dog" in prompt else "so it is")
     monkeypatch.setattr(self_explainer, "load_generator", lambda *_, **__: silent)
-    run = carry_out(content(tmp_path, metrics=["bleu"]), tmp_path / "run")
+    run = execute_run(content(tmp_path, metrics=["bleu"]), tmp_path / "run")
     (skip,) = run.stored.skips
     assert (skip.instance_id, skip.reason, skip.failed) == ("2", "empty_answer", False)
     (score,) = [score for score in run.scores if score.instance_id == "2"]
     assert (score.value, score.reason) == (None, "empty_answer")
     assert run.card["counts"] == {"rows": 12, "done": 10, "failed": 0, "skipped": 2}
     silent.calls.clear()
-    carry_out(content(tmp_path, metrics=["bleu"]), tmp_path / "run")
+    execute_run(content(tmp_path, metrics=["bleu"]), tmp_path / "run")
     assert silent.calls == [], "a local model says the same another time"
 
 
 def test_an_input_without_words_is_not_asked_about(model: Rigged, tmp_path: Path) -> None:
     pairs = [("A boat.", " ", "neutral"), PAIRS[0]]
     data = text_runs.write_data(tmp_path / "empty.jsonl", pairs)
-    run = carry_out(content(tmp_path, data=str(data), metrics=["bleu"]), tmp_path / "run")
+    run = execute_run(content(tmp_path, data=str(data), metrics=["bleu"]), tmp_path / "run")
     assert [(skip.instance_id, skip.reason) for skip in run.stored.skips] == [("1", "empty")]
     assert not any("A boat." in prompt for _, prompts in model.calls for prompt in prompts)
 
@@ -260,19 +260,19 @@ def test_a_real_generator_goes_all_the_way(tmp_path: Path) -> None:
     home = text_runs.write_model(tmp_path / "real", "mt_re")
     tiny_text.save_generator("t5", home)
     spec = content(tmp_path, data={"name": content(tmp_path)["data"], "limit": 2}, model=str(home))
-    run = carry_out(spec, tmp_path / "run")
+    run = execute_run(spec, tmp_path / "run")
     assert run.card["counts"]["rows"] == 8
     assert run.card["counts"]["failed"] == 0
     assert len(run.stored.texts) + len(run.stored.skips) == 2
     assert {nle.label for nle in run.stored.texts} <= set(NLI)
     assert all(sum(nle.probabilities) == pytest.approx(1) for nle in run.stored.texts)
-    assert carry_out(spec, tmp_path / "run").scores == run.scores
+    assert execute_run(spec, tmp_path / "run").scores == run.scores
 
 
 def test_inputs_without_a_gold_class_are_explained_too(model: Rigged, tmp_path: Path) -> None:
     data = tmp_path / "bare.jsonl"
     data.write_text(json.dumps({"premise": "A boat.", "hypothesis": "A lake."}) + "\n")
-    run = carry_out(content(tmp_path, data=str(data)), tmp_path / "run")
+    run = execute_run(content(tmp_path, data=str(data)), tmp_path / "run")
     assert [nle.label for nle in run.stored.texts] == ["neutral"]
     assert [score.reason for score in by_metric(run, "bleu")] == ["no_gold"]
 
@@ -281,7 +281,7 @@ def test_gold_classes_that_a_prompted_model_is_not_offered_are_warned_of(model: 
     home = text_runs.write_model(tmp_path / "instructed", None)
     spec = content(tmp_path, model={"name": str(home), "labels": list(NLI)}, metrics=["bleu"])
     spec["data"] = str(text_runs.write_data(tmp_path / "odd.jsonl", [("A boat.", "A lake.", "unsure"), *PAIRS[:2]]))
-    run = carry_out(spec, tmp_path / "run")
+    run = execute_run(spec, tmp_path / "run")
     assert run.card["warnings"] == ["labels that the model has no class for: unsure"]
     assert len(run.stored.texts) == 6
 
@@ -290,7 +290,7 @@ def test_a_gold_class_in_other_letters_is_one_that_the_model_has(model: Rigged, 
     home = text_runs.write_model(tmp_path / "instructed", None)
     spec = content(tmp_path, model={"name": str(home), "labels": list(NLI)}, metrics=["bleu"])
     spec["data"] = str(text_runs.write_data(tmp_path / "large.jsonl", [(*pair[:2], "Neutral") for pair in PAIRS[:2]]))
-    run = carry_out(spec, tmp_path / "run")
+    run = execute_run(spec, tmp_path / "run")
     assert run.card["warnings"] == []
     assert run.nle is not None
     assert [row.judged for row in run.nle.performance] == [2, 2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from verax.engine.asks import Asking, AttentionPathGradient, AttributedMaps, resolve
+from verax.engine.questions import AttentionPathGradient, AttributedMaps, QuestionGenerator, resolve
 from verax.methods.aggregation import over_subword_pairs
 from verax.methods.pairs import Pairing, pair_attribution
 from verax.models.encoding import Encoded
@@ -45,7 +45,7 @@ class AttentionAttribution:
         """A gradient for each step, in each layer of the model, and one pass to know the prediction."""
         return Passes(1, self.steps)
 
-    def __call__(self, x: Encoded) -> Asking[Attribution]:
+    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
         """One question: the maps of all layers."""
         readout = yield from resolve(self.target, x)
         alphas = tuple((k + 1) / self.steps for k in range(self.steps))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from verax.engine.asks import Asking
+from verax.engine.questions import QuestionGenerator
 from verax.methods.games import ordered, ordered_passes, sampled, sampled_passes
 from verax.methods.pairs import Pairing, pair_attribution
 from verax.models.encoding import Encoded
@@ -56,7 +56,7 @@ class BivariateShapley:
             return Passes(sampled_passes(n, self.budget), 0)
         return Passes(ordered_passes(n, self.permutations), 0)
 
-    def __call__(self, x: Encoded) -> Asking[Attribution]:
+    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
         """The question of the Shapley values, and no other."""
         if self.coalitions == "kernel_shap":
             game = yield from sampled(x, self.target, self.removal, self.budget, self.seed)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from verax.engine.asks import Asking, Outputs, resolve
+from verax.engine.questions import Outputs, QuestionGenerator, resolve
 from verax.methods.games import sampled_passes
 from verax.methods.pairs import Pairing, pair_attribution
 from verax.models.encoding import Encoded
@@ -49,7 +49,7 @@ class ShapleyInteraction:
         """The budget, and never more than there are coalitions."""
         return Passes(sampled_passes(n, self.budget), 0)
 
-    def __call__(self, x: Encoded) -> Asking[Attribution]:
+    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
         """The coalitions that shapiq wants to know, in as many questions as it has."""
         readout = yield from resolve(self.target, x)
         known: dict[bytes, float] = {}

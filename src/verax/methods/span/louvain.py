@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from verax.engine.asks import Asking
 from verax.engine.protocols import Method
+from verax.engine.questions import QuestionGenerator
 from verax.methods.interaction.bivariate_shapley import BivariateShapley
 from verax.methods.span.communities import communities
 from verax.models.encoding import Encoded
@@ -79,7 +79,7 @@ class Louvain:
         """Those of the interaction."""
         return self.over.passes(n)
 
-    def __call__(self, x: Encoded) -> Asking[Attribution]:
+    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
         """What the interaction asks, both directions of a pair apart where it can tell them apart."""
         over: Any = replace(self.over, directed=True) if hasattr(self.over, "directed") else self.over  # type: ignore[type-var]
         made: Attribution = yield from over(x)

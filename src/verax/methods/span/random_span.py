@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from verax.engine.asks import Asking
+from verax.engine.questions import QuestionGenerator
 from verax.methods.pairs import Pairing, word_pairs
 from verax.models.encoding import Encoded
 from verax.types import Attribution, Base, Kind, Passes, Span, Unit, UserError
@@ -41,7 +41,7 @@ class RandomSpan:
         """None."""
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded) -> Asking[Attribution]:
+    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
         """Asks the model nothing."""
         yield from ()
         word_pairs(x, self.parts)  # refuses an input without pairs

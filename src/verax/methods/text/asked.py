@@ -7,10 +7,10 @@ from typing import cast
 import numpy as np
 from scipy.special import softmax
 
-from verax.engine.asks import Asking, Choose, Generate, Likelihood
-from verax.engine.text_protocols import Said
+from verax.engine.questions import Choose, Generate, Likelihood, QuestionGenerator
+from verax.engine.text_protocols import Answer
 from verax.models.generator import Choice, ChoicePass, Chooser, GeneratePass, LikelihoodPass, Prompt
-from verax.models.self_explainer import Posed
+from verax.models.self_explainer import PromptedInput
 from verax.models.wording import Stage
 from verax.types import FloatArray, Generated, Note, Undefined
 
@@ -18,28 +18,28 @@ MAX_NEW_TOKENS = 64
 """The longest explanation: those that people wrote are half as long."""
 
 
-def most_likely(x: Posed, prompt: Prompt) -> Asking[Said]:
+def most_likely(x: PromptedInput, prompt: Prompt) -> QuestionGenerator[Answer]:
     """The class whose name is the likeliest continuation; of a model that tells no likelihoods, the one it chooses."""
-    by, labels = x.by.predictor, x.by.labels
+    by, labels = x.model.predictor, x.model.labels
     if by.gives_likelihoods:
         scores: FloatArray = yield Likelihood(x, by, LikelihoodPass(prompt, labels))
-        return Said(labels[int(np.argmax(scores))], tuple(softmax(scores).tolist()), "likelihood")
+        return Answer(labels[int(np.argmax(scores))], tuple(softmax(scores).tolist()), "likelihood")
     choice: Choice = yield Choose(x, cast("Chooser", by), ChoicePass(prompt, labels))
-    return Said(choice.label, choice.probabilities, choice.how)
+    return Answer(choice.label, choice.probabilities, choice.label_source)
 
 
-def reason(x: Posed, prompt: Prompt) -> Asking[tuple[str, dict[str, Note]]]:
+def reason(x: PromptedInput, prompt: Prompt) -> QuestionGenerator[tuple[str, dict[str, Note]]]:
     """An explanation by greedy decoding, on one line, and what is worth knowing about it."""
-    written: Generated = yield Generate(x, x.by.explainer, GeneratePass(prompt, MAX_NEW_TOKENS))
+    written: Generated = yield Generate(x, x.model.explainer, GeneratePass(prompt, MAX_NEW_TOKENS))
     # a trained model ends its line itself, unless it has learned little: what follows is no explanation any more
-    told = written.text.strip().partition("\n")[0] if x.by.plain else written.text
+    told = written.text.strip().partition("\n")[0] if x.model.plain else written.text
     text = " ".join(told.split())
     if not text:
         raise Undefined("empty_answer", "the explanation has no word")
     return text, {"cut_off": True} if written.finish == "length" and told == written.text else {}
 
 
-def prompt_for(x: Posed, stage: Stage, *, label: str | None = None, explanation: str | None = None) -> Prompt:
+def prompt_for(x: PromptedInput, stage: Stage, *, label: str | None = None, explanation: str | None = None) -> Prompt:
     """What the model reads at a stage."""
-    by = x.by
+    by = x.model
     return by.wording.prompt(stage, x.instance, by.labels, label=label, explanation=explanation, plain=by.plain)

@@ -7,11 +7,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from verax.engine.asks import Asking, Likelihood
-from verax.engine.text_protocols import Said
+from verax.engine.questions import Likelihood, QuestionGenerator
+from verax.engine.text_protocols import Answer
 from verax.methods.text.asked import most_likely, prompt_for, reason
 from verax.models.generator import LikelihoodPass
-from verax.models.self_explainer import Posed
+from verax.models.self_explainer import PromptedInput
 from verax.models.wording import Stage
 from verax.types import FloatArray, UserError
 
@@ -26,13 +26,13 @@ class STRe:
     stages: ClassVar[tuple[Stage, ...]] = ("explain", "answer_explanation")
     trained: ClassVar[bool] = True
 
-    def answer(self, x: Posed) -> Asking[Said]:
+    def answer(self, x: PromptedInput) -> QuestionGenerator[Answer]:
         """The likeliest class, given the explanation, which comes with it."""
         text, notes = yield from reason(x, prompt_for(x, "explain"))
         said = yield from most_likely(x, prompt_for(x, "answer_explanation", explanation=text))
         return replace(said, text=text, notes=notes)
 
-    def explain(self, x: Posed, said: Said) -> Asking[Said]:
+    def explain(self, x: PromptedInput, said: Answer) -> QuestionGenerator[Answer]:
         """There already."""
         yield from ()
         return said
@@ -57,12 +57,12 @@ class STRa:
     stages: ClassVar[tuple[Stage, ...]] = ("explain_label", "answer_explanation")
     trained: ClassVar[bool] = True
 
-    def answer(self, x: Posed) -> Asking[Said]:
+    def answer(self, x: PromptedInput) -> QuestionGenerator[Answer]:
         """The class with the highest probability given its own explanation; that explanation comes with it.
 
         The probabilities are each of another prompt: they do not sum to 1.
         """
-        labels, by = x.by.labels, x.by.predictor
+        labels, by = x.model.labels, x.model.predictor
         if not by.gives_likelihoods:
             raise UserError(
                 f"st_ra compares likelihoods, and the model {by.name!r} gives none; use explain_then_answer"
@@ -76,9 +76,9 @@ class STRa:
             chances.append(float(np.exp(scores[number] - np.logaddexp.reduce(scores))))
         best = int(np.argmax(chances))
         text, notes = texts[best]
-        return Said(labels[best], tuple(chances), "likelihood", text, notes)
+        return Answer(labels[best], tuple(chances), "likelihood", text, notes)
 
-    def explain(self, x: Posed, said: Said) -> Asking[Said]:
+    def explain(self, x: PromptedInput, said: Answer) -> QuestionGenerator[Answer]:
         """There already."""
         yield from ()
         return said

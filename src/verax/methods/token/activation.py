@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from verax.engine.asks import Asking, Embeddings
+from verax.engine.questions import Embeddings, QuestionGenerator
 from verax.methods.aggregation import Aggregation, to_words
 from verax.models.classifier import Path
 from verax.models.encoding import Encoded
@@ -36,7 +36,7 @@ class Activation:
         """None: embeddings are looked up."""
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded) -> Asking[Attribution]:
+    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
         """One question: the embeddings."""
         path: Path = yield Embeddings(x)
         scores = to_words(path.inputs, path.token_unit, x, aggregate=self.aggregate, absolute=self.absolute)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from verax.engine.asks import Asking, Attention, resolve
+from verax.engine.questions import Attention, QuestionGenerator, resolve
 from verax.methods.aggregation import over_subwords
 from verax.models.classifier import AttentionRead, Head
 from verax.models.encoding import Encoded
@@ -41,7 +41,7 @@ class AttentionWeights:
         """One pass; backward too, and one to know the prediction, if heads are weighed."""
         return Passes(1, 1) if self.head == "most_important" else Passes(1, 0)
 
-    def __call__(self, x: Encoded) -> Asking[Attribution]:
+    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
         """One question: the attention of a layer."""
         if self.head == "most_important":
             readout = yield from resolve(self.target, x)

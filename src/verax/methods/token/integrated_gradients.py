@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from verax.engine.asks import Asking, Outputs, PathGradient, SummedGradient, resolve
+from verax.engine.questions import Outputs, PathGradient, QuestionGenerator, SummedGradient, resolve
 from verax.methods.aggregation import Aggregation, to_words
 from verax.models.encoding import Encoded
 from verax.types import Attribution, Base, FloatArray, Kind, Passes, Removal, Target, UserError
@@ -54,7 +54,7 @@ class IntegratedGradients:
         """A gradient for each step, and the values at both ends."""
         return Passes(1, self.steps + 1) if self.baseline == "zero" else Passes(2, self.steps)
 
-    def __call__(self, x: Encoded) -> Asking[Attribution]:
+    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
         """One question for the whole path, and one for the values at its ends."""
         readout = yield from resolve(self.target, x)
         alphas, weights = self._points()

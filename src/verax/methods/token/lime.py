@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from sklearn.linear_model import Lasso, Ridge
 
-from verax.engine.asks import Asking, Outputs, resolve
+from verax.engine.questions import Outputs, QuestionGenerator, resolve
 from verax.methods.coalitions import all_coalitions
 from verax.models.encoding import Encoded
 from verax.types import Attribution, BoolArray, FloatArray, Kind, Passes, Removal, Target, UserError
@@ -59,7 +59,7 @@ class Lime:
         """The samples, or every coalition if there are fewer; and the full input, to know the prediction."""
         return Passes(min(2**n, self.samples) + 1, 0)
 
-    def __call__(self, x: Encoded) -> Asking[Attribution]:
+    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
         """One question: the coalitions; the rest is a regression."""
         keep = self._coalitions(x)
         logits: FloatArray = yield Outputs(x, keep, self.removal)

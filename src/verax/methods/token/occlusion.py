@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from verax.engine.asks import Asking, Outputs, resolve
+from verax.engine.questions import Outputs, QuestionGenerator, resolve
 from verax.models.encoding import Encoded
 from verax.types import Attribution, BoolArray, FloatArray, Kind, Passes, Removal, Target, UserError
 
@@ -41,7 +41,7 @@ class Occlusion:
         """Each window once (with windows of one word, each word), and the full input."""
         return Passes(n + 1, 0)
 
-    def __call__(self, x: Encoded) -> Asking[Attribution]:
+    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
         """One question: the input without each window, and the full input."""
         windows = self._windows(x)
         logits: FloatArray = yield Outputs(x, ~windows, self.removal, and_full=True)

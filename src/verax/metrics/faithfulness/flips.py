@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from verax.engine.asks import Asking, Outputs
 from verax.engine.protocols import Need
+from verax.engine.questions import Outputs, QuestionGenerator
 from verax.metrics.budget import Budget, Matched, check_budget
 from verax.metrics.pieces import marked, pieces_up_to, top_words
 from verax.models.encoding import Encoded
@@ -58,7 +58,9 @@ class Flips:
         rows = n if self.grid == "incremental" else self.k if self.words is None else len(self.words)
         return Passes(rows + 1, 0)
 
-    def __call__(self, x: Encoded, highlight: Highlight, *, budget: Budget | None = None) -> Asking[Measured]:
+    def __call__(
+        self, x: Encoded, highlight: Highlight, *, budget: Budget | None = None
+    ) -> QuestionGenerator[Measured]:
         """The share over the perturbations, and for each whether it flipped (kept: stayed)."""
         chosen = self._chosen(x, highlight, budget)
         logits: FloatArray = yield Outputs(x, chosen if self.top == "kept" else ~chosen, self.removal, and_full=True)

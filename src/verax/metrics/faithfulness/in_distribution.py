@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from verax.engine.asks import Asking, Hidden
 from verax.engine.protocols import Explain, Need
+from verax.engine.questions import Hidden, QuestionGenerator
 from verax.metrics.faithfulness.masked_by import check_steps, explained_again, masked_by
 from verax.models.encoding import Encoded
 from verax.stats.inference import simes
-from verax.stats.masf import Masf, Variant
+from verax.stats.masf import InDistributionTest, Variant
 from verax.types import FloatArray, Highlight, Measured, Passes, Removal, UserError
 
 
@@ -71,8 +71,8 @@ class InDistribution:
             )
 
     def __call__(
-        self, x: Encoded, highlight: Highlight, *, explain: Explain | None, reference: Masf
-    ) -> Asking[Measured]:
+        self, x: Encoded, highlight: Highlight, *, explain: Explain | None, reference: InDistributionTest
+    ) -> QuestionGenerator[Measured]:
         """Simes over the steps, and the p-value of each step."""
         keep = yield from masked_by(x, highlight, explain, self.steps)
         maxima: FloatArray = yield Hidden(x, keep, self.removal)

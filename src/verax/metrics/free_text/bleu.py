@@ -8,9 +8,9 @@ from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, ClassVar
 
-from verax.engine.asks import Asking
+from verax.engine.questions import QuestionGenerator
 from verax.metrics.free_text.linguistics import EXTRA
-from verax.models.self_explainer import Posed
+from verax.models.self_explainer import PromptedInput
 from verax.types import Measured, Nle, Undefined, UserError
 
 if TYPE_CHECKING:
@@ -33,16 +33,16 @@ class Bleu:
     needs: ClassVar[frozenset[str]] = frozenset()
 
     @property
-    def told(self) -> Mapping[str, str]:
+    def provenance(self) -> Mapping[str, str]:
         """sacrebleu's version: how it splits and smooths."""
         _bleu()
         return {"bleu": f"sacrebleu {version('sacrebleu')}"}
 
-    def most(self, parts: int, labels: int) -> int:
+    def max_inputs(self, parts: int, labels: int) -> int:
         """None: people's explanations are there."""
         return 0
 
-    def __call__(self, x: Posed, nle: Nle) -> Asking[Measured]:
+    def __call__(self, x: PromptedInput, nle: Nle) -> QuestionGenerator[Measured]:
         """The value for one explanation of x; no model is asked."""
         yield from ()
         human = x.instance.human

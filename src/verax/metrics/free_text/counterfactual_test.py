@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, NamedTuple
 
-from verax.engine.asks import Asking
-from verax.engine.text_protocols import Said, SetUp, Tested
+from verax.engine.questions import QuestionGenerator
+from verax.engine.text_protocols import Answer, AnsweringMethod, Tested
 from verax.engine.together import sort_ends, together
 from verax.metrics.free_text.editor import ChanceEditor, Editor, Proposals
 from verax.metrics.free_text.insertion import Insertion
@@ -18,9 +18,9 @@ from verax.metrics.free_text.noise import random_insertions
 from verax.metrics.free_text.random_editor import RandomEditor
 from verax.metrics.free_text.semantic import Explained, SemanticMatch
 from verax.models.classifier import Encoder
-from verax.models.self_explainer import Posed
+from verax.models.self_explainer import PromptedInput
 from verax.stats.drawing import spread
-from verax.types import Card, Instance, Nle, Trial, Undefined, UserError
+from verax.types import Instance, Nle, Trial, TrialLog, Undefined, UserError
 
 
 class _Edit(NamedTuple):
@@ -92,20 +92,26 @@ class CounterfactualTest:
         return frozenset({"setup", "encoder"} | ({"vocabulary"} if drawn else set()))
 
     @property
-    def told(self) -> Mapping[str, str]:
+    def provenance(self) -> Mapping[str, str]:
         """What decides edits and mentions beside the parameters."""
-        told = {"editor": self.editor.told, "match": WordMatch(self.match, self.pipeline).told}
+        told = {"editor": self.editor.provenance, "match": WordMatch(self.match, self.pipeline).provenance}
         if self.semantic is not None:
-            told["semantic"] = self.semantic.told
+            told["semantic"] = self.semantic.provenance
         return {f"{who} {name}": value for who, one in told.items() for name, value in one.items()}
 
-    def most(self, parts: int, labels: int) -> int:
+    def max_inputs(self, parts: int, labels: int) -> int:
         """Each edit is a new input, and so is each random one."""
-        return self.editor.most(parts if self.parts is None else len(self.parts), labels) + self.noise
+        return self.editor.max_inputs(parts if self.parts is None else len(self.parts), labels) + self.noise
 
     def __call__(
-        self, x: Posed, nle: Nle, *, setup: SetUp, vocabulary: Sequence[str] = (), encoder: Encoder | None
-    ) -> Asking[Tested]:
+        self,
+        x: PromptedInput,
+        nle: Nle,
+        *,
+        setup: AnsweringMethod,
+        vocabulary: Sequence[str] = (),
+        encoder: Encoder | None,
+    ) -> QuestionGenerator[Tested]:
         """The verdict on the explanations that x gets when it is edited.
 
         Args:
@@ -153,7 +159,7 @@ class CounterfactualTest:
             )
         return [_Edit("noise", insertion, ("",)) for insertion in drawn]
 
-    def _try(self, x: Posed, edit: _Edit, before: str, setup: SetUp) -> Asking[_Tried]:
+    def _try(self, x: PromptedInput, edit: _Edit, before: str, setup: AnsweringMethod) -> QuestionGenerator[_Tried]:
         """What the model predicts for an edit; if that is news, or whatever it is for noise, what it says of it."""
         edited = edit.insertion.apply(x.instance)
         posed = x.edited(edited)
@@ -164,7 +170,7 @@ class CounterfactualTest:
             tuple(part.raw for part in edited.parts),
             said.label,
             flipped,
-            said.how,
+            said.label_source,
             edit.insertion.span,
             edit.insertion.text,
             said.label if said.label in edit.aims else edit.aims[0],
@@ -176,7 +182,9 @@ class CounterfactualTest:
             trial = replace(trial, explanation=text, mentioned=mention.mentioned, rule=mention.rule, by=mention.by)
         return _Tried(trial, edit.insertion, edited)
 
-    def _with_similarities(self, found: Sequence[_Tried], encoder: Encoder | None) -> Asking[tuple[Trial, ...]]:
+    def _with_similarities(
+        self, found: Sequence[_Tried], encoder: Encoder | None
+    ) -> QuestionGenerator[tuple[Trial, ...]]:
         """The trials with what the semantic match says of each, all asked at once."""
         if self.semantic is None or not found:
             return tuple(one.trial for one in found)
@@ -192,7 +200,7 @@ class CounterfactualTest:
         silent = [number for number in edits if _is_silent(trials[number])]
         decisive = next(iter((*silent, *edits)), None)
         threshold = None if self.semantic is None else self.semantic.threshold
-        card = Card(tried, trials, dict(unanswered), decisive, threshold)
+        card = TrialLog(tried, trials, dict(unanswered), decisive, threshold)
         if decisive is None:
             detail = f"none of {tried} edits changes the prediction" if tried else "the editor found nothing to put in"
             return Tested(None, "no_counterfactual", detail, card)
@@ -204,7 +212,7 @@ def _is_silent(trial: Trial) -> bool:
     return trial.kind == "edit" and trial.flipped and not trial.mentioned
 
 
-def _explained(setup: SetUp, posed: Posed, said: Said, edit: _Edit) -> Asking[Said]:
+def _explained(setup: AnsweringMethod, posed: PromptedInput, said: Answer, edit: _Edit) -> QuestionGenerator[Answer]:
     """The same with an explanation; a counterfactual that gets none is told from an edit without an answer."""
     try:
         return (yield from setup.explain(posed, said))
@@ -212,7 +220,7 @@ def _explained(setup: SetUp, posed: Posed, said: Said, edit: _Edit) -> Asking[Sa
         raise undefined if edit.kind == "noise" else _Unexplained(undefined.reason, undefined.detail) from None
 
 
-def _with_similarity(one: _Tried, match: SemanticMatch, encoder: Encoder) -> Asking[Trial]:
+def _with_similarity(one: _Tried, match: SemanticMatch, encoder: Encoder) -> QuestionGenerator[Trial]:
     """A trial with what the semantic match says of it; None where it can't say."""
     try:
         cosine = yield from match.similarity(encoder, Explained(one.insertion, one.edited, one.trial.explanation or ""))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from verax.engine.asks import Asking
+from verax.engine.questions import QuestionGenerator
 from verax.metrics.free_text.insertion import Insertion
-from verax.models.self_explainer import Posed
+from verax.models.self_explainer import PromptedInput
 from verax.types import Instance, Text, UserError
 
 
@@ -26,13 +26,15 @@ class Editor(Protocol):
     """Searches for words to put in (Atanasova et al. 2023, Section 2.1). Its fields are its parameters."""
 
     @property
-    def told(self) -> Mapping[str, str]:
+    def provenance(self) -> Mapping[str, str]:
         """What decides the edits beside the parameters."""
 
-    def most(self, parts: int, labels: int) -> int:
+    def max_inputs(self, parts: int, labels: int) -> int:
         """How many edits it proposes at most for an input with so many parts to edit, and so many classes."""
 
-    def propose(self, x: Posed, wanted: Sequence[str], parts: Collection[int] | None = None) -> Asking[Proposals]:
+    def propose(
+        self, x: PromptedInput, wanted: Sequence[str], parts: Collection[int] | None = None
+    ) -> QuestionGenerator[Proposals]:
         """The edits to try, in the order of the search; a generator, since an editor may be a model itself.
 
         Args:

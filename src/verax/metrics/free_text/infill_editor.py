@@ -9,14 +9,14 @@ from typing import NamedTuple, cast
 import regex
 
 from verax.data.text import split_words
-from verax.engine.asks import Asking, Candidates
+from verax.engine.questions import Candidates, QuestionGenerator
 from verax.engine.together import sort_ends, together
 from verax.metrics.free_text.editor import Proposal, Proposals, check_search, open_parts, places
 from verax.metrics.free_text.insertion import Insertion
 from verax.metrics.free_text.second_model import folder_of, generator_beside, hashes_of
 from verax.models.editor_wording import FACTS, EditorFacts, editor_prompt, read_editor_facts
 from verax.models.generator import CandidateGenerator, CandidatesPass
-from verax.models.self_explainer import Posed
+from verax.models.self_explainer import PromptedInput
 from verax.stats.drawing import rng_of
 from verax.store.keys import hash_files
 from verax.types import Generated, Instance, UserError
@@ -58,14 +58,14 @@ class InfillEditor:
         check_search("editor", self.positions, self.candidates, self.seed)
 
     @property
-    def told(self) -> Mapping[str, str]:
+    def provenance(self) -> Mapping[str, str]:
         """The model and its prompt; it need not be loaded for that."""
         folder = folder_of(self.path)
         read_editor_facts(folder)  # refuses a folder that holds no editor
         facts = hash_files([folder / FACTS, *folder.glob("generation_config.json")])
         return {"editor": f"infill {VERSION}", **hashes_of(self.path), "facts": facts}
 
-    def most(self, parts: int, labels: int) -> int:
+    def max_inputs(self, parts: int, labels: int) -> int:
         """As many for each class but the predicted one."""
         return self.positions * self.candidates * parts * (labels - 1)
 
@@ -73,7 +73,9 @@ class InfillEditor:
         """Refuse other classes than those that the editor knows, and another number of parts; it is not loaded."""
         self._refuse_others(read_editor_facts(folder_of(self.path)), labels, parts)
 
-    def propose(self, x: Posed, wanted: Sequence[str], parts: Collection[int] | None = None) -> Asking[Proposals]:
+    def propose(
+        self, x: PromptedInput, wanted: Sequence[str], parts: Collection[int] | None = None
+    ) -> QuestionGenerator[Proposals]:
         """What the editor writes for each class, position by position, all of them asked at once.
 
         A position that gets no answer, such as one whose prompt is too long for the editor, has no edits, and nothing
@@ -108,8 +110,8 @@ class InfillEditor:
         return drawn
 
     def _written(
-        self, x: Posed, facts: EditorFacts, generator: CandidateGenerator, label: str, part: int, position: int
-    ) -> Asking[Proposals]:
+        self, x: PromptedInput, facts: EditorFacts, generator: CandidateGenerator, label: str, part: int, position: int
+    ) -> QuestionGenerator[Proposals]:
         """The different edits at one position."""
         prompt = editor_prompt(facts, x.instance, part, position, label)
         asked = CandidatesPass(prompt, self.candidates, _MAX_NEW_TOKENS)
@@ -136,6 +138,6 @@ def _repeats(words: tuple[str, ...], around: tuple[str, ...], position: int) -> 
     return any(tuple(map(str.lower, found)) == wanted for found in beside)
 
 
-def _load(path: str, x: Posed) -> _Loaded:
+def _load(path: str, x: PromptedInput) -> _Loaded:
     # every model that is loaded from a folder can be asked for candidates; endpoints can't
     return _Loaded(read_editor_facts(folder_of(path)), cast("CandidateGenerator", generator_beside(x, path)))

@@ -65,7 +65,7 @@ class WordMatch:
             raise UserError(f"match: {unknown('rule', self.match, get_args(Match))}")
 
     @property
-    def told(self) -> Mapping[str, str]:
+    def provenance(self) -> Mapping[str, str]:
         """What decides a mention beside the parameters."""
         return {"mention": f"words {VERSION}", "pipeline": linguistics(self.pipeline).name}
 

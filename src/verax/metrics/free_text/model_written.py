@@ -10,13 +10,13 @@ from pathlib import Path
 import regex
 
 from verax.data.text import split_words
-from verax.engine.asks import Asking, Generate
+from verax.engine.questions import Generate, QuestionGenerator
 from verax.metrics.free_text.reconstruction import Reconstructed, made_of
 from verax.metrics.free_text.rewrite_prompt import RewritePrompt, is_question, shipped_prompt, shipped_prompts
 from verax.metrics.free_text.second_model import folder_of, generator_beside, hashes_of
 from verax.metrics.free_text.stamps import Stamps, stamps_of
 from verax.models.generator import GeneratePass, TextGenerator
-from verax.models.self_explainer import Posed, is_trained
+from verax.models.self_explainer import PromptedInput, is_trained
 from verax.store.keys import hash_bytes, hash_files
 from verax.types import Generated, Undefined, UserError
 
@@ -44,22 +44,22 @@ class ModelWritten:
     model: str | None = None
 
     @property
-    def told(self) -> Mapping[str, str]:
+    def provenance(self) -> Mapping[str, str]:
         """The way of reading, the prompts, and the model that is named; it need not be loaded for that."""
         texts = shipped_prompts() if self.prompts is None else [_given(self.prompts)]
         whole = hash_bytes(*(one.hash.encode() for one in texts))
         named = {} if self.model is None else _identity(self.model)
         return {"reconstruction": f"model-written {VERSION}", "prompts": whole, **named}
 
-    def reconstruct(self, x: Posed, explanation: str, predicted: str) -> Asking[Reconstructed]:
+    def reconstruct(self, x: PromptedInput, explanation: str, predicted: str) -> QuestionGenerator[Reconstructed]:
         """The input that the model writes; which class is predicted it is not told."""
         writer = self._writer(x)
-        question = is_question(x.instance, x.by.labels)
+        question = is_question(x.instance, x.model.labels)
         prompt = (shipped_prompt(question) if self.prompts is None else _given(self.prompts)).prompt(
-            x.instance, x.by.labels, explanation
+            x.instance, x.model.labels, explanation
         )
-        room = _TOKENS_FOR_A_PART * len(x.instance.parts)
-        written: Generated = yield Generate(x, writer, GeneratePass(prompt, room))
+        namespace = _TOKENS_FOR_A_PART * len(x.instance.parts)
+        written: Generated = yield Generate(x, writer, GeneratePass(prompt, namespace))
         if written.finish == "length":
             raise Undefined("no_reconstruction", f"the answer was cut off: {written.text[:_LONGEST_QUOTE]!r}")
         lines = _read(written.text, x, question)
@@ -67,20 +67,20 @@ class ModelWritten:
         made = made_of(x.instance, tuple(split_words(line, like.lang) for line, like in parts))
         return Reconstructed(made, {"written_by": self.model or writer.name})
 
-    def _writer(self, x: Posed) -> TextGenerator:
+    def _writer(self, x: PromptedInput) -> TextGenerator:
         """Who is asked.
 
         A model that knows the prompts of its training alone can't be: that says nothing of the explanation.
         """
         if self.model is not None:
             return generator_beside(x, self.model)
-        if x.by.plain:
+        if x.model.plain:
             raise Undefined(
                 "unfit",
-                f"it needs a model that follows instructions, and {x.by.name!r} was trained on prompts of its own; "
+                f"it needs a model that follows instructions, and {x.model.name!r} was trained on prompts of its own; "
                 "`model` names another one",
             )
-        return x.by.explainer
+        return x.model.explainer
 
 
 def _identity(name: str) -> dict[str, str]:
@@ -101,15 +101,15 @@ def _read_once(file: Path, _: Stamps) -> RewritePrompt:
     return RewritePrompt.read(file)
 
 
-def _read(text: str, x: Posed, question: bool) -> list[str]:
+def _read(text: str, x: PromptedInput, question: bool) -> list[str]:
     """The parts that an answer states, one a line; Undefined if it has another number of lines, or mixes up choices."""
     lines = [_MARK.sub("", line.strip()) for line in text.splitlines() if line.strip()]
     if len(lines) != len(x.instance.parts):
         said = f"{len(lines)} lines in place of {len(x.instance.parts)}"
         raise Undefined("no_reconstruction", f"the answer has {said}: {text.strip()[:_LONGEST_QUOTE]!r}")
     if question:
-        pairs = zip(lines[1:], x.by.labels, strict=True)
-        lines[1:] = [_choice(line, label, x.by.labels) for line, label in pairs]
+        pairs = zip(lines[1:], x.model.labels, strict=True)
+        lines[1:] = [_choice(line, label, x.model.labels) for line, label in pairs]
     if not all(any(sign.isalnum() for sign in line) for line in lines):
         raise Undefined("no_reconstruction", f"a part has no word: {text.strip()[:_LONGEST_QUOTE]!r}")
     return lines

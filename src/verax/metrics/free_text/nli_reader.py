@@ -56,7 +56,7 @@ class NliReader:
     pipeline: str = PIPELINE
 
     @property
-    def told(self) -> Mapping[str, str]:
+    def provenance(self) -> Mapping[str, str]:
         """What decides a reading beside the parameters."""
         return {"templates": f"nli {VERSION}", "pipeline": linguistics(self.pipeline).name}
 

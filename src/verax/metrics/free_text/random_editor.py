@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from verax.engine.asks import Asking
+from verax.engine.questions import QuestionGenerator
 from verax.metrics.free_text.editor import Proposal, Proposals, check_search, open_parts
 from verax.metrics.free_text.insertion import Insertion
 from verax.metrics.free_text.linguistics import PIPELINE, Token, linguistics, tokens_of_words
 from verax.metrics.free_text.wordnet import WordLists, word_lists
-from verax.models.self_explainer import Posed
+from verax.models.self_explainer import PromptedInput
 from verax.stats.drawing import rng_of, spread
 from verax.types import Instance, Text
 
@@ -43,16 +43,18 @@ class RandomEditor:
         check_search("random editor", self.positions, self.candidates, self.seed)
 
     @property
-    def told(self) -> Mapping[str, str]:
+    def provenance(self) -> Mapping[str, str]:
         """What decides the edits beside the parameters."""
         words, read = word_lists(self.wordnet), linguistics(self.pipeline)
         return {"editor": f"random {VERSION}", "pipeline": read.name, "wordnet": words.fingerprint}
 
-    def most(self, parts: int, labels: int) -> int:
+    def max_inputs(self, parts: int, labels: int) -> int:
         """As many for any number of classes."""
         return self.positions * self.candidates * parts
 
-    def propose(self, x: Posed, wanted: Sequence[str], parts: Collection[int] | None = None) -> Asking[Proposals]:
+    def propose(
+        self, x: PromptedInput, wanted: Sequence[str], parts: Collection[int] | None = None
+    ) -> QuestionGenerator[Proposals]:
         """Its edits: they aim at no class, so there are as many whatever is wanted, and no model is asked."""
         yield from ()
         return tuple(Proposal(insertion) for insertion in self.edits(x.instance, parts))

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from verax.data.text import split_words
-from verax.engine.asks import Asking
+from verax.engine.questions import QuestionGenerator
 from verax.metrics.free_text.linguistics import PIPELINE
 from verax.metrics.free_text.nli_reader import NliReader, NliReading
-from verax.models.self_explainer import Posed
+from verax.models.self_explainer import PromptedInput
 from verax.types import Instance, Text, Undefined, UserError
 
 UNREADABLE = frozenset({"empty", "no_reconstruction", "no_subject", "no_template", "no_verb", "not_a_pair"})
@@ -35,10 +35,12 @@ class Reconstruction(Protocol):
     """Builds an input from an explanation (Atanasova et al. 2023, Equation 2). Its fields are its parameters."""
 
     @property
-    def told(self) -> Mapping[str, str]:
+    def provenance(self) -> Mapping[str, str]:
         """What decides the new input beside the parameters."""
 
-    def reconstruct(self, x: Posed, explanation: str, predicted: str) -> Reconstructed | Asking[Reconstructed]:
+    def reconstruct(
+        self, x: PromptedInput, explanation: str, predicted: str
+    ) -> Reconstructed | QuestionGenerator[Reconstructed]:
         """The input that the explanation's reasons make: at once, or as a generator of questions if a model is needed.
 
         Where they make none, Undefined says why, by one of the reasons `UNREADABLE`.
@@ -63,11 +65,11 @@ class NliByTemplates:
     pipeline: str = PIPELINE
 
     @property
-    def told(self) -> Mapping[str, str]:
+    def provenance(self) -> Mapping[str, str]:
         """The templates and the pipeline."""
-        return {"reconstruction": "nli", **NliReader(self.pipeline).told}
+        return {"reconstruction": "nli", **NliReader(self.pipeline).provenance}
 
-    def reconstruct(self, x: Posed, explanation: str, predicted: str) -> Reconstructed:
+    def reconstruct(self, x: PromptedInput, explanation: str, predicted: str) -> Reconstructed:
         """The pair that the explanation speaks of; which class is predicted does not matter."""
         instance = x.instance
         if len(instance.parts) != 2:
@@ -93,11 +95,11 @@ class ComveByReplacement:
             raise UserError(f"comve: labels must be two different classes, got {list(self.labels)}")
 
     @property
-    def told(self) -> Mapping[str, str]:
+    def provenance(self) -> Mapping[str, str]:
         """Nothing beside the parameters."""
         return {"reconstruction": "comve 1"}
 
-    def reconstruct(self, x: Posed, explanation: str, predicted: str) -> Reconstructed:
+    def reconstruct(self, x: PromptedInput, explanation: str, predicted: str) -> Reconstructed:
         """The sentence that is predicted to be against common sense, beside the explanation in the other's place."""
         instance = x.instance
         if len(instance.parts) != 2:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from verax.engine.asks import Asking
-from verax.engine.protocols import asking
-from verax.engine.text_protocols import SetUp, Tested
+from verax.engine.protocols import as_generator
+from verax.engine.questions import QuestionGenerator
+from verax.engine.text_protocols import AnsweringMethod, Tested
 from verax.metrics.free_text.model_written import ModelWritten
 from verax.metrics.free_text.reconstruction import (
     UNREADABLE,
@@ -17,9 +17,9 @@ from verax.metrics.free_text.reconstruction import (
     Reconstructed,
     Reconstruction,
 )
-from verax.models.self_explainer import Posed
+from verax.models.self_explainer import PromptedInput
 from verax.models.wording import task_of
-from verax.types import Card, Nle, Trial, Undefined
+from verax.types import Nle, Trial, TrialLog, Undefined
 
 
 def fitting(labels: Sequence[str], parts: int) -> Reconstruction:
@@ -53,15 +53,15 @@ class ReconstructionTest:
     needs: ClassVar[frozenset[str]] = frozenset({"setup"})
 
     @property
-    def told(self) -> Mapping[str, str]:
+    def provenance(self) -> Mapping[str, str]:
         """What decides the new input; nothing is known of it before a way is chosen."""
-        return {} if self.by is None else self.by.told
+        return {} if self.by is None else self.by.provenance
 
-    def most(self, parts: int, labels: int) -> int:
+    def max_inputs(self, parts: int, labels: int) -> int:
         """The reconstructed one; and what a model writes may be asked for first."""
         return 2
 
-    def __call__(self, x: Posed, nle: Nle, *, setup: SetUp) -> Asking[Tested]:
+    def __call__(self, x: PromptedInput, nle: Nle, *, setup: AnsweringMethod) -> QuestionGenerator[Tested]:
         """The verdict on the explanation of x.
 
         Args:
@@ -69,15 +69,17 @@ class ReconstructionTest:
             nle: its class and explanation.
             setup: how the model answers.
         """
-        by = fitting(x.by.labels, len(x.instance.parts)) if self.by is None else self.by
+        by = fitting(x.model.labels, len(x.instance.parts)) if self.by is None else self.by
         try:
-            made: Reconstructed = yield from asking(by.reconstruct, x, nle.text, nle.label)
+            made: Reconstructed = yield from as_generator(by.reconstruct, x, nle.text, nle.label)
         except Undefined as problem:
             if problem.reason not in UNREADABLE:
                 raise
-            return Tested(None, "no_reconstruction", str(problem).removeprefix("no_reconstruction: "), Card(0, ()))
+            return Tested(None, "no_reconstruction", str(problem).removeprefix("no_reconstruction: "), TrialLog(0, ()))
         said = yield from setup.answer(x.edited(made.instance))
         flipped = said.label != nle.label
         parts = tuple(part.raw for part in made.instance.parts)
-        trial = Trial("reconstruction", parts, said.label, flipped, said.how, explanation=said.text, notes=made.notes)
-        return Tested(float(not flipped), None, "", Card(1, (trial,), decisive=0))
+        trial = Trial(
+            "reconstruction", parts, said.label, flipped, said.label_source, explanation=said.text, notes=made.notes
+        )
+        return Tested(float(not flipped), None, "", TrialLog(1, (trial,), decisive=0))

@@ -10,7 +10,7 @@ import numpy as np
 
 from verax.align.embedding import default_layer
 from verax.data.text import split_words
-from verax.engine.asks import Asking, TokenStates
+from verax.engine.questions import QuestionGenerator, TokenStates
 from verax.metrics.free_text.insertion import Insertion
 from verax.models.classifier import Encoder
 from verax.models.encoding import Encoded
@@ -52,11 +52,11 @@ class SemanticMatch:
             raise UserError(f"semantic match: threshold must be a cosine, from -1 to 1, got {self.threshold:g}")
 
     @property
-    def told(self) -> Mapping[str, str]:
+    def provenance(self) -> Mapping[str, str]:
         """What decides a similarity beside the parameters and the weights of the encoder."""
         return {"mention": f"cosine {VERSION}"}
 
-    def similarity(self, model: Encoder, pair: Explained) -> Asking[float]:
+    def similarity(self, model: Encoder, pair: Explained) -> QuestionGenerator[float]:
         """The cosine of the most similar words, asked of the loaded encoder: the engine must hold it.
 
         Undefined says why there is none.
@@ -83,7 +83,7 @@ def _spans(words: int, longest: int) -> list[tuple[int, int]]:
     return [(start, start + length) for length in lengths for start in range(words - length + 1)]
 
 
-def _word_sums(model: Encoder, text: Text, layer: int) -> Asking[FloatArray]:
+def _word_sums(model: Encoder, text: Text, layer: int) -> QuestionGenerator[FloatArray]:
     """For each word the sum of its sub-words' hidden states and, last, how many they are: [words, dimensions + 1]."""
     x = Encoded.of(model.encode(Instance(text.raw, (text,), lang=text.lang)))
     states: FloatArray = yield TokenStates(x, layer)

@@ -12,7 +12,7 @@ import yaml
 from verax.run.highlights.choosing import Choice
 from verax.run.highlights.validating import Language
 from verax.run.highlights.writing import JSONL, configurations
-from verax.run.parameters import Named
+from verax.run.parameters import Configured
 from verax.types import Dataset, Interval
 
 _WARNINGS = """\
@@ -46,7 +46,7 @@ class Making:
     languages: Sequence[Language]
     run_card: Mapping[str, Any]
     tuning_card: Mapping[str, Any] | None
-    aligner: Named[Any]
+    aligner: Configured[Any]
     reading: Mapping[str, Any]
     split: str
     command: str

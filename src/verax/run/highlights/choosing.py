@@ -16,7 +16,7 @@ from verax.models.classifier import Classifier
 from verax.models.encoding import Encoded
 from verax.run.highlights.explaining import Asked, Explained, explain_into
 from verax.run.highlights.scoring import normalised
-from verax.run.parameters import Named
+from verax.run.parameters import Configured
 from verax.run.run import Run
 from verax.stats.inference import mean_interval
 from verax.stats.thresholds import Overlap, best_threshold, overlap_at
@@ -52,7 +52,7 @@ class Choice:
     tuned: Tuned | None = None
 
     @property
-    def method(self) -> Named[Method]:
+    def method(self) -> Configured[Method]:
         """The method itself."""
         return self.asked.named
 

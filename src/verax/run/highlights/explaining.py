@@ -12,9 +12,9 @@ from rich.text import Text
 
 from verax.engine.protocols import Method
 from verax.models.classifier import Classifier
-from verax.run.carry_out import carry_out, prepare_with
-from verax.run.parameters import Named
-from verax.run.plan import Left
+from verax.run.execute_run import execute_run, prepare_with
+from verax.run.parameters import Configured
+from verax.run.plan import Remaining
 from verax.run.run import Run
 from verax.run.spec import DataSpec, ModelSpec, parse_spec
 from verax.types import Dataset
@@ -24,7 +24,7 @@ class Asked(NamedTuple):
     """A method as a person wrote it, which a run is told, and as it was built from that."""
 
     given: str | dict[str, Any]
-    named: Named[Method]
+    named: Configured[Method]
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,12 @@ def explain_into(
     )
     prepared = prepare_with(spec, what.model, what.data)
 
-    def announce(left: Left, *_: Any) -> None:
+    def announce(left: Remaining, *_: Any) -> None:
         by = methods[0].named.label if len(methods) == 1 else f"{len(methods)} methods"
         done = f"done already: {left.done} of {left.rows} rows"
         console.print(Text(f"{what.data.name}: {len(what.data)} inputs by {by}; {done}"), soft_wrap=True)
 
-    run = carry_out(prepared, folder, command=command, console=console, announce=announce)
+    run = execute_run(prepared, folder, command=command, console=console, announce=announce)
     for warning in run.card["warnings"]:
         console.print(Text(f"warning: {warning}", "yellow"), soft_wrap=True)
     return run

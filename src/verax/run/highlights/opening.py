@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from verax.run.carry_out import open_data, open_model
+from verax.run.execute_run import open_data, open_model
 from verax.run.highlights.choosing import check_gold
 from verax.run.highlights.explaining import Asked, Explained
 from verax.run.highlights.parallel import Parallel, find_parallel
 from verax.run.highlights.spec import HighlightsSpec
-from verax.run.parameters import Named, build
+from verax.run.parameters import Configured, from_config
 from verax.run.plan import check_fit, input_key
 from verax.run.translations import OpenAligner, open_aligners
 from verax.store.keys import key_of
@@ -40,7 +40,7 @@ class Opened:
     def of(cls, spec: HighlightsSpec) -> Opened:
         """Load models and data; mistakes that need no model are told before one is loaded."""
         candidates = _candidates(spec)
-        metric = build("metrics", across_languages(spec), spec.seed)
+        metric = from_config("metrics", across_languages(spec), spec.seed)
         data = open_data(spec.data, spec.seed)
         parallel = find_parallel(data, spec.reference)
         people = None if spec.tuning is None else open_data(spec.tuning, spec.seed)
@@ -83,15 +83,15 @@ def across_languages(spec: HighlightsSpec) -> dict[str, Any]:
 def _candidates(spec: HighlightsSpec) -> tuple[Asked, ...]:
     """The methods to choose from; the only one if it is given."""
     given = spec.methods if spec.method is None else (spec.method,)
-    found = tuple(Asked(one, build("methods", one, spec.seed)) for one in given)
+    found = tuple(Asked(one, from_config("methods", one, spec.seed)) for one in given)
     for _, named in found:
-        if named.what.kind != "token":
+        if named.component.kind != "token":
             raise UserError(f"methods: {named.label!r} scores no words, and highlights are words")
     return found
 
 
-def _identity(named: Named[Any]) -> list[Any]:
-    return [named.name, named.parameters, named.what.version]
+def _identity(named: Configured[Any]) -> list[Any]:
+    return [named.name, named.parameters, named.component.version]
 
 
 def _content(data: Dataset) -> str:

@@ -12,7 +12,7 @@ from verax.metrics.agreement.plausibility import average_precision
 from verax.models.classifier import Classifier
 from verax.models.encoding import Encoded
 from verax.run.highlights.rows import Highlighted
-from verax.run.progress import counting
+from verax.run.progress import progress_counter
 from verax.run.run import Run
 from verax.stats.inference import mean_interval
 from verax.types import Highlight, Human, Interval, Undefined
@@ -61,7 +61,7 @@ def validate(
     highlights = {row.instance_id: row for row in run.highlights if row.method == label}
     reasons = {row.instance_id: row.reason for row in run.stored.skips if row.method == label}
     measured: dict[str, list[float | str]] = {lang: [] for lang in languages}
-    with counting("validating", len(rows), console) as advance:
+    with progress_counter("validating", len(rows), console) as advance:
         for row in rows:
             measured[row.instance.lang].append(_measured(row, highlights, reasons, model))
             advance()

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from verax.engine.asks import Asking
 from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.protocols import asking
-from verax.engine.text_protocols import SetUp, Tested, TextMetric
+from verax.engine.protocols import as_generator
+from verax.engine.questions import QuestionGenerator
+from verax.engine.text_protocols import AnsweringMethod, Tested, TextMetric
 from verax.models.classifier import Encoder
-from verax.models.self_explainer import Posed, SelfExplainer
+from verax.models.self_explainer import PromptedInput, SelfExplainer
 from verax.run.execute import as_score, as_skip
 from verax.run.nle.plan import PlannedInput, PlannedNle, PlannedTest, TextPlan
-from verax.run.parameters import Named
+from verax.run.parameters import Configured
 from verax.store.store import Store
 from verax.types import Measured, Nle, Score, Skip, Target, Undefined
 
@@ -51,7 +51,7 @@ class TextExecution:
         self.engine.run(task for planned in todo for task in self._tasks(planned, rows))
 
     def _tasks(self, planned: PlannedInput, rows: dict[str, Nle | Skip]) -> Iterator[Task[Any]]:
-        x = Posed(planned.instance, self.by)
+        x = PromptedInput(planned.instance, self.by)
         for explanation in planned.explanations:
             row = rows.pop(explanation.key, None)
             if row is None:
@@ -63,7 +63,7 @@ class TextExecution:
         self.store.append(key, row)
         self.on_row()
 
-    def _explain(self, x: Posed, explanation: PlannedNle) -> Task[Any]:
+    def _explain(self, x: PromptedInput, explanation: PlannedNle) -> Task[Any]:
         def done(outcome: Outcome[Nle]) -> Iterable[Task[Any]]:
             row: Nle | Skip
             if outcome.value is None:
@@ -75,7 +75,7 @@ class TextExecution:
 
         return Task(explained(x, explanation.setup), done)
 
-    def _measure(self, x: Posed, explanation: PlannedNle, row: Nle | Skip) -> Iterator[Task[Any]]:
+    def _measure(self, x: PromptedInput, explanation: PlannedNle, row: Nle | Skip) -> Iterator[Task[Any]]:
         for planned in explanation.scores:
             if planned.key in self.store.keys:
                 continue
@@ -83,42 +83,47 @@ class TextExecution:
                 who = (row.instance_id, row.method, planned.metric.label)
                 self._add(planned.key, Score(*who, None, row.reason, row.detail))
             else:
-                yield self._score(x, planned, row, explanation.setup.what)
+                yield self._score(x, planned, row, explanation.setup.component)
 
-    def _score(self, x: Posed, planned: PlannedTest, nle: Nle, setup: SetUp) -> Task[Any]:
+    def _score(self, x: PromptedInput, planned: PlannedTest, nle: Nle, setup: AnsweringMethod) -> Task[Any]:
         label = planned.metric.label
 
         def done(outcome: Outcome[Tested | Measured]) -> Iterable[Task[Any]]:
             self._add(planned.key, tested_score(nle, label, outcome))
             return ()
 
-        return Task(measuring(x, nle, planned.metric.what, setup, self.vocabulary, self.engine.model), done)
+        return Task(measuring(x, nle, planned.metric.component, setup, self.vocabulary, self.engine.model), done)
 
 
-def explained(x: Posed, setup: Named[SetUp]) -> Asking[Nle]:
+def explained(x: PromptedInput, setup: Configured[AnsweringMethod]) -> QuestionGenerator[Nle]:
     """What a set-up says of an input."""
     if empty := [number for number, part in enumerate(x.instance.parts, 1) if not part.words]:
         raise Undefined("empty", f"part {empty[0]} of the input has no word")
-    said = yield from setup.what.answer(x)
-    said = yield from setup.what.explain(x, said)
+    said = yield from setup.component.answer(x)
+    said = yield from setup.component.explain(x, said)
     if said.text is None:
         raise TypeError(f"{setup.label} ended without an explanation")
     who = (x.instance.id, setup.label, Target())
-    return Nle(*who, said.text, said.label, x.by.labels, said.probabilities, said.how, notes=said.notes)
+    return Nle(*who, said.text, said.label, x.model.labels, said.probabilities, said.label_source, notes=said.notes)
 
 
 def measuring(
-    x: Posed, nle: Nle, metric: TextMetric, setup: SetUp, vocabulary: Sequence[str], encoder: Encoder | None
-) -> Asking[Tested | Measured]:
+    x: PromptedInput,
+    nle: Nle,
+    metric: TextMetric,
+    setup: AnsweringMethod,
+    vocabulary: Sequence[str],
+    encoder: Encoder | None,
+) -> QuestionGenerator[Tested | Measured]:
     """A metric with all that it needs."""
     at_hand = {"setup": setup, "vocabulary": vocabulary, "encoder": encoder}
     handed = {name: what for name, what in at_hand.items() if name in metric.needs}
-    return asking(lambda: metric(x, nle, **handed))
+    return as_generator(lambda: metric(x, nle, **handed))
 
 
 def tested_score(nle: Nle, metric: str, outcome: Outcome[Tested | Measured]) -> Score:
     """How a metric ended, as a row."""
     if isinstance(outcome.value, Tested):
         value, reason, detail, card = outcome.value
-        return Score(nle.instance_id, nle.method, metric, value, reason, detail, cost=outcome.cost, card=card)
+        return Score(nle.instance_id, nle.method, metric, value, reason, detail, cost=outcome.cost, trial_log=card)
     return as_score(nle.instance_id, nle.method, metric, outcome)  # type: ignore[arg-type]

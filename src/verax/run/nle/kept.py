@@ -7,7 +7,7 @@ from functools import partial
 
 from verax.models.endpoint import Endpoint
 from verax.models.endpoint_choice import ask_for_label, read_choice
-from verax.models.generator import Asked, Choice, ChoicePass, GeneratePass, LikelihoodPass
+from verax.models.generator import Choice, ChoicePass, GeneratePass, LikelihoodPass, TextRequest
 from verax.store.keys import key_of
 from verax.store.store import Store
 from verax.types import FloatArray, Generated, Undefined
@@ -37,9 +37,9 @@ class Kept:
         """How many requests were sent by this process."""
         return self._endpoint.requests
 
-    def length(self, asked: Asked) -> int:
-        """As many passes as there are can be asked at once."""
-        return self._endpoint.length(asked)
+    def length(self, request: TextRequest) -> int:
+        """As many passes as there are can be request at once."""
+        return self._endpoint.length(request)
 
     def generate(self, passes: Sequence[GeneratePass]) -> list[Generated | Undefined]:
         """A text for each pass: the one that is kept, or else a new one, which is kept before anybody sees it."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from verax.engine.text_protocols import SetUp, TextMetric
+from verax.engine.text_protocols import AnsweringMethod, TextMetric
 from verax.metrics.free_text.counterfactual_test import CounterfactualTest
 from verax.metrics.free_text.editor import ParticularEditor
 from verax.metrics.free_text.reconstruction_test import ReconstructionTest, fitting
@@ -17,10 +17,10 @@ from verax.models.load import load_encoder
 from verax.models.self_explainer import SelfExplainer, is_trained, load_self_explainer
 from verax.models.wording import whole
 from verax.registry import entries
-from verax.run.carry_out import open_data
+from verax.run.execute_run import open_data
 from verax.run.nle.kept import Kept
 from verax.run.nle.plan import make_plan
-from verax.run.parameters import Named, build
+from verax.run.parameters import Configured, from_config
 from verax.run.spec import ModelSpec, Spec, by_name
 from verax.stats.nle_rows import COUNTERFACTUAL
 from verax.types import Dataset, Instance, UserError
@@ -39,8 +39,8 @@ class PreparedText:
 
     by: SelfExplainer
     data: Dataset
-    setups: tuple[Named[SetUp], ...]
-    metrics: tuple[Named[TextMetric], ...]
+    setups: tuple[Configured[AnsweringMethod], ...]
+    metrics: tuple[Configured[TextMetric], ...]
     vocabulary: tuple[str, ...]
     encoder: Encoder | None
     spec: Spec
@@ -54,7 +54,7 @@ class PreparedText:
     def most_requests(self) -> int:
         """How many answers and explanations are asked for at most: one of each for every input, new ones too."""
         parts, labels = len(self.data.instances[0].parts), len(self.by.labels)
-        inputs = 1 + sum(named.what.most(parts, labels) for named in self.metrics)
+        inputs = 1 + sum(named.component.max_inputs(parts, labels) for named in self.metrics)
         return 2 * inputs * len(self.setups) * len(self.data)
 
 
@@ -76,8 +76,8 @@ def _name(given: Any) -> str:
     return str(next(iter(given), "")) if isinstance(given, dict) else str(given)
 
 
-def _kind(room: Any, name: str) -> str | None:
-    found = entries(room).get(name)
+def _kind(namespace: Any, name: str) -> str | None:
+    found = entries(namespace).get(name)
     return None if found is None else found.kind
 
 
@@ -158,8 +158,8 @@ def prepare_texts(
     if by is None:
         by = open_self_explainer(spec.model, wider or data, named=spec.model.labels or spec.data.labels)
     by = _keeping(by)
-    setups = tuple(build("methods", given, spec.seed) for given in spec.methods or _default_setups(by))
-    metrics = tuple(_fitted(build("metrics", given, spec.seed), by, data) for given in spec.metrics)
+    setups = tuple(from_config("methods", given, spec.seed) for given in spec.methods or _default_setups(by))
+    metrics = tuple(_fitted(from_config("metrics", given, spec.seed), by, data) for given in spec.metrics)
     for setup in setups:
         check_setup(setup, by)
         check_prompts(setup, by, data.instances[0])
@@ -183,9 +183,9 @@ def _check_parts(data: Dataset) -> None:
             )
 
 
-def check_prompts(setup: Named[SetUp], by: SelfExplainer, instance: Instance) -> None:
+def check_prompts(setup: Configured[AnsweringMethod], by: SelfExplainer, instance: Instance) -> None:
     """Fill every prompt once: a place that nothing stands for is told now, and not after hours."""
-    for stage in setup.what.stages:
+    for stage in setup.component.stages:
         by.wording.prompt(stage, instance, by.labels, label=by.labels[0], explanation="", plain=by.plain)
 
 
@@ -221,38 +221,40 @@ def _default_setups(by: SelfExplainer) -> Sequence[str]:
     return ("explain_then_answer", "answer_then_explain") if by.setup is None else (by.setup,)
 
 
-def check_setup(named: Named[SetUp], by: SelfExplainer) -> None:
+def check_setup(named: Configured[AnsweringMethod], by: SelfExplainer) -> None:
     """Refuse a set-up that the model was not trained for, and prompts that lack what it needs."""
-    if named.what.trained and by.setup != named.name:
+    if named.component.trained and by.setup != named.name:
         trained = f"was trained as {by.setup}" if by.setup else "was not trained to explain itself"
         raise UserError(
             f"methods: {named.name}: the model {by.name!r} {trained}; `verax train nle --setup {named.name}` trains "
             "one, and explain_then_answer and answer_then_explain ask any model that follows instructions"
         )
-    if not named.what.trained and by.setup is not None:
+    if not named.component.trained and by.setup is not None:
         raise UserError(f"methods: {named.name}: the model {by.name!r} was trained as {by.setup}; leave methods out")
-    by.wording.check(named.what.stages)
+    by.wording.check(named.component.stages)
 
 
-def _fitted(named: Named[TextMetric], by: SelfExplainer, data: Dataset) -> Named[TextMetric]:
+def _fitted(named: Configured[TextMetric], by: SelfExplainer, data: Dataset) -> Configured[TextMetric]:
     """A test with what fits the data, where nothing is named: the way to reconstruct, the parts that may be edited."""
     parts = len(data.instances[0].parts)
-    if isinstance(named.what, CounterfactualTest):
-        named.what.check(data.instances[0])
-        if isinstance(named.what.editor, ParticularEditor):
-            named.what.editor.check(by.labels, parts)
-        if named.what.parts is None and data.maskable and parts > PAIR:
+    if isinstance(named.component, CounterfactualTest):
+        named.component.check(data.instances[0])
+        if isinstance(named.component.editor, ParticularEditor):
+            named.component.editor.check(by.labels, parts)
+        if named.component.parts is None and data.maskable and parts > PAIR:
             # a question may be edited, the choices below it may not; of a pair both sides are
-            return Named(named.name, dataclasses.replace(named.what, parts=data.maskable), named.implied | {"parts"})
-    if not isinstance(named.what, ReconstructionTest) or named.what.by is not None:
+            return Configured(
+                named.name, dataclasses.replace(named.component, parts=data.maskable), named.implied | {"parts"}
+            )
+    if not isinstance(named.component, ReconstructionTest) or named.component.by is not None:
         return named
     chosen = fitting(by.labels, parts)
-    return Named(named.name, dataclasses.replace(named.what, by=chosen), named.implied | {"by"})
+    return Configured(named.name, dataclasses.replace(named.component, by=chosen), named.implied | {"by"})
 
 
-def _encoder(metrics: Sequence[Named[TextMetric]]) -> Encoder | None:
+def _encoder(metrics: Sequence[Configured[TextMetric]]) -> Encoder | None:
     """The encoder of the semantic match; one for all metrics."""
-    matches = [getattr(named.what, "semantic", None) for named in metrics]
+    matches = [getattr(named.component, "semantic", None) for named in metrics]
     names = list(dict.fromkeys(match.encoder for match in matches if match is not None))
     if len(names) > 1:
         raise UserError(f"semantic: one encoder serves a whole run, got {' and '.join(map(repr, names))}")

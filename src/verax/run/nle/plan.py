@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from verax.engine.text_protocols import SetUp, TextMetric
+from verax.engine.text_protocols import AnsweringMethod, TextMetric
 from verax.models.classifier import Encoder
 from verax.models.self_explainer import SelfExplainer
-from verax.run.parameters import Named
-from verax.run.plan import Left, input_key
+from verax.run.parameters import Configured
+from verax.run.plan import Remaining, input_key
 from verax.store.keys import JSON, hash_bytes, key_of
 from verax.types import Dataset, Instance, Passes, UserError
 
@@ -18,7 +18,7 @@ from verax.types import Dataset, Instance, Passes, UserError
 class PlannedTest(NamedTuple):
     """One metric of one explanation, and the key of its score."""
 
-    metric: Named[TextMetric]
+    metric: Configured[TextMetric]
     key: str
 
 
@@ -26,7 +26,7 @@ class PlannedTest(NamedTuple):
 class PlannedNle:
     """What one set-up says of one instance, and the scores that it gets."""
 
-    setup: Named[SetUp]
+    setup: Configured[AnsweringMethod]
     key: str
     scores: tuple[PlannedTest, ...]
 
@@ -51,25 +51,25 @@ class TextPlan:
     """Everything that such a run consists of."""
 
     instances: tuple[PlannedInput, ...]
-    setups: tuple[Named[SetUp], ...]
-    metrics: tuple[Named[TextMetric], ...]
+    setups: tuple[Configured[AnsweringMethod], ...]
+    metrics: tuple[Configured[TextMetric], ...]
 
     def row_keys(self) -> Iterator[str]:
         """Every row that is counted at the end."""
         for planned in self.instances:
             yield from planned.row_keys()
 
-    def left(self, present: Collection[str]) -> Left:
+    def remaining(self, present: Collection[str]) -> Remaining:
         """What is still to be done; how many passes that takes depends on what the model says."""
         keys = list(self.row_keys())
-        return Left(len(keys), sum(key in present for key in keys), Passes(0, 0))
+        return Remaining(len(keys), sum(key in present for key in keys), Passes(0, 0))
 
 
 def make_plan(
     by: SelfExplainer,
     data: Dataset,
-    setups: Sequence[Named[SetUp]],
-    metrics: Sequence[Named[TextMetric]],
+    setups: Sequence[Configured[AnsweringMethod]],
+    metrics: Sequence[Configured[TextMetric]],
     *,
     vocabulary: Sequence[str],
     encoder: Encoder | None,
@@ -83,10 +83,10 @@ def make_plan(
         encoder: of their semantic match.
         again: keys of rows that hold no result and are to be asked for again: they get other keys.
     """
-    for room, named in (("methods", setups), ("metrics", metrics)):
+    for namespace, named in (("methods", setups), ("metrics", metrics)):
         labels = [one.label for one in named]
         if repeated := sorted({label for label in labels if labels.count(label) > 1}):
-            raise UserError(f"{room}: {repeated[0]!r} is there twice")
+            raise UserError(f"{namespace}: {repeated[0]!r} is there twice")
     identities = {one.label: _identity(one) for one in setups}
     words = hash_bytes("\n".join(vocabulary).encode("utf-8", "surrogatepass"))
     told = {one.label: _told(one, words, encoder) for one in metrics}
@@ -113,15 +113,15 @@ def _fresh(key: str, again: Collection[str]) -> str:
     return key
 
 
-def _identity(named: Named[SetUp] | Named[TextMetric]) -> dict[str, JSON]:
-    return {"name": named.name, "version": named.what.version, "parameters": named.parameters}
+def _identity(named: Configured[AnsweringMethod] | Configured[TextMetric]) -> dict[str, JSON]:
+    return {"name": named.name, "version": named.component.version, "parameters": named.parameters}
 
 
-def _told(named: Named[TextMetric], words: str, encoder: Encoder | None) -> dict[str, JSON]:
+def _told(named: Configured[TextMetric], words: str, encoder: Encoder | None) -> dict[str, JSON]:
     """What decides the scores of a metric beside the explanation."""
-    needs, semantic = named.what.needs, getattr(named.what, "semantic", None)
+    needs, semantic = named.component.needs, getattr(named.component, "semantic", None)
     handed: Mapping[str, JSON] = {
         **({"vocabulary": words} if "vocabulary" in needs else {}),
         **({"encoder": encoder.fingerprint} if encoder is not None and semantic is not None else {}),
     }
-    return {**_identity(named), "told": dict(named.what.told), "handed": handed}
+    return {**_identity(named), "told": dict(named.component.provenance), "handed": handed}

@@ -10,12 +10,12 @@ from rich.console import Console
 
 from verax.engine.engine import Engine
 from verax.run.card import card_of, closing_card, data_facts
-from verax.run.carry_out import check_counts
+from verax.run.execute_run import check_counts
 from verax.run.nle.execute import TextExecution
 from verax.run.nle.opening import PreparedText
 from verax.run.nle.plan import TextPlan, make_plan
-from verax.run.plan import Left
-from verax.run.progress import watching
+from verax.run.plan import Remaining
+from verax.run.progress import progress_bar
 from verax.run.run import Run
 from verax.store.codec import Row
 from verax.store.keys import key_of
@@ -42,13 +42,13 @@ NEARBY, FAR_AWAY = 32, 8
 endpoint batches gain nothing."""
 
 
-def carry_out_texts(
+def execute_text_run(
     prepared: PreparedText,
     folder: Path,
     *,
     command: str,
     console: Console,
-    announce: Callable[[Left], None] = lambda *_: None,
+    announce: Callable[[Remaining], None] = lambda *_: None,
 ) -> Run:
     """Ask for everything that the folder does not hold yet.
 
@@ -63,7 +63,7 @@ def carry_out_texts(
         for line in store.repaired:
             console.print(line, markup=False)
         plan = plan_of(prepared, store.rows())
-        left = plan.left(store.keys)
+        left = plan.remaining(store.keys)
         announce(left)
         earlier = read_card(folder)[0]
         card = _opening_card(prepared, plan, command, earlier)
@@ -86,11 +86,11 @@ def carry_out_texts(
     return Run(folder)
 
 
-def _ask(prepared: PreparedText, plan: TextPlan, left: Left, store: Store, console: Console) -> None:
+def _ask(prepared: PreparedText, plan: TextPlan, left: Remaining, store: Store, console: Console) -> None:
     """Ask for what is left of a plan, and keep it."""
     if prepared.endpoint is not None:
         prepared.endpoint.open_with(store)
-    with watching(left.rows, left.done, console) as watch:
+    with progress_bar(left.rows, left.done, console) as watch:
         window = NEARBY if prepared.endpoint is None else FAR_AWAY
         budget = prepared.spec.token_budget
         engine = Engine(prepared.encoder, token_budget=budget, window=window, on_batch=watch.on_batch)
@@ -134,15 +134,15 @@ def plan_of(prepared: PreparedText, rows: Iterable[tuple[str, Row]]) -> TextPlan
     )
 
 
-def left_in(prepared: PreparedText, folder: Path) -> Left:
+def left_in(prepared: PreparedText, folder: Path) -> Remaining:
     """What is to be done in a folder that may hold some of it; nothing is written."""
     rows = list(read_rows(folder))
-    return plan_of(prepared, rows).left({key for key, _ in rows})
+    return plan_of(prepared, rows).remaining({key for key, _ in rows})
 
 
 def _unanswered(row: Row) -> bool:
     """Whether a row tells of an endpoint that did not answer, and not of the explanation."""
-    if isinstance(row, Score) and row.card is not None and row.card.unanswered:
+    if isinstance(row, Score) and row.trial_log is not None and row.trial_log.unanswered:
         return True
     return isinstance(row, (Skip, Score)) and row.reason in ANSWERS
 
@@ -167,10 +167,10 @@ def _opening_card(prepared: PreparedText, plan: TextPlan, command: str, earlier:
             "label": named.label,
             "name": named.name,
             "parameters": named.parameters,
-            "kind": named.what.kind,
+            "kind": named.component.kind,
             "target": "prediction",
-            "reference": named.what.reference,
-            "version": named.what.version,
+            "reference": named.component.reference,
+            "version": named.component.version,
         }
         for named in plan.setups
     ]

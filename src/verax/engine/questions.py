@@ -26,7 +26,7 @@ from verax.models.generator import (
 )
 from verax.models.labels import class_of
 from verax.models.readout import Readout
-from verax.models.self_explainer import Posed
+from verax.models.self_explainer import PromptedInput
 from verax.types import BoolArray, FloatArray, IntArray, Removal, Target, Undefined
 
 
@@ -203,15 +203,15 @@ class Generate:
 
     Args:
         x: the input that it is about; what is answered is remembered with it.
-        by: who writes.
-        asked: the prompt, and how it is decoded.
+        generator: who writes.
+        request: the prompt, and how it is decoded.
 
     The answer is a `Generated`.
     """
 
-    x: Posed
-    by: TextGenerator
-    asked: GeneratePass
+    x: PromptedInput
+    generator: TextGenerator
+    request: GeneratePass
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -219,15 +219,15 @@ class Likelihood:
     """Log-likelihoods of given continuations of a prompt.
 
     Args:
-        x, by: as for `Generate`.
-        asked: the prompt and the continuations.
+        x, generator: as for `Generate`.
+        request: the prompt and the continuations.
 
     The answer is an array, shape [continuations].
     """
 
-    x: Posed
-    by: TextGenerator
-    asked: LikelihoodPass
+    x: PromptedInput
+    generator: TextGenerator
+    request: LikelihoodPass
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -236,15 +236,15 @@ class Choose:
 
     Args:
         x: as for `Generate`.
-        by: who chooses.
-        asked: the prompt and the labels.
+        generator: who chooses.
+        request: the prompt and the labels.
 
     The answer is a `Choice`.
     """
 
-    x: Posed
-    by: Chooser
-    asked: ChoicePass
+    x: PromptedInput
+    generator: Chooser
+    request: ChoicePass
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -253,18 +253,18 @@ class Candidates:
 
     Args:
         x: as for `Generate`.
-        by: who writes.
-        asked: the prompt, and how many are wanted.
+        generator: who writes.
+        request: the prompt, and how many are wanted.
 
     The answer is a list of `Generated`, the most likely first.
     """
 
-    x: Posed
-    by: CandidateGenerator
-    asked: CandidatesPass
+    x: PromptedInput
+    generator: CandidateGenerator
+    request: CandidatesPass
 
 
-TextAsk = Generate | Likelihood | Choose | Candidates
+TextQuestion = Generate | Likelihood | Choose | Candidates
 """Questions to text generators: each names the one that it is for."""
 
 
@@ -275,10 +275,10 @@ class Bundle:
     The answer is a list: for each question its answer, or the exception that stands in its way.
     """
 
-    asks: tuple[Ask, ...]
+    questions: tuple[Question, ...]
 
 
-Ask = (
+Question = (
     Outputs
     | Hidden
     | PathGradient
@@ -287,14 +287,14 @@ Ask = (
     | Attention
     | AttentionPathGradient
     | TokenStates
-    | TextAsk
+    | TextQuestion
     | Bundle
 )
 T = TypeVar("T")
-Asking = Generator[Ask, Any, T]
+QuestionGenerator = Generator[Question, Any, T]
 
 
-def resolve(target: Target, x: Encoded) -> Asking[Readout]:
+def resolve(target: Target, x: Encoded) -> QuestionGenerator[Readout]:
     """Settle the class that a target means; the prediction is that of the unperturbed input, whatever x has lost."""
     of = "loss" if target.of == "loss" else target.space
     if target.of == "prediction":

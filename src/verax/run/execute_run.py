@@ -20,10 +20,10 @@ from verax.models.classifier import Classifier
 from verax.models.labels import class_of
 from verax.models.load import load_model
 from verax.run.card import closing_card, opening_card
-from verax.run.execute import Execution, by_agents, comes_later
-from verax.run.parameters import Named, build
-from verax.run.plan import BASELINE, Left, Plan, check_fit, make_plan
-from verax.run.progress import watching
+from verax.run.execute import Execution, by_agents, is_deferred
+from verax.run.parameters import Configured, from_config
+from verax.run.plan import BASELINE, Plan, Remaining, check_fit, make_plan
+from verax.run.progress import progress_bar
 from verax.run.reference import Reference
 from verax.run.run import Run
 from verax.run.spec import DataSpec, ModelSpec, Spec
@@ -75,16 +75,16 @@ def prepare_with(
         # alignments of the data count words, and would link the wrong sub-words
         instances = tuple(_by_token(model, instance) for instance in data.instances)
         data = replace(data, instances=instances, aligned={})
-    explainers = [build("methods", given, spec.seed) for given in (spec.methods if methods is None else methods)]
+    explainers = [from_config("methods", given, spec.seed) for given in (spec.methods if methods is None else methods)]
     if not any(named.name == BASELINE for named in explainers):
-        explainers.insert(0, build("methods", BASELINE, spec.seed))
-    measures = [build("metrics", given, spec.seed) for given in (spec.metrics if metrics is None else metrics)]
+        explainers.insert(0, from_config("methods", BASELINE, spec.seed))
+    measures = [from_config("metrics", given, spec.seed) for given in (spec.metrics if metrics is None else metrics)]
     for named in (*explainers, *measures):
         check_fit(named, model)
     _check_labels(measures, model, data)
     _check_parts(explainers, data, data.maskable if spec.data.explain == "maskable" else None)
     _check_steps(measures)
-    learning = {named.label: named.what for named in measures if "reference" in needs(named.what)}
+    learning = {named.label: named.component for named in measures if "reference" in needs(named.component)}
     references = {}
     if learning:
         validation = open_validation(spec) if validation is None else validation
@@ -98,7 +98,7 @@ def prepare_with(
     return Prepared(model, data, plan, spec, references, starts, aligners)
 
 
-def _starts(measures: Sequence[Named[Any]], model: Classifier, data: Dataset) -> Mapping[str, Start]:
+def _starts(measures: Sequence[Configured[Any]], model: Classifier, data: Dataset) -> Mapping[str, Start]:
     """What agents start from, if a metric needs any."""
     if not any(map(by_agents, measures)):
         return {}
@@ -107,9 +107,9 @@ def _starts(measures: Sequence[Named[Any]], model: Classifier, data: Dataset) ->
     return starts(measures, model, data)
 
 
-def _check_labels(measures: Sequence[Named[Any]], model: Classifier, data: Dataset) -> None:
+def _check_labels(measures: Sequence[Configured[Any]], model: Classifier, data: Dataset) -> None:
     """Refuse data of which no input has a gold class that the model knows, where that is needed."""
-    needing = [named.name for named in measures if getattr(named.what, "labelled", False)]
+    needing = [named.name for named in measures if getattr(named.component, "labelled", False)]
     if not needing or any(class_of(instance.label, model.labels) is not None for instance in data.instances):
         return
     found = sorted({instance.label for instance in data.instances if instance.label is not None})
@@ -122,7 +122,7 @@ def _check_labels(measures: Sequence[Named[Any]], model: Classifier, data: Datas
     )
 
 
-def _check_parts(explainers: Sequence[Named[Any]], data: Dataset, explained: tuple[int, ...] | None) -> None:
+def _check_parts(explainers: Sequence[Configured[Any]], data: Dataset, explained: tuple[int, ...] | None) -> None:
     """Refuse interactions between two parts where no input has two, or only one of them is explained."""
     if not data.instances:
         return
@@ -140,7 +140,7 @@ def _check_parts(explainers: Sequence[Named[Any]], data: Dataset, explained: tup
             held = len(data.instances[0].parts)
             fix = (
                 f"{{{named.name}: {{over: {{...: {{parts: within}}}}}}}}"
-                if hasattr(named.what, "over")
+                if hasattr(named.component, "over")
                 else "parts: within"
             )
             raise UserError(
@@ -149,14 +149,15 @@ def _check_parts(explainers: Sequence[Named[Any]], data: Dataset, explained: tup
             )
 
 
-def _pairs_parts(named: Named[Any]) -> bool:
-    return getattr(getattr(named.what, "over", named.what), "parts", None) == "between"
+def _pairs_parts(named: Configured[Any]) -> bool:
+    return getattr(getattr(named.component, "over", named.component), "parts", None) == "between"
 
 
-def _check_steps(measures: Sequence[Named[Any]]) -> None:
+def _check_steps(measures: Sequence[Configured[Any]]) -> None:
     """Refuse an in-distribution test at other masking ratios than those that are measured."""
     steps = {
-        name: {m.what.steps for m in measures if m.name == name} for name in ("recursive_masking", "in_distribution")
+        name: {m.component.steps for m in measures if m.name == name}
+        for name in ("recursive_masking", "in_distribution")
     }
     measured, tested = steps.values()
     if measured and tested and not measured & tested:
@@ -216,13 +217,13 @@ def _by_token(model: Classifier, instance: Any) -> Any:
         return instance
 
 
-def carry_out(
+def execute_run(
     prepared: Prepared,
     folder: Path,
     *,
     command: str,
     console: Console,
-    announce: Callable[[Left, Store], None] = lambda *_: None,
+    announce: Callable[[Remaining, Store], None] = lambda *_: None,
 ) -> Run:
     """Compute every row that the folder does not hold yet.
 
@@ -237,7 +238,7 @@ def carry_out(
     with _settled(), Store.open(folder, say=console.print) as store:
         for line in store.repaired:
             console.print(line, markup=False)
-        left = plan.left(store.keys)
+        left = plan.remaining(store.keys)
         announce(left, store)
         card = opening_card(
             model,
@@ -260,7 +261,7 @@ def carry_out(
                 learned[label] = reference.learn(model, Engine(model, token_budget=budget), console)
         later = sum(key not in store.keys for key in _later(plan))
         translating = Translating(plan, store, prepared.aligners, console)
-        with watching(left.rows - later, left.done, console) as watch:
+        with progress_bar(left.rows - later, left.done, console) as watch:
             engine = Engine(model, token_budget=budget, on_batch=watch.on_batch)
             Execution(plan, store, engine, watch.on_row, translating.keep, learned).run()
         if prepared.starts:
@@ -289,7 +290,7 @@ def _later(plan: Plan) -> Iterator[str]:
     """The keys of the scores that are there only when every explanation is."""
     for planned in plan.instances:
         for explanation in planned.explanations:
-            yield from (score.key for score in explanation.scores if comes_later(score.metric))
+            yield from (score.key for score in explanation.scores if is_deferred(score.metric))
 
 
 def check_counts(counts: Mapping[str, int], planned: int) -> None:

@@ -1,0 +1,67 @@
+"""Types that cross layers: what flows from a dataset to a report."""
+
+from verax.types.arrays import BoolArray, FloatArray, IntArray
+from verax.types.cost import Cost, Passes
+from verax.types.errors import Undefined, UserError
+from verax.types.explanation import (
+    Attribution,
+    Base,
+    Finish,
+    Generated,
+    Highlight,
+    Kind,
+    LabelSource,
+    Nle,
+    Note,
+    Parameter,
+    Prediction,
+    Removal,
+    Skip,
+    Target,
+)
+from verax.types.result import Comparison, Interval, MaskingCurve, MaskingCurves, Summary
+from verax.types.score import Measured, Score, Trial, TrialLog
+from verax.types.text import Alignment, Dataset, GivenAlignment, Human, Instance, Links, Performance, Span, Text, Unit
+
+__all__ = [
+    "Alignment",
+    "Attribution",
+    "Base",
+    "BoolArray",
+    "Comparison",
+    "Cost",
+    "Dataset",
+    "Finish",
+    "FloatArray",
+    "Generated",
+    "GivenAlignment",
+    "Highlight",
+    "Human",
+    "Instance",
+    "IntArray",
+    "Interval",
+    "Kind",
+    "LabelSource",
+    "Links",
+    "MaskingCurve",
+    "MaskingCurves",
+    "Measured",
+    "Nle",
+    "Note",
+    "Parameter",
+    "Passes",
+    "Performance",
+    "Prediction",
+    "Removal",
+    "Score",
+    "Skip",
+    "Span",
+    "Summary",
+    "Target",
+    "Text",
+    "Trial",
+    "TrialLog",
+    "Undefined",
+    "Unit",
+    "UserError",
+]
