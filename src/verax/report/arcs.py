@@ -8,11 +8,11 @@ from typing import NamedTuple
 from verax.report.arc_layout import Arc, Bracket, Layout, layout
 from verax.report.arc_lines import SIZE, Box
 from verax.report.arc_routes import TEXT, Point
-from verax.report.markup import Html, join, tag
-from verax.report.numbers import count, plural
 from verax.report.pairs import SHOWN, Pair, joined, pairs_table, step, top_pairs, words_of
 from verax.report.text_width import FONT
 from verax.report.words import gold_words
+from verax.results.render.markup import Html, join, tag
+from verax.results.render.numbers import count, plural
 from verax.types import Highlight, Instance, Unit
 
 INKS = {"for": "#b05800", "against": "#0072b2", "neither": "#707784"}

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from verax.report.crosslingual_words import output_name, shown
-from verax.report.markup import Html, tag
 from verax.report.plot import Axis, axis_over
 from verax.report.text_width import cut_to
+from verax.results.render.markup import Html, tag
 from verax.stats.crosslingual import CrossLingual
 from verax.stats.crosslingual_grids import Cell, Grid
-from verax.types import Interval
+from verax.types import Estimate
 
 _ROW, _TOP, _FOOT = 26.0, 4.0, 22.0
 _NAMES = 196
@@ -145,7 +145,7 @@ def _said(found: CrossLingual, cells: Sequence[Cell | None]) -> str:
     return ", ".join(f"{output_name(output)} {shown(cell)}" for output, cell in zip(found.outputs, cells, strict=False))
 
 
-def cell_svg(value: Interval, axis: Axis) -> Html:
+def cell_svg(value: Estimate, axis: Axis) -> Html:
     """A dot with its interval on the axis that a whole table shares; the line is 0."""
     shapes = [tag("line", x1=axis.at(0.0), x2=axis.at(0.0), y1=0, y2="100%", class_="random")]
     if value.low is not None and value.high is not None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from verax.report.markup import Html, tag
-from verax.report.numbers import number
 from verax.report.plot import Axis, axis_over
 from verax.report.text_width import text_width
 from verax.report.unified_words import ends
+from verax.results.render.markup import Html, tag
+from verax.results.render.numbers import number
 from verax.stats.crosslingual import CrossLingual
-from verax.types import Interval
+from verax.types import Estimate
 
 _WIDTH, _HEIGHT = 340.0, 250.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 50.0, 34.0, 12.0, 42.0
@@ -23,7 +23,7 @@ class Point(NamedTuple):
 
     lang: str
     accuracy: float
-    faithfulness: Interval
+    faithfulness: Estimate
 
 
 def points_of(found: CrossLingual) -> list[Point]:

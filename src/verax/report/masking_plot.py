@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
-from verax.report.markup import Html, tag
 from verax.report.masking_words import PERFORMANCE, baseline_of, invalid, span, stretches
-from verax.report.numbers import number, p_value, percent
+from verax.results.render.markup import Html, tag
+from verax.results.render.numbers import number, p_value, percent
 from verax.stats.leaderboard import ALPHA
 from verax.types import MaskingCurve, MaskingCurves
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from verax.report.markup import Html, tag
-from verax.report.numbers import interval, number
+from verax.results.render.markup import Html, tag
+from verax.results.render.numbers import interval, number
 from verax.types import Summary
 
 _MARGIN = 6.0

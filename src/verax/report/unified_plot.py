@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from verax.report.markup import Html, tag
 from verax.report.plot import Axis, axis_over
 from verax.report.unified_words import BASE_NAMES, KIND_NAMES, UNITS, gain
+from verax.results.render.markup import Html, tag
 from verax.stats.unified import Cell, Property, Unified, holds_zero
-from verax.types import Base, Interval, Kind
+from verax.types import Base, Estimate, Kind
 
 _ROW, _GROUP, _TOP, _FOOT = 21.0, 10.0, 4.0, 40.0
 _NAMES = 126
@@ -76,12 +76,12 @@ def panel(found: Unified, one: Property, title: str) -> Html:
     )
 
 
-def better(one: Property, cell: Cell) -> Interval | None:
+def better(one: Property, cell: Cell) -> Estimate | None:
     """The difference from random, turned round where lower is better."""
     gap = cell.difference
     if gap is None or one.higher_is_better:
         return gap
-    return Interval(-gap.value + 0.0, None if gap.high is None else -gap.high, None if gap.low is None else -gap.low)
+    return Estimate(-gap.value + 0.0, None if gap.high is None else -gap.high, None if gap.low is None else -gap.low)
 
 
 def _scale(axis: Axis, bottom: float, every: int) -> Iterator[Html]:
@@ -96,8 +96,8 @@ def _scale(axis: Axis, bottom: float, every: int) -> Iterator[Html]:
     yield tag("line", x1=axis.at(0.0), x2=axis.at(0.0), y1=0, y2=f"{bottom + 3:.1f}", class_="random")
 
 
-def _effect(axis: Axis, row: Row, value: Interval | None) -> Iterator[Html]:
-    """Interval and sign of one explanation; hollow where the interval holds 0."""
+def _effect(axis: Axis, row: Row, value: Estimate | None) -> Iterator[Html]:
+    """Estimate and sign of one explanation; hollow where the interval holds 0."""
     base = row.base or "random"
     y = f"{row.y:.1f}"
     if value is None:
@@ -128,7 +128,7 @@ def swatch(base: Base, *, hollow: bool = False) -> Html:
     )
 
 
-def _said(rows: list[Row], cells: dict[tuple[Kind, Base], Interval | None]) -> str:
+def _said(rows: list[Row], cells: dict[tuple[Kind, Base], Estimate | None]) -> str:
     """The drawing for who can't see it."""
     said = []
     for row in rows:

@@ -11,7 +11,7 @@ import numpy as np
 from verax.stats.inference import RESAMPLES, bca_of, mean_interval, simes
 from verax.stats.performance import counted, majority, performance
 from verax.stats.recorded import parameter, recorded
-from verax.types import FloatArray, IntArray, Interval, MaskingCurve, MaskingCurves, Performance, Score
+from verax.types import Estimate, FloatArray, IntArray, MaskingCurve, MaskingCurves, Performance, Score
 
 NO_AREA = "no_area"
 FLAT = 1e-12
@@ -157,7 +157,7 @@ def _curve(
 
     found = quantities(counts.sum(0))
     low, high = _over_instances(counts, quantities, seed, resamples)
-    values = [Interval(float(v), *_ends(a, b)) for v, a, b in zip(found, low, high, strict=True)]
+    values = [Estimate(float(v), *_ends(a, b)) for v, a, b in zip(found, low, high, strict=True)]
     has_area = bool(np.isfinite(found[-1]))
     return MaskingCurve(
         method=method,

@@ -11,7 +11,7 @@ import numpy as np
 from verax.stats.inference import RESAMPLES, bca_of
 from verax.stats.performance import counted, performance
 from verax.stats.recorded import recorded
-from verax.types import FloatArray, IntArray, Interval, Score
+from verax.types import Estimate, FloatArray, IntArray, Score
 
 METRIC = "simulatability"
 _BLOCK = 4_000_000
@@ -33,8 +33,8 @@ class Simulated:
     """
 
     method: str
-    sf: Interval
-    rsf: Interval
+    sf: Estimate
+    rsf: Estimate
     without: float
     n: int
     seeds: int
@@ -71,7 +71,7 @@ def simulated_by(method: str, scores: Sequence[Score], *, seed: int = 0, resampl
     return Simulated(method, sf, rsf, sf.value - rsf.value, len(ordered), seeds, over)
 
 
-def _with_intervals(model: IntArray, named: IntArray, seed: int, resamples: int) -> list[Interval]:
+def _with_intervals(model: IntArray, named: IntArray, seed: int, resamples: int) -> list[Estimate]:
     """SF and RSF.
 
     A few seeds tell little of their own spread, and all of them are measured on the same instances: so both are drawn
@@ -89,7 +89,7 @@ def _with_intervals(model: IntArray, named: IntArray, seed: int, resamples: int)
     evenly = np.full((1, seeds), 1 / seeds)
     observed = _quantities(total[None], evenly)[0]
     if n < 2:
-        return [Interval(float(value)) for value in observed]
+        return [Estimate(float(value)) for value in observed]
     drawn = []
     block = max(1, _BLOCK // n)
     for start in range(0, resamples, block):
@@ -100,7 +100,7 @@ def _with_intervals(model: IntArray, named: IntArray, seed: int, resamples: int)
     low, high = bca_of(observed, np.concatenate(drawn), _quantities(total - counts, evenly))
     known = np.isfinite(low) & np.isfinite(high)
     ends = [(float(a), float(b)) if sure else (None, None) for a, b, sure in zip(low, high, known, strict=True)]
-    return [Interval(float(value), *both) for value, both in zip(observed, ends, strict=True)]
+    return [Estimate(float(value), *both) for value, both in zip(observed, ends, strict=True)]
 
 
 def _quantities(sums: FloatArray, weights: FloatArray) -> FloatArray:
