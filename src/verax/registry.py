@@ -11,7 +11,9 @@ from typing import Any, Literal
 
 from verax.types import UserError
 
-Namespace = Literal["methods", "metrics", "aligners", "editors", "reconstructions", "datasets", "models", "presets"]
+Namespace = Literal[
+    "methods", "metrics", "aligners", "editors", "reconstructions", "datasets", "models", "presets", "studies"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -706,6 +708,9 @@ BUILT_IN: dict[Namespace, dict[str, Entry]] = {
         ),
     ),
 }
+
+
+BUILT_IN["studies"] = {}
 
 
 def entries(namespace: Namespace) -> dict[str, Entry]:

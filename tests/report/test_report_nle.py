@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 import explained_runs as made
-from verax.report import markup
+from verax.results.render import markup
 from verax.report.nle_sheets import sheets
 from verax.report.nle_tables import COLUMNS, nle_papers, nle_records
 from verax.report.nle_terminal import nle as in_terminal
