@@ -710,7 +710,9 @@ BUILT_IN: dict[Namespace, dict[str, Entry]] = {
 }
 
 
-BUILT_IN["studies"] = {}
+BUILT_IN["studies"] = _table(
+    Entry("leaderboard", "verax.studies.leaderboard:STUDY", "built-in", "Every method under every metric.")
+)
 
 
 def entries(namespace: Namespace) -> dict[str, Entry]:

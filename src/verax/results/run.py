@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -85,9 +86,10 @@ class Scores:
     def of(cls, tables: RunTables) -> Scores:
         """Read the columns that every study needs; curves and series are read when they are asked for."""
         table = tables.table("scores")
-        columns = [Labels.of(table[name]) for name in ("instance_id", "method", "metric", "reason")]
         value = pc.fill_null(table["value"], float("nan")).to_numpy()
-        return cls(*columns, np.asarray(value, np.float64), table)
+        names = (Labels.of(table[name]) for name in ("instance_id", "method", "metric", "reason"))
+        instance, method, metric, reason = names
+        return cls(instance, method, metric, reason, np.asarray(value, np.float64), table)
 
     def __len__(self) -> int:
         return len(self.value)
@@ -115,7 +117,7 @@ class Scores:
         """The value of each instance that has a row, None where it has a reason instead."""
         rows = self.where(metric=metric, method=method)
         values = self.value[rows].tolist()
-        return {one: None if value != value else value for one, value in zip(self.ids(rows), values, strict=True)}
+        return {one: None if math.isnan(value) else value for one, value in zip(self.ids(rows), values, strict=True)}
 
     def matrix(self, metric: str, methods: Sequence[str]) -> tuple[FloatArray, IntArray, list[str]]:
         """The values of a metric.
@@ -148,7 +150,9 @@ class Scores:
         """How many rows have no value for which reason, the most frequent first."""
         codes = self.reason.codes[self.where(metric=metric, method=method)]
         counts = np.bincount(codes[codes >= 0], minlength=len(self.reason.names))
-        return {self.reason.names[code]: int(counts[code]) for code in np.argsort(-counts, kind="stable") if counts[code]}
+        return {
+            self.reason.names[code]: int(counts[code]) for code in np.argsort(-counts, kind="stable") if counts[code]
+        }
 
     def curves(self, rows: IntArray) -> list[tuple[float, ...] | None]:
         """The curve of each of these rows."""
@@ -215,29 +219,29 @@ class Run:
 
     def predictions(self) -> list[Prediction]:
         """The model's answers to the inputs."""
-        return self._rows("predictions", Prediction)
+        return self._rows("predictions")
 
     def highlights(self, instances: Sequence[str] | None = None) -> list[Highlight]:
         """Explanations by scores, of all instances or of some."""
-        return [row for row in self._rows("explanations", object, instances) if isinstance(row, Highlight)]
+        return [row for row in self._rows("explanations", instances) if isinstance(row, Highlight)]
 
     def skips(self, instances: Sequence[str] | None = None) -> list[Skip]:
         """Why some explanations are missing, of all instances or of some."""
         table = self.tables.table("explanations", columns=("instance_id", "reason"))
         missing = np.flatnonzero(pc.is_valid(table["reason"]).to_numpy())
-        return [row for row in self._rows("explanations", Skip, instances, missing)]
+        return self._rows("explanations", instances, missing)
 
     def texts(self, instances: Sequence[str] | None = None) -> list[Nle]:
         """Explanations in free text, of all instances or of some."""
-        return self._rows("texts", Nle, instances)
+        return self._rows("texts", instances)
 
     def alignments(self, instances: Sequence[str] | None = None) -> list[Alignment]:
         """Word alignments of translations, of all instances or of some."""
-        return self._rows("alignments", Alignment, instances)
+        return self._rows("alignments", instances)
 
     def score_rows(self, instances: Sequence[str] | None = None, rows: IntArray | None = None) -> list[Score]:
         """Scores as objects, of all instances or of some, or of given rows: for what is displayed."""
-        return self._rows("scores", Score, instances, rows)
+        return self._rows("scores", instances, rows)
 
     def inputs(self, instances: Sequence[str] | None = None) -> list[Instance]:
         """The inputs with their texts, all of them or some."""
@@ -246,9 +250,7 @@ class Run:
         chosen = pc.is_in(self.instances["id"], value_set=pa.array(list(instances), pa.string())).to_numpy()
         return self.tables.rows("instances", np.flatnonzero(chosen))  # type: ignore[return-value]
 
-    def _rows(
-        self, table: str, kind: type, instances: Sequence[str] | None = None, rows: IntArray | None = None
-    ) -> list[Any]:
+    def _rows(self, table: str, instances: Sequence[str] | None = None, rows: IntArray | None = None) -> list[Any]:
         if instances is not None:
             ids = self.tables.table(table, columns=("instance_id",))["instance_id"]  # type: ignore[arg-type]
             chosen = pc.is_in(ids, value_set=pa.array(list(instances), pa.string())).to_numpy(zero_copy_only=False)
@@ -274,8 +276,7 @@ class Run:
 
     def score_table(self) -> pd.DataFrame:
         """All scores as a data frame: a row for each instance, method and metric."""
-        frame = self.tables.table("scores").drop_columns(["key", "position"]).to_pandas()
-        return frame  # type: ignore[no-any-return]
+        return self.tables.table("scores").drop_columns(["key", "position"]).to_pandas()  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         made = self.tables.table("explanations", columns=("reason",))["reason"].null_count
