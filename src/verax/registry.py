@@ -711,7 +711,8 @@ BUILT_IN: dict[Namespace, dict[str, Entry]] = {
 
 
 BUILT_IN["studies"] = _table(
-    Entry("leaderboard", "verax.studies.leaderboard:STUDY", "built-in", "Every method under every metric.")
+    Entry("leaderboard", "verax.studies.leaderboard:STUDY", "built-in", "Every method under every metric."),
+    Entry("masking", "verax.studies.masking:STUDY", "built-in", "Recursive masking."),
 )
 
 
