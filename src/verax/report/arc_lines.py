@@ -38,6 +38,11 @@ class Box(NamedTuple):
         """Where the text is centred."""
         return (self.left + self.right) / 2
 
+    @property
+    def width(self) -> float:
+        """How wide the text is drawn."""
+        return self.right - self.left
+
 
 class Line(NamedTuple):
     """Boxes of one part in reading order, which need not be the order from left to right.

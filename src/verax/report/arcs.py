@@ -11,7 +11,7 @@ from verax.report.arc_routes import TEXT, Point
 from verax.report.markup import Html, join, tag
 from verax.report.numbers import count, plural
 from verax.report.pairs import SHOWN, Pair, joined, pairs_table, step, top_pairs, words_of
-from verax.report.text_width import FONT
+from verax.report.text_width import FONT, fitted, label
 from verax.report.words import gold_words
 from verax.types import Highlight, Instance, Unit
 
@@ -19,6 +19,7 @@ INKS = {"for": "#b05800", "against": "#0072b2", "neither": "#707784"}
 """Each carries white figures, and stands out from a light and from a dark page alike."""
 _PEOPLE_SHOWN = 30
 _RADIUS = 7.5
+_RANK_SIZE = 10.0
 _ARROW = 6.0
 _BASELINE = 15.0
 
@@ -107,7 +108,7 @@ def _drawing(drawn: Sequence[_Drawn], instance: Instance, spoken: str, *, bracke
         "svg",
         tag("g", arcs, fill="none", stroke_linecap="round"),
         _words(plan, instance),
-        tag("g", labels, font_size="10", font_weight="bold", text_anchor="middle"),
+        tag("g", labels, font_size=f"{_RANK_SIZE:g}", font_weight="bold", text_anchor="middle"),
         width=f"{plan.width:.0f}",
         height=f"{plan.height:.0f}",
         viewBox=f"0 0 {plan.width:.0f} {plan.height:.0f}",
@@ -123,11 +124,8 @@ def _drawing(drawn: Sequence[_Drawn], instance: Instance, spoken: str, *, bracke
 def _arc(plan: Layout, pair: _Drawn, arc: Arc, *, tinted: bool) -> Html:
     """One arc with the brackets or the coloured words that it joins; pointing at it tells the pair."""
     opacity = f"{0.12 + 0.25 * pair.share:.2f}"
-    tints = [
-        _rectangle(place.left, place.right, plan.tops[place.line], fill=pair.ink, fill_opacity=opacity)
-        for place in arc.stretches
-        if tinted
-    ]
+    words = [_rectangle(place.left, place.right, plan.tops[place.line]) for place in arc.stretches]
+    tints = tag("g", words, stroke="none", fill=pair.ink, fill_opacity=opacity) if tinted else None
     brackets = tag("path", d="".join(map(_bracket, arc.brackets)), stroke_width="1.6") if arc.brackets else None
     line = tag("path", d=arc.path, **pair.stroke())
     head = tag("path", d=_arrow(arc), stroke_width="2") if pair.directed else None
@@ -154,7 +152,7 @@ def _rectangle(left: float, right: float, top: float, **looks: str) -> Html:
         width=f"{right - left + 2:.1f}",
         height=f"{TEXT:.0f}",
         rx="3",
-        **({"stroke": "none"} | looks),
+        **looks,
     )
 
 
@@ -168,17 +166,16 @@ def _words(plan: Layout, instance: Instance) -> Html:
             for box in line.boxes
             if box.word is not None and (line.part, box.word) in gold
         ]
-        y = f"{top + _BASELINE:.1f}"
-        words = [_word(box, y) for box in line.boxes]
+        words = tag("g", map(_word, line.boxes), transform=f"translate(0 {top + _BASELINE:.1f})")
         lines.append(
             tag("g", boxed, words, direction="rtl" if line.rtl else "ltr", lang=instance.parts[line.part].lang)
         )
     return tag("g", lines, fill="currentColor", font_size=f"{SIZE:g}", text_anchor="middle")
 
 
-def _word(box: Box, y: str) -> Html:
-    # The space belongs to the text that a reader searches, not to the picture.
-    return join(" " if box.space else None, tag("text", box.shown, x=f"{box.middle:.1f}", y=y))
+def _word(box: Box) -> Html:
+    # The space is for text search and copying; it takes no room in the picture.
+    return join(" " if box.space else None, fitted(box.shown, box.width, x=f"{box.middle:.1f}"))
 
 
 def _label_spots(arcs: Sequence[Arc]) -> list[Point]:
@@ -198,5 +195,5 @@ def _distance(one: Point, other: Point) -> float:
 def _label(pair: _Drawn, spot: Point) -> Html:
     """The rank on its arc."""
     disc = tag("circle", cx=f"{spot.x:.1f}", cy=f"{spot.y:.1f}", r=f"{_RADIUS}", fill=pair.ink)
-    figure = tag("text", pair.rank, x=f"{spot.x:.1f}", y=f"{spot.y + 3.6:.1f}", fill="#fff")
+    figure = label(str(pair.rank), _RANK_SIZE, x=f"{spot.x:.1f}", y=f"{spot.y + 3.6:.1f}", fill="#fff")
     return tag("g", disc, figure, class_=pair.step)

@@ -10,7 +10,7 @@ from verax.report.arc_routes import TEXT
 from verax.report.markup import Html, join, tag
 from verax.report.numbers import signed
 from verax.report.parallel_layout import Layout, Mark, Row, Strand, layout
-from verax.report.text_width import FONT
+from verax.report.text_width import FONT, fitted, label
 from verax.report.words import LEVELS, level
 from verax.types import Instance, Links
 
@@ -18,6 +18,7 @@ _BASELINE = 15.0
 _DEEPEST = 0.6
 _FAINTEST = 0.25
 _SAID = 40
+_MARK_SIZE = 10.0
 
 
 class Scored(NamedTuple):
@@ -78,7 +79,7 @@ def _word(box: Box, top: float, side: int, scored: Scored) -> Html:
     """One word with its colour behind it and a line below: solid for, dotted against."""
     # the space belongs to the text that a reader searches, not to the picture
     before = " " if box.space else None
-    shown = tag("text", box.shown, x=f"{box.middle:.1f}", y=f"{top + _BASELINE:.1f}")
+    shown = fitted(box.shown, box.width, x=f"{box.middle:.1f}", y=f"{top + _BASELINE:.1f}")
     if box.word is None:
         return join(before, shown)
     depth = scored.level(box.word) / LEVELS
@@ -123,7 +124,7 @@ def _strand(strand: Strand, words: Sequence[Sequence[str]], sides: tuple[Scored,
 
 
 def _mark(mark: Mark) -> Html:
-    return tag("text", mark.shown, x=f"{mark.x:.1f}", y=f"{mark.y:.1f}", text_anchor="middle", class_="tick")
+    return label(mark.shown, _MARK_SIZE, x=f"{mark.x:.1f}", y=f"{mark.y:.1f}", text_anchor="middle", class_="tick")
 
 
 def _said(words: Sequence[Sequence[str]], links: Links) -> str:
