@@ -429,9 +429,9 @@ def test_two_thousand_pairs_are_quick_and_small():
     made = instance(EVIDENCE, EVIDENCE)
     shown = interactions(made)
     assert len(shown.units) > 2000
-    start = time.perf_counter()
+    start = time.process_time()
     html = arcs_html(shown, made, inline=False)
-    assert time.perf_counter() - start < 0.5
+    assert time.process_time() - start < 0.5
     assert len(html.encode()) < 18_750, "800 of them would make a page of more than 15 MB"
 
 
