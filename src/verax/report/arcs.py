@@ -1,4 +1,4 @@
-"""The picture of an explanation by interactions: parts one below the other, an arc for each of the strongest pairs."""
+"""Interactions as a picture: the parts of an input one below the other, an arc for each of the strongest pairs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from verax.report.words import gold_words
 from verax.types import Highlight, Instance, Unit
 
 INKS = {"for": "#b05800", "against": "#0072b2", "neither": "#707784"}
-"""Each carries white figures, and stands out from a light and from a dark page alike."""
+"""Colours with enough contrast to white figures and to light and dark pages."""
 _PEOPLE_SHOWN = 30
 _RADIUS = 7.5
 _RANK_SIZE = 10.0
@@ -25,9 +25,9 @@ _BASELINE = 15.0
 
 
 class _Drawn(NamedTuple):
-    """One pair as it is drawn: what pointing at it tells, its rank if it has one, and how its arc looks.
+    """One pair as it is drawn: its tooltip, its rank if it has one, and the look of its arc.
 
-    `share` is how strong it is compared with the strongest, `step` the class by which the page can hide it.
+    `share` is its strength relative to the strongest pair, `step` the class by which the page can hide it.
     """
 
     unit: Unit
@@ -55,7 +55,7 @@ def arcs_html(highlight: Highlight, instance: Instance, *, inline: bool, top: in
     Args:
         highlight: an explanation by interactions.
         instance: the input it explains.
-        inline: for a place without the page's style sheet, which hides what a reader does not choose to see.
+        inline: for places without the style sheet of the page, which hides pairs that a reader did not ask for.
         top: how many pairs are drawn.
     """
     pairs = top_pairs(highlight, instance, top)
@@ -69,7 +69,7 @@ def arcs_html(highlight: Highlight, instance: Instance, *, inline: bool, top: in
 
 
 def people_html(instance: Instance, *, inline: bool) -> Html | None:
-    """The span pairs that people marked, in grey; None where they marked none."""
+    """The annotated span pairs, in grey; None where there are none."""
     units = () if instance.human is None else instance.human.span_pairs or ()
     if not units:
         return None
@@ -96,7 +96,7 @@ def _listed(drawn: Sequence[_Drawn]) -> str:
 
 
 def _drawing(drawn: Sequence[_Drawn], instance: Instance, spoken: str, *, bracketed: bool, inline: bool) -> Html:
-    """Arcs below, words over them, ranks on top."""
+    """Arcs at the bottom, words over them, ranks on top."""
     plan = layout(instance, [pair.unit for pair in drawn], bracketed=bracketed)
     # Weak ones first, so that strong ones lie over them.
     arcs = [
@@ -122,7 +122,7 @@ def _drawing(drawn: Sequence[_Drawn], instance: Instance, spoken: str, *, bracke
 
 
 def _arc(plan: Layout, pair: _Drawn, arc: Arc, *, tinted: bool) -> Html:
-    """One arc with the brackets or the coloured words that it joins; pointing at it tells the pair."""
+    """One arc with the brackets or coloured words that it joins, and the pair as a tooltip."""
     opacity = f"{0.12 + 0.25 * pair.share:.2f}"
     words = [_rectangle(place.left, place.right, plan.tops[place.line]) for place in arc.stretches]
     tints = tag("g", words, stroke="none", fill=pair.ink, fill_opacity=opacity) if tinted else None
@@ -157,7 +157,7 @@ def _rectangle(left: float, right: float, top: float, **looks: str) -> Html:
 
 
 def _words(plan: Layout, instance: Instance) -> Html:
-    """The words at their places, in reading order; those that people marked are boxed."""
+    """The words at their places, in reading order; annotated words are boxed."""
     gold = gold_words(instance)
     lines: list[Html] = []
     for line, top in zip(plan.lines, plan.tops, strict=True):
@@ -179,7 +179,7 @@ def _word(box: Box) -> Html:
 
 
 def _label_spots(arcs: Sequence[Arc]) -> list[Point]:
-    """A place on each arc for its rank, the first that is clear of those before it, else the clearest."""
+    """A place on each arc for its rank: the first that is clear of earlier ranks, else the clearest."""
     chosen: list[Point] = []
     for arc in arcs:
         clear = [min((_distance(spot, other) for other in chosen), default=99.0) for spot in arc.spots]
