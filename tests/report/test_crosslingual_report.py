@@ -346,3 +346,8 @@ def test_hostile_languages_labels_and_words_are_text(browser, tmp_path):
     )
     assert browser.ask("document.documentElement.hasAttribute('ran')") is False
     assert "<img src=x" in browser.ask("document.querySelector('.pair .whose').textContent")
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_labels_fit_in_every_font(assert_texts_fit, width):
+    assert_texts_fit(render(stored_run()), width)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from verax.results.render import markup
 from verax.report.page import render, write_report
+from verax.results.render import markup
 from verax.results.render.markup import Html, visible
 from verax.store.read import Stored
 from verax.store.store import Store

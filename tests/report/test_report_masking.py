@@ -365,3 +365,14 @@ def test_a_phone_shows_the_section_without_sideways_scrolling(browser, run, tmp_
     )
     expected = ["rgb(156, 192, 234)", "rgb(127, 137, 150)"] if dark else ["rgb(43, 79, 124)", "rgb(139, 147, 160)"]
     assert colours == expected
+
+
+def test_labels_fit_in_every_font(assert_texts_fit, run):
+    assert_texts_fit(render(scored(run)))
+
+
+def test_the_longest_label_of_an_axis_fits_in_every_font(assert_texts_fit):
+    curves = three(p_random=(1e-9,) * 5, p_good=(1e-9,) * 5)
+    svg = panel(curves, row_of(curves, "good"))
+    assert "≤ 0.0001" in svg
+    assert_texts_fit(f"<!doctype html><meta charset=utf-8><body style='font: 11px sans-serif'>{svg}")

@@ -225,7 +225,7 @@ def test_signs_and_whiskers_stand_where_their_numbers_are():
 def test_narrow_panels_write_every_other_number():
     wide = panel(of(COMPREHENSIVENESS), COMPREHENSIVENESS, "t")
     narrow = panel(of(*[COMPREHENSIVENESS] * 6), COMPREHENSIVENESS, "t")
-    numbers = [re.findall(r'class="tick">([+-]?[\d.]+)<', svg) for svg in (wide, narrow)]
+    numbers = [re.findall(r'class="tick"[^>]*>([+-]?[\d.]+)<', svg) for svg in (wide, narrow)]
     assert numbers == [["0", "+0.1", "+0.2", "+0.3", "+0.4"], ["0", "+0.2", "+0.4"]]
 
 
@@ -366,3 +366,8 @@ def test_a_wide_page_has_all_panels_beside_one_list_of_names(browser, run, tmp_p
     assert max(tops) - min(tops) < 1, "a row is at the same height in every panel"
     hidden = browser.ask("[...document.querySelectorAll('figure svg.names')].every(e => !e.getClientRects().length)")
     assert hidden is True
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_labels_fit_in_every_font(assert_texts_fit, run, width):
+    assert_texts_fit(render(scored(run)), width)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from verax.report.crosslingual_words import output_name, shown
 from verax.report.plot import Axis, axis_over
-from verax.report.text_width import cut_to
+from verax.report.text_width import TICK, cut_to, label
 from verax.results.render.markup import Html, tag
 from verax.stats.crosslingual import CrossLingual
 from verax.stats.crosslingual_grids import Cell, Grid
@@ -41,10 +41,10 @@ def _height(lines: Sequence[Line]) -> float:
 def names(found: CrossLingual) -> Html:
     """The names of the rows."""
     lines = lines_of(found)
-    shapes = [
-        tag("text", cut_to(line.name, _NAMES - 4, _NAME_SIZE), tag("title", line.name), x=0, y=f"{line.y + 4:.1f}")
-        for line in lines
-    ]
+    shapes = []
+    for line in lines:
+        name = cut_to(line.name, _NAMES - 4, _NAME_SIZE)
+        shapes.append(label(name, _NAME_SIZE, tag("title", line.name), x=0, y=f"{line.y + 4:.1f}"))
     return tag(
         "svg", shapes, class_="plot names rows", width=_NAMES, height=f"{_height(lines):.0f}", aria_hidden="true"
     )
@@ -88,8 +88,7 @@ def panel(found: CrossLingual, grid: Grid, axis: Axis, title: str) -> Html:
 def _scale(axis: Axis, bottom: float) -> Iterator[Html]:
     for tick in axis.ticks:
         yield tag("line", x1=axis.at(tick), x2=axis.at(tick), y1=0, y2=f"{bottom:.1f}", class_="grid")
-        label = f"{tick:.6g}"
-        yield tag("text", label, x=axis.at(tick), y=f"{bottom + 15:.1f}", text_anchor="middle", class_="tick")
+        yield label(f"{tick:.6g}", TICK, x=axis.at(tick), y=f"{bottom + 15:.1f}", text_anchor="middle", class_="tick")
 
 
 def _random(found: CrossLingual, grid: Grid, axis: Axis, bottom: float) -> Iterator[Html]:
