@@ -41,7 +41,7 @@ def serving(latency: float, slow: float) -> Iterator[tuple[str, list[float]]]:
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
 
-        def do_POST(self) -> None:  # noqa: N802 - the name that http.server calls
+        def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             with lock:
                 times.append(time.perf_counter())

@@ -39,9 +39,7 @@ class EndpointSpec(Section):
     )
     request_timeout: float = Field(default=60.0, gt=0, description="Seconds for one request.")
     total_timeout: float = Field(default=600.0, gt=0, description="Seconds for one answer, with all repetitions.")
-    retries: int = Field(
-        default=5, ge=0, description="How often a request is repeated after 429, 5xx or a lost connection."
-    )
+    retries: int = Field(default=5, ge=0, description="Repetitions of a request after 429, 5xx or a lost connection.")
     first_wait: float = Field(default=1.0, ge=0, description="Seconds before the first repetition, then doubled.")
     logprobs: int = Field(
         default=0,

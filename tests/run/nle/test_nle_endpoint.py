@@ -17,11 +17,10 @@ import yaml
 from answering import answers_by_rule, bodies, rule_of, wants_label
 from fault_server import Asked, Fault, FaultServer, Handler, after, completion, resets, resets_mid_body, says, sends
 from text_runs import PAIRS, content, counterfactual, write_data, write_words
-from verax.models import endpoint
-from verax.models.endpoint import FAILURES_IN_A_ROW
+from verax.models.endpoint import choice, endpoint
+from verax.models.endpoint.client import FAILURES_IN_A_ROW
 from verax.models.generator import Choice
 from verax.report.page import write_report
-from verax.run.nle import kept as kept_answers
 from verax.run.run import Run
 from verax.store.read import read_rows
 from verax.types import Generated
@@ -123,7 +122,7 @@ def test_a_kept_answer_that_can_no_longer_be_read_is_asked_for_once_more(
     """As if an earlier version had read a class where this one reads none: no other answer is paid for again."""
     with FaultServer(default=answers_by_rule()) as server:
         with monkeypatch.context() as earlier:
-            earlier.setattr(kept_answers, "read_choice", lambda *_: Choice("neutral", "parsed"))
+            earlier.setattr(choice, "read_choice", lambda *_: Choice("neutral", "parsed"))
             hazy = by_text({"Two men fix a car.": babble})
             with FaultServer(default=hazy) as old:
                 assert ask(old.url, methods=["answer_then_explain"]).code == 0
@@ -158,7 +157,7 @@ def test_a_cap_ends_the_run_and_a_larger_one_goes_on(ask: Callable[..., Any], tm
     with FaultServer(default=answers_by_rule()) as server:
         line = one_line(ask(server.url, max_requests=7))
         assert "max_requests: all 7 requests" in line
-        assert "answers that came are kept" in line
+        assert "answers so far are kept" in line
         assert len(server.asked) == len(kept(tmp_path)) == 7
         one_line(ask(server.url, max_requests=7))
         assert len(server.asked) == len(kept(tmp_path)) == 14
@@ -263,7 +262,7 @@ def test_redirects_are_not_followed(status: int, ask: Callable[..., Any], tmp_pa
     assert kept(tmp_path) == []
 
 
-@pytest.mark.parametrize(("status", "said"), [(401, "key_env: the endpoint wants a key"), (404, "url, model:")])
+@pytest.mark.parametrize(("status", "said"), [(401, "key_env: the endpoint requires a key"), (404, "url, model:")])
 def test_what_befalls_every_request_ends_the_run_at_once(
     status: int, said: str, ask: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -126,7 +126,7 @@ def test_a_key_among_the_extra_fields_is_refused(canary: str, verax: Callable[..
         (tmp_path / "spec.yaml").write_text(yaml.safe_dump(spec))
         said = verax("run", "spec.yaml", "--out", "run", "--debug")
     assert said.code == 2
-    assert "extra: it holds the key of VERAX_API_KEY" in said.err
+    assert "extra: it contains the key of VERAX_API_KEY" in said.err
     assert server.asked == []
     silent(said.out, said.err.replace(str(tmp_path / "spec.yaml"), ""), *written(tmp_path / "run"))
 

@@ -1,6 +1,5 @@
 """Models at an HTTP endpoint that speaks the chat completions of the OpenAI API."""
 
-from verax.models.endpoint.cached import CachedEndpoint
 from verax.models.endpoint.endpoint import Endpoint
 from verax.models.endpoint.errors import (
     REASONS,
@@ -22,7 +21,6 @@ from verax.models.endpoint.errors import (
 
 __all__ = [
     "REASONS",
-    "CachedEndpoint",
     "Endpoint",
     "EndpointBadAnswer",
     "EndpointBadRequest",

@@ -44,6 +44,12 @@ CONNECT_SECONDS = 10.0
 LONGEST_BACKOFF = 30.0
 FAILURES_IN_A_ROW = 10
 """Prompts in a row without a readable answer after which the endpoint counts as broken."""
+_HEADERS = {
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",
+    "Content-Type": "application/json",
+    "User-Agent": "verax",
+}
 _EXAMPLE = "such as https://api.example.com/v1"
 
 
@@ -93,13 +99,8 @@ class Client:
 
     def open(self) -> httpx2.AsyncClient:
         """A pool of connections, for one event loop. Proxies are those of the environment; redirects are refused."""
-        headers = {
-            "accept": "application/json",
-            "content-type": "application/json",
-            "accept-encoding": "identity",
-            "user-agent": "verax",
-            **self._credentials.headers(),
-        }
+        headers = httpx2.Headers(_HEADERS)
+        headers.update(self._credentials.headers())
         try:
             return httpx2.AsyncClient(
                 headers=headers,

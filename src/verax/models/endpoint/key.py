@@ -44,14 +44,14 @@ class Credentials:
             raise UserError(f"key_env: the value of {key_env} is not a key: it contains a blank")
         self.variable, self.has_key = key_env, bool(key)
         self._secrets = [key]
-        self._headers = {"authorization": f"Bearer {key}"} if key else {}
-        for name, value in headers.items():
-            self._headers[name.lower()] = self._filled(name, value)
+        self._headers = {name: self._filled(name, value) for name, value in headers.items()}
+        if key and "authorization" not in map(str.lower, headers):
+            self._headers["Authorization"] = f"Bearer {key}"
         if exposed := [name for name, value in headers.items() if self.hide(value) != value]:
             raise UserError(f"headers: {exposed[0]} contains a key, which would be stored with it; name its variable")
 
     def headers(self) -> dict[str, str]:
-        """Headers that identify the sender, the key among them; names are in lower case."""
+        """The given headers, and the key unless they replace it."""
         return dict(self._headers)
 
     def hide(self, text: str) -> str:

@@ -12,7 +12,8 @@ from verax.metrics.free_text.counterfactual_test import CounterfactualTest
 from verax.metrics.free_text.editor import ParticularEditor
 from verax.metrics.free_text.reconstruction_test import ReconstructionTest, fitting
 from verax.models.classifier import Encoder
-from verax.models.endpoint import CachedEndpoint, Endpoint
+from verax.models.endpoint import Endpoint
+from verax.models.endpoint.cached import CachedEndpoint
 from verax.models.load import load_encoder
 from verax.models.self_explainer import SelfExplainer, is_trained, load_self_explainer
 from verax.models.wording import whole
