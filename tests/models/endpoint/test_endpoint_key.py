@@ -203,9 +203,9 @@ def test_headers_are_sent_with_their_variables_filled_in(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("headers", "message"),
     [
-        ({"X-Api-Key": CANARY}, "X-Api-Key: give a secret as an environment variable"),
-        ({"Authorization": f"Bearer {CANARY}"}, "Authorization: give a secret as an environment variable"),
-        ({"Cookie": CANARY}, "Cookie: give a secret as an environment variable"),
+        ({"X-Api-Key": CANARY}, "X-Api-Key: name an environment variable that holds it"),
+        ({"Authorization": f"Bearer {CANARY}"}, "Authorization: name an environment variable that holds it"),
+        ({"Cookie": CANARY}, "Cookie: name an environment variable that holds it"),
         ({"X-Team": f"{CANARY} blue"}, "X-Team contains a key"),
         ({"X-Team": f"$ {CANARY}"}, r"X-Team: a \$ must be followed by the name"),
         ({"X-Team": f"{CANARY}\r\nX-Other: y"}, "X-Team: the value must be a text of printable ASCII"),
