@@ -63,6 +63,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_CONNECT(self) -> None:
         """As a proxy: pass bytes on in both directions until one side closes."""
         self.owner.tunnels.append(self.path)
+        if self.owner.rejects_tunnels:
+            self.reply(403, b"", [("Connection", "close")])
+            return
         host, _, port = self.path.rpartition(":")
         with socket.create_connection((host, int(port)), timeout=10) as target:
             self.wfile.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
@@ -130,6 +133,7 @@ class FaultServer:
         self._script, self._by_prompt, self._default = list(script), by_prompt or {}, default or echo()
         self.asked: list[Asked] = []
         self.tunnels: list[str] = []
+        self.rejects_tunnels = False
         self.lock, self.closing = Lock(), Event()
         self.connections = self.open = self.busy = self.peak = self.gets = self.sent = 0
         self._listener = _Listener(("127.0.0.1", 0), Handler)

@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 
 from fault_server import Asked, FaultServer, Handler, after, completion, echo, hangs_up, says, sends
+from verax.models import endpoint as package
 from verax.models.endpoint import Endpoint, MaxRequestsReached
+from verax.models.endpoint import errors as errors_module
 from verax.models.generator import Choice, ChoicePass, Generated, GeneratePass, LikelihoodPass, Prompt, TextGenerator
 from verax.types import Undefined, UserError
 
@@ -318,6 +320,14 @@ def test_a_model_needs_a_name_and_a_plain_prompt_has_no_system_text() -> None:
         Endpoint("http://127.0.0.1:1", "")
     with pytest.raises(ValueError, match="no system text"):
         Prompt("a", system="b", plain=True)
+
+
+def test_every_error_is_exported_and_every_reason_is_on_the_page() -> None:
+    errors = {name for name, error in vars(errors_module).items() if isinstance(error, type) and "Endpoint" in name}
+    assert errors | {"MaxRequestsReached", "RetryableError", "REASONS", "Endpoint"} == set(package.__all__)
+    page = (Path(__file__).parents[3] / "docs" / "endpoints.md").read_text("utf-8")
+    reasons = re.findall(r"^\| `(\w+)` \|", page.split("\n## When something goes wrong\n")[1], flags=re.M)
+    assert set(reasons) == package.REASONS
 
 
 def test_the_page_has_every_setting_with_its_default() -> None:

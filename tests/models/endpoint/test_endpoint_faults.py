@@ -417,6 +417,24 @@ def test_tls_goes_through_a_tunnel_of_the_proxy(certificate: Path, monkeypatch: 
     assert len(server.asked) == model.requests == 2
 
 
+def test_a_tunnel_that_the_proxy_rejects_ends_the_run(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with FaultServer() as proxy, FaultServer(tls=serving(certificate)) as server:
+        proxy.rejects_tunnels = True
+        through(proxy, monkeypatch, "HTTPS_PROXY")
+        model = endpoint(server, retries=1)
+        with pytest.raises(UserError, match="can't be reached: 403 Forbidden; check the proxy settings"):
+            model.generate(numbered(1))
+    assert (len(proxy.tunnels), server.connections, model.requests) == (2, 0, 0)
+
+
+def test_a_server_without_tls_is_not_reached_by_https() -> None:
+    with FaultServer() as server:
+        model = Endpoint(f"https://127.0.0.1:{server.port}", "small", retries=0)
+        with pytest.raises(UserError, match="can't be reached: .*SSL"):
+            model.generate(numbered(1))
+    assert (server.asked, model.requests) == ([], 0)
+
+
 def test_a_certificate_that_nobody_signed_or_of_somebody_else_is_not(
     certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from time import monotonic
 from typing import Any
@@ -57,6 +58,7 @@ class Stopped(Exception):
     """No more requests are sent."""
 
 
+@dataclass(eq=False, repr=False)
 class Client:
     """Sends requests to one endpoint. What it counts holds for its whole life, whatever event loop it is used in.
 
@@ -71,24 +73,19 @@ class Client:
         first_wait: seconds before the first repetition, doubled each time.
     """
 
-    def __init__(
-        self,
-        url: str,
-        credentials: Credentials,
-        *,
-        concurrency: int,
-        max_requests: int | None,
-        request_timeout: float,
-        total_timeout: float,
-        retries: int,
-        first_wait: float,
-    ) -> None:
-        self.host, self._url = parse_url(url)
-        is_tls = self._url.startswith("https")
-        self._credentials, self._concurrency, self._max_requests = credentials, concurrency, max_requests
-        self._request_timeout, self._total_timeout = request_timeout, total_timeout
-        self._retries, self._first_wait = retries, first_wait
+    url: str
+    credentials: Credentials
+    concurrency: int
+    max_requests: int | None
+    request_timeout: float
+    total_timeout: float
+    retries: int
+    first_wait: float
+
+    def __post_init__(self) -> None:
+        self.host, self._completions = parse_url(self.url)
         # a context without certificates trusts no server: plain HTTP needs none, and they take a while to load
+        is_tls = self._completions.startswith("https")
         self._tls = httpx2.create_ssl_context() if is_tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         self._lock = threading.Lock()  # of the three below
         self.requests = self._failures = 0
@@ -100,13 +97,13 @@ class Client:
     def open(self) -> httpx2.AsyncClient:
         """A pool of connections, for one event loop. Proxies are those of the environment; redirects are refused."""
         headers = httpx2.Headers(_HEADERS)
-        headers.update(self._credentials.headers())
+        headers.update(self.credentials.headers())
         try:
             return httpx2.AsyncClient(
                 headers=headers,
                 verify=self._tls,
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # an answer depends on no other
-                limits=httpx2.Limits(max_connections=self._concurrency, max_keepalive_connections=self._concurrency),
+                limits=httpx2.Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency),
                 event_hooks={"response": [self._refuse_redirect]},
             )
         except (ValueError, ImportError, httpx2.InvalidURL):  # the message may contain a password
@@ -131,13 +128,13 @@ class Client:
         return answer
 
     async def _with_retries(self, http: httpx2.AsyncClient, body: bytes, stop: asyncio.Event) -> Generated:
-        until = monotonic() + self._total_timeout
+        until = monotonic() + self.total_timeout
         error: RetryableError = EndpointTimeout("no request was sent")
         resume, attempts = 0.0, 0
-        while attempts <= self._retries and await self._is_time(resume, until, stop):
+        while attempts <= self.retries and await self._is_time(resume, until, stop):
             try:
-                seconds = min(until - monotonic(), self._request_timeout)
-                return parse_response(await self._post(http, body, seconds), self._credentials)
+                seconds = min(until - monotonic(), self.request_timeout)
+                return parse_response(await self._post(http, body, seconds), self.credentials)
             except RetryableError as failed:
                 error, resume = failed, monotonic() + self._pause_after(failed, attempts)
                 attempts += 1
@@ -156,7 +153,9 @@ class Client:
         try:
             async with (
                 asyncio.timeout(seconds),
-                http.stream("POST", self._url, content=body, timeout=timeout, extensions=extensions) as response,
+                http.stream(
+                    "POST", self._completions, content=body, timeout=timeout, extensions=extensions
+                ) as response,
             ):
                 return Response(response.status_code, response.headers, await _read(response))
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
@@ -173,17 +172,21 @@ class Client:
         cause: BaseException | None = error
         while cause is not None:
             if isinstance(cause, ssl.SSLCertVerificationError):
-                raise UserError(f"url: the certificate of {self.host} can't be verified: {cause.verify_message}")
-            if isinstance(cause, socket.gaierror):
+                raise UserError(
+                    f"url: the certificate of {self.host} can't be verified: {cause.verify_message}"
+                ) from None
+            if isinstance(cause, socket.gaierror | ssl.SSLError):
                 return EndpointUnreachable(str(cause.strerror))
             if isinstance(cause, OSError) and cause.errno:
                 return EndpointUnreachable(os.strerror(cause.errno))
             cause = cause.__cause__ or cause.__context__
-        return EndpointUnreachable("timed out" if isinstance(error, httpx2.ConnectTimeout) else str(error))
+        if isinstance(error, httpx2.ConnectTimeout):
+            return EndpointUnreachable("timed out")
+        return EndpointUnreachable(quote(str(error), self.credentials.hide) or "the connection was closed")
 
     async def _refuse_redirect(self, response: httpx2.Response) -> None:
         if 300 <= response.status_code < 400:
-            target = quote(response.headers.get("Location", "nowhere"), self._credentials.hide)
+            target = quote(response.headers.get("Location", "nowhere"), self.credentials.hide)
             raise UserError(
                 f"url: the endpoint redirects (HTTP {response.status_code}) to {target}; redirects are not followed"
             )
@@ -204,17 +207,17 @@ class Client:
     def _pause_after(self, error: RetryableError, attempt: int) -> float:
         """Seconds until the next attempt. A wait that the endpoint asks for holds for all requests."""
         if not error.retry_after:
-            return backoff(attempt, self._first_wait)
+            return backoff(attempt, self.first_wait)
         with self._lock:
             self._not_before = max(self._not_before, monotonic() + error.retry_after)
-        return error.retry_after + random.uniform(0, self._first_wait)  # so that not all come at once
+        return error.retry_after + random.uniform(0, self.first_wait)  # so that not all come at once
 
     def _spend(self) -> None:
         """Count a request that is about to be sent."""
         with self._lock:
-            if self._max_requests is not None and self.requests >= self._max_requests:
+            if self.max_requests is not None and self.requests >= self.max_requests:
                 raise MaxRequestsReached(
-                    f"max_requests: all {self._max_requests} requests of this process are used up; answers so far are "
+                    f"max_requests: all {self.max_requests} requests of this process are used up; answers so far are "
                     "kept, and the same command continues from there"
                 )
             self.requests += 1

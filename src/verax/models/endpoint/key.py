@@ -77,7 +77,8 @@ class Credentials:
         variables = {variable: _read(f"headers: {name}", variable) for variable in template.get_identifiers()}
         if not variables and _SECRET_HEADER.search(name):
             raise UserError(
-                f"headers: {name}: name an environment variable that holds it, such as $MY_TOKEN; a value given here would be stored"
+                f"headers: {name}: name an environment variable that holds it, such as $MY_TOKEN; a value given here "
+                "would be stored"
             )
         for secret in variables.values():  # "Basic abcdef": the server may send back the last part alone
             self._secrets += [secret, secret.split()[-1]]
