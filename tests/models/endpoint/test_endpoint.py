@@ -1,4 +1,4 @@
-"""A generator behind an address: what is sent, what comes back, and how many requests it takes."""
+"""A text generator at an HTTP endpoint: what is sent, what comes back, and how many requests it takes."""
 
 from __future__ import annotations
 

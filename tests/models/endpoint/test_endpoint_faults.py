@@ -430,7 +430,7 @@ def test_a_tunnel_that_the_proxy_rejects_ends_the_run(certificate: Path, monkeyp
 def test_a_server_without_tls_is_not_reached_by_https() -> None:
     with FaultServer() as server:
         model = Endpoint(f"https://127.0.0.1:{server.port}", "small", retries=0)
-        with pytest.raises(UserError, match="can't be reached: .*SSL"):
+        with pytest.raises(UserError, match=r"can't be reached: .*SSL"):
             model.generate(numbered(1))
     assert (server.asked, model.requests) == ([], 0)
 

@@ -179,7 +179,8 @@ class Client:
                 return EndpointUnreachable(str(cause.strerror))
             if isinstance(cause, OSError) and cause.errno:
                 return EndpointUnreachable(os.strerror(cause.errno))
-            cause = cause.__cause__ or cause.__context__
+            several = cause.exceptions[0] if isinstance(cause, BaseExceptionGroup) else None  # one for each address
+            cause = several or cause.__cause__ or cause.__context__
         if isinstance(error, httpx2.ConnectTimeout):
             return EndpointUnreachable("timed out")
         return EndpointUnreachable(quote(str(error), self.credentials.hide) or "the connection was closed")

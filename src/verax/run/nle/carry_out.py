@@ -25,8 +25,8 @@ from verax.store.store import Store
 from verax.types import Score, Skip
 
 NEARBY, AT_AN_ENDPOINT = 32, 8
-"""Tasks that are open at a time, at least: each asks much, so that few fill batches, and what is finished is stored
-soon. At an endpoint twice its concurrency, so that a task that ends always leaves others with a request to send."""
+"""Tasks that are open at the same time: each asks much, so few fill a batch, and what is finished is stored soon. At an
+endpoint they are twice its concurrency, if that is more, so that there is always another request to send."""
 
 
 def carry_out_texts(
