@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verax.models.endpoint_choice import ask_for_label, label_by_tops, parse_label, read_choice
+from verax.models.endpoint.choice import label_by_tops, parse_label, read_choice, text_request
 from verax.models.generator import Choice, ChoicePass, GeneratePass, Prompt
 from verax.types import Finish, Generated, Undefined
 
@@ -100,7 +100,7 @@ def test_an_answer_gives_one_of_the_labels_or_none(text: str, labels: list[str])
 
 
 def test_the_question_names_the_labels_behind_the_prompt() -> None:
-    asked = ask_for_label(ChoicePass(Prompt("Is it so?\n", system="Think."), NLI, max_new_tokens=5))
+    asked = text_request(ChoicePass(Prompt("Is it so?\n", system="Think."), NLI, max_new_tokens=5))
     assert isinstance(asked, GeneratePass)
     assert asked.prompt.system == "Think."
     assert asked.prompt.user.startswith("Is it so?\n\nAnswer")

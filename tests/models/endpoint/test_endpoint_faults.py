@@ -11,6 +11,7 @@ import ssl
 import subprocess
 import sys
 import threading
+import traceback
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -32,8 +33,8 @@ from fault_server import (
     says,
     sends,
 )
-from verax.models.endpoint import FAILURES_IN_A_ROW, Endpoint
-from verax.models.endpoint_wire import LONGEST_BODY
+from verax.models.endpoint import Endpoint
+from verax.models.endpoint.client import FAILURES_IN_A_ROW, LONGEST_BODY
 from verax.models.generator import Generated, GeneratePass, Prompt
 from verax.types import Undefined, UserError
 
@@ -173,11 +174,14 @@ def test_an_answer_may_lack_what_is_not_needed_and_hold_half_a_character() -> No
         assert endpoint(server).generate(numbered(1)) == [Generated("odd \ufffd text", "unknown", None)]
 
 
-@pytest.mark.parametrize("how", ["seconds", "date"])
-def test_retry_after_is_kept_by_all_threads(how: str) -> None:
+@pytest.mark.parametrize("unit", ["seconds", "date", "milliseconds"])
+def test_a_wait_that_the_endpoint_asks_for_holds_for_all_requests(unit: str) -> None:
     now = datetime(2030, 1, 1, tzinfo=UTC)  # its clock is wrong
-    later = [("Retry-After", format_datetime(now + timedelta(seconds=1), usegmt=True))]
-    asks = [("Retry-After", "1")] if how == "seconds" else later
+    asks = {
+        "seconds": [("Retry-After", "1")],
+        "date": [("Retry-After", format_datetime(now + timedelta(seconds=1), usegmt=True))],
+        "milliseconds": [("Retry-After", "3600"), ("retry-after-ms", "1000")],
+    }[unit]
     times: list[float] = []
     turned_away = Event()
 
@@ -250,8 +254,8 @@ def test_a_redirect_is_not_followed(status: int, monkeypatch: pytest.MonkeyPatch
     [
         (401, "", "that of VERAX_API_KEY is not set .HTTP 401: who are you"),
         (401, "a-key-of-some-length", "that of VERAX_API_KEY was not accepted"),
-        (404, "", "nothing for this address and model .HTTP 404: who are you"),
-        (402, "", "nothing for this address and model"),
+        (404, "", "does not serve this address and model .HTTP 404: who are you"),
+        (402, "", "does not serve this address and model"),
     ],
 )
 def test_what_befalls_every_request_stops_the_run(
@@ -324,12 +328,54 @@ def test_nobody_there() -> None:
     assert model.requests == 0
 
 
-def test_no_proxy_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def through(proxy: FaultServer, monkeypatch: pytest.MonkeyPatch, *variables: str) -> None:
+    for variable in variables or ("HTTP_PROXY",):
+        monkeypatch.setenv(variable, f"http://me:my-password@127.0.0.1:{proxy.port}")
+
+
+def test_requests_go_through_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     with FaultServer() as proxy, FaultServer() as server:
-        for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-            monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
+        through(proxy, monkeypatch)
+        model = endpoint(server)
+        assert model.generate(numbered(2)) == [Generated(f"you said prompt {i}", "stop", 7) for i in range(2)]
+    assert [asked.path for asked in proxy.asked] == [f"{server.url}/chat/completions"] * 2
+    assert proxy.asked[0].headers["Proxy-Authorization"].startswith("Basic ")
+    assert server.connections == 0
+    assert model.requests == 2
+
+
+@pytest.mark.parametrize("exempt", ["127.0.0.1", "example.com,127.0.0.0/8", "*"])
+def test_no_proxy_names_hosts_that_are_asked_directly(exempt: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with FaultServer() as proxy, FaultServer() as server:
+        through(proxy, monkeypatch, "HTTP_PROXY", "ALL_PROXY")
+        monkeypatch.setenv("NO_PROXY", exempt)
         endpoint(server).generate(numbered(1))
     assert (proxy.connections, server.connections) == (0, 1)
+
+
+def test_a_proxy_that_rejects_us_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    with FaultServer(default=sends(b"", status=407)) as proxy, FaultServer() as server:
+        through(proxy, monkeypatch)
+        with pytest.raises(UserError, match="HTTP 407"):
+            endpoint(server).generate(numbered(2))
+    assert server.connections == 0
+
+
+def test_a_proxy_that_is_not_there_is_named_as_a_possible_cause(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken, FaultServer() as server:
+        taken.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{taken.getsockname()[1]}")
+        with pytest.raises(UserError, match=r"can't be reached: .*refused; check the proxy settings"):
+            endpoint(server, retries=0).generate(numbered(1))
+    assert server.connections == 0
+
+
+@pytest.mark.parametrize("proxy", ["ftp://me:my-password@host", "http://me:my-password@host:port"])
+def test_a_proxy_that_is_no_url_is_refused_and_not_shown(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", proxy)
+    with pytest.raises(UserError, match="the proxy in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY can't be used") as raised:
+        Endpoint("http://127.0.0.1:1", "small").generate(numbered(1))
+    assert "my-password" not in "".join(traceback.format_exception(raised.value))
 
 
 @pytest.fixture(scope="module")
@@ -357,6 +403,36 @@ def test_a_certificate_that_is_trusted_is_accepted(certificate: Path, monkeypatc
         model = endpoint(server)
         assert model.generate(numbered(3)) == [Generated(f"you said prompt {i}", "stop", 7) for i in range(3)]
     assert server.connections == 2
+
+
+def test_tls_goes_through_a_tunnel_of_the_proxy(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    monkeypatch.setenv("VERAX_API_KEY", "a-key-of-some-length")
+    with FaultServer() as proxy, FaultServer(tls=serving(certificate)) as server:
+        through(proxy, monkeypatch, "HTTPS_PROXY")
+        model = endpoint(server)
+        assert model.generate(numbered(2)) == [Generated(f"you said prompt {i}", "stop", 7) for i in range(2)]
+    assert proxy.tunnels == [f"127.0.0.1:{server.port}"]
+    assert proxy.asked == [], "the proxy reads neither prompts nor the key"
+    assert len(server.asked) == model.requests == 2
+
+
+def test_a_tunnel_that_the_proxy_rejects_ends_the_run(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with FaultServer() as proxy, FaultServer(tls=serving(certificate)) as server:
+        proxy.rejects_tunnels = True
+        through(proxy, monkeypatch, "HTTPS_PROXY")
+        model = endpoint(server, retries=1)
+        with pytest.raises(UserError, match="can't be reached: 403 Forbidden; check the proxy settings"):
+            model.generate(numbered(1))
+    assert (len(proxy.tunnels), server.connections, model.requests) == (2, 0, 0)
+
+
+def test_a_server_without_tls_is_not_reached_by_https() -> None:
+    with FaultServer() as server:
+        model = Endpoint(f"https://127.0.0.1:{server.port}", "small", retries=0)
+        with pytest.raises(UserError, match=r"can't be reached: .*SSL"):
+            model.generate(numbered(1))
+    assert (server.asked, model.requests) == ([], 0)
 
 
 def test_a_certificate_that_nobody_signed_or_of_somebody_else_is_not(

@@ -1,35 +1,34 @@
-"""A canary: a key that must sing nowhere, whatever goes wrong and whatever the endpoint sends back."""
+"""Canaries: a key and a secret header that must appear nowhere, whatever goes wrong and whatever is sent back."""
 
 from __future__ import annotations
 
 import copy
 import gc
-import http.client
 import json
 import logging
 import pickle
 import traceback
-from email.message import Message
 from typing import Any
 
 import pytest
 
 from fault_server import Asked, Fault, FaultServer, Handler, drips, resets, resets_mid_body, says, sends
 from verax.models.endpoint import Endpoint
-from verax.models.endpoint_key import Key
-from verax.models.endpoint_wire import Reply
+from verax.models.endpoint.key import Credentials
+from verax.models.endpoint.response import Response
 from verax.models.generator import ChoicePass, Generated, GeneratePass, Prompt
 from verax.types import Undefined, UserError
 
 CANARY = 'sk-canary-"7f\\3a-tweet'
 SPELLINGS = (CANARY, json.dumps(CANARY)[1:-1], "canary", "tweet")
+HEADERS = {"x-team": "blue", "X-Signature": "v1 ${MY_SIGNATURE}"}
 
 
 def returns_to_sender(make: Any) -> Fault:
-    """A fault made of the header in which the key came."""
+    """A fault made of the headers in which the secrets came."""
 
     def fault(handler: Handler, asked: Asked) -> None:
-        make(asked.headers["Authorization"])(handler, asked)
+        make(f"{asked.headers['Authorization']} {asked.headers['X-Signature']}")(handler, asked)
 
     return fault
 
@@ -66,7 +65,7 @@ FAULTS: dict[str, Fault] = {
 @pytest.fixture
 def canary(monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("VERAX_API_KEY", CANARY)
-    monkeypatch.setattr(http.client.HTTPConnection, "debuglevel", 1)  # somebody wants to see what is sent
+    monkeypatch.setenv("MY_SIGNATURE", f"{CANARY[::-1]}-{CANARY}")
     return CANARY
 
 
@@ -78,7 +77,7 @@ def silent(*outputs: object) -> None:
 def everything_of_ours() -> list[str]:
     """How every object of verax that is alive shows itself, and what is in it."""
     ours = [thing for thing in gc.get_objects() if str(type(thing).__module__).startswith("verax.models.endpoint")]
-    assert {"Endpoint", "Wire", "Key"} <= {type(thing).__name__ for thing in ours}
+    assert {"Endpoint", "Client", "EndpointSession", "Credentials"} <= {type(thing).__name__ for thing in ours}
     return [show(thing) for thing in ours for show in (repr, str)]
 
 
@@ -96,7 +95,7 @@ def test_the_key_is_sent_and_seen_nowhere(
             outputs.extend([answer.reason, answer.detail, "".join(traceback.format_exception(answer))])
 
     with FaultServer(default=FAULTS[name]) as server:
-        model = Endpoint(server.url, "small", retries=1, first_wait=0.01, request_timeout=0.5)
+        model = Endpoint(server.url, "small", headers=HEADERS, retries=1, first_wait=0.01, request_timeout=0.5)
         try:
             if choose:
                 model.choose([ChoicePass(Prompt("Is it?"), ("yes", "no"))] * 2, each)
@@ -105,6 +104,7 @@ def test_the_key_is_sent_and_seen_nowhere(
         except UserError as raised:
             outputs.extend([raised, repr(raised), "".join(traceback.format_exception(raised))])
     assert server.asked[0].headers["Authorization"] == f"Bearer {canary}"
+    assert server.asked[0].headers["X-Signature"] == f"v1 {canary[::-1]}-{canary}"
     assert outputs
     said = capsys.readouterr()
     silent(*outputs, said.out, said.err, caplog.text, model, repr(model), vars(model), model.fingerprint, model.about)
@@ -112,30 +112,33 @@ def test_the_key_is_sent_and_seen_nowhere(
 
 
 def test_a_reply_does_not_show_what_it_holds() -> None:
-    silent(repr(Reply(200, Message(), CANARY.encode())))
+    silent(repr(Response(200, {}, CANARY.encode())))
 
 
 def test_a_missing_answer_keeps_nothing_alive_of_what_was_sent(canary: str) -> None:
     with FaultServer(default=FAULTS["HTTP 400"]) as server:
-        (lost,) = Endpoint(server.url, "small").generate([GeneratePass(Prompt("Why?"))])
+        (lost,) = Endpoint(server.url, "small", headers=HEADERS).generate([GeneratePass(Prompt("Why?"))])
     assert isinstance(lost, Undefined)
     assert (lost.__traceback__, lost.__context__, lost.__cause__) == (None, None, None)
 
 
 def test_an_answer_that_repeats_the_key_is_kept_without_it(canary: str) -> None:
     with FaultServer(default=FAULTS["in the text"]) as server:
-        answers = Endpoint(server.url, "small").generate([GeneratePass(Prompt("Why?"))])
-    assert answers == [Generated("The key is Bearer [key].", "stop", 7)]
+        answers = Endpoint(server.url, "small", headers=HEADERS).generate([GeneratePass(Prompt("Why?"))])
+    (answer,) = answers
+    assert isinstance(answer, Generated)
+    silent(answer.text)
+    assert answer.text.startswith("The key is Bearer [key] v1 ")
 
 
 def test_a_stand_in_for_a_key_is_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VERAX_API_KEY", "none")
-    assert Key("VERAX_API_KEY").hide("There is none.") == "There is none."
+    assert Credentials("VERAX_API_KEY", {}).hide("There is none.") == "There is none."
 
 
 @pytest.mark.parametrize("write", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_it_is_not_copied_and_not_written_down(write: Any, canary: str) -> None:
-    for thing in (Key("VERAX_API_KEY"), Endpoint("http://127.0.0.1:1", "small")):
+    for thing in (Credentials("VERAX_API_KEY", {}), Endpoint("http://127.0.0.1:1", "small")):
         if write is copy.copy and isinstance(thing, Endpoint):
             continue  # shares the one key
         with pytest.raises(TypeError) as raised:
@@ -149,7 +152,7 @@ def test_a_key_that_no_header_can_hold_is_refused_and_not_shown(wrong: str, monk
         monkeypatch.setattr("os.environ", {"MY_KEY": wrong})  # no real environment holds it
     else:
         monkeypatch.setenv("MY_KEY", wrong)
-    with pytest.raises(UserError, match=r"^key_env: what MY_KEY holds is no key") as raised:
+    with pytest.raises(UserError, match=r"^key_env: the value of MY_KEY (contains|is not a key)") as raised:
         Endpoint("http://127.0.0.1:1", "small", key_env="MY_KEY")
     silent(*traceback.format_exception(raised.value))
 
@@ -170,7 +173,7 @@ def test_a_key_in_place_of_a_name_is_refused_and_not_shown(pasted: str) -> None:
 
 
 def test_a_key_in_a_field_that_is_stored_is_refused(canary: str) -> None:
-    with pytest.raises(UserError, match="extra: it holds the key of VERAX_API_KEY") as raised:
+    with pytest.raises(UserError, match="extra: it contains the key of VERAX_API_KEY") as raised:
         Endpoint("http://127.0.0.1:1", "small", extra={"user": {"token": canary}})
     silent(raised.value)
 
@@ -179,3 +182,52 @@ def test_a_variable_that_was_asked_for_must_be_set(monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv("MY_KEY", raising=False)
     with pytest.raises(UserError, match="the environment variable MY_KEY is not set"):
         Endpoint("http://127.0.0.1:1", "small", key_env="MY_KEY")
+
+
+def test_headers_are_sent_with_their_variables_filled_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VERAX_API_KEY", "a-key-of-some-length")
+    monkeypatch.setenv("MY_TOKEN", " Basic abcdefgh ")
+    headers = {"x-team": "blue $$5", "User-Agent": "mine", "authorization": "$MY_TOKEN", "Api-Key": "${VERAX_API_KEY}!"}
+    with FaultServer(default=says("abcdefgh and blue")) as server:
+        model = Endpoint(server.url, "small", headers=headers)
+        (answer,) = model.generate([GeneratePass(Prompt("Why?"))])
+    sent = {name.lower(): value for name, value in server.asked[0].headers.items()}
+    assert (sent["x-team"], sent["user-agent"]) == ("blue $5", "mine")
+    assert sent["authorization"] == "Basic abcdefgh", "one of your own takes the place of the key"
+    assert sent["api-key"] == "a-key-of-some-length!"
+    assert isinstance(answer, Generated)
+    assert answer.text == "[key] and blue"
+    assert model.fingerprint == Endpoint(server.url, "small").fingerprint, "headers are no part of the key of an answer"
+
+
+@pytest.mark.parametrize(
+    ("headers", "message"),
+    [
+        ({"X-Api-Key": CANARY}, "X-Api-Key: name an environment variable that holds it"),
+        ({"Authorization": f"Bearer {CANARY}"}, "Authorization: name an environment variable that holds it"),
+        ({"Cookie": CANARY}, "Cookie: name an environment variable that holds it"),
+        ({"X-Team": f"{CANARY} blue"}, "X-Team contains a key"),
+        ({"X-Team": f"$ {CANARY}"}, r"X-Team: a \$ must be followed by the name"),
+        ({"X-Team": f"{CANARY}\r\nX-Other: y"}, "X-Team: the value must be a text of printable ASCII"),
+        ({"X-Team": [CANARY]}, "X-Team: the value must be a text of printable ASCII"),
+        ({"X-Team": "$NOT_SET"}, "X-Team: the environment variable NOT_SET is not set"),
+        ({"X-Team": "$TWO_LINES"}, "X-Team: the value of TWO_LINES contains characters that are not printable"),
+        ({"X Team": "blue"}, "'X Team' is not the name of a header"),
+        ({"Host": "example.com"}, "'Host' is set by verax"),
+        ({"content-length": "1"}, "'content-length' is set by verax"),
+    ],
+)
+def test_a_header_that_must_not_be_sent_or_stored_is_refused_and_not_shown(
+    headers: dict[str, Any], message: str, canary: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NOT_SET", raising=False)
+    monkeypatch.setenv("TWO_LINES", f"{CANARY}\n{CANARY}")
+    with pytest.raises(UserError, match=f"^headers: {message}") as raised:
+        Endpoint("http://127.0.0.1:1", "small", headers=headers)
+    silent(*traceback.format_exception(raised.value))
+
+
+def test_a_secret_header_in_a_field_that_is_stored_is_refused(canary: str) -> None:
+    with pytest.raises(UserError, match="extra: it contains the key of VERAX_API_KEY or a secret of headers") as raised:
+        Endpoint("http://127.0.0.1:1", "small", headers=HEADERS, extra={"user": f"{canary[::-1]}-{canary}"})
+    silent(raised.value)

@@ -1,4 +1,4 @@
-"""A generator behind an address: what is sent, what comes back, and how many requests it takes."""
+"""A text generator at an HTTP endpoint: what is sent, what comes back, and how many requests it takes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from fault_server import Asked, FaultServer, Handler, after, completion, echo, hangs_up, says, sends
-from verax.models.endpoint import Endpoint, RequestsSpent
-from verax.models.endpoint_address import parse_address
-from verax.models.endpoint_wire import Wire
+from verax.models import endpoint as package
+from verax.models.endpoint import Endpoint, MaxRequestsReached
+from verax.models.endpoint import errors as errors_module
 from verax.models.generator import Choice, ChoicePass, Generated, GeneratePass, LikelihoodPass, Prompt, TextGenerator
 from verax.types import Undefined, UserError
 
@@ -141,13 +141,17 @@ def test_a_server_that_ends_its_connections_costs_no_request() -> None:
 
 
 def test_a_connection_that_the_server_left_is_not_used_again() -> None:
+    answers: list[Generated | Undefined] = []
     with FaultServer([hangs_up()]) as server:
-        wire, sent = Wire(parse_address(server.url), None, {}), []
-        for _ in range(3):
-            assert wire.post(b'{"messages": [{"content": ""}]}', 5, lambda: sent.append(1)).status == 200
-            sleep(0.2)  # the server hangs up meanwhile
-        wire.close()
-    assert len(server.asked) == len(sent) == 3
+        model = endpoint(server, retries=0)
+        with model.session() as session:
+            for number, request in enumerate(numbered(3)):
+                session.submit(request, answers.append)
+                session.collect()
+                while number == 0 and server.open:  # until the server has hung up
+                    sleep(0.01)
+    assert answers == [Generated(f"you said prompt {i}", "stop", 7) for i in range(3)]
+    assert len(server.asked) == model.requests == 3
     assert server.connections == 2
 
 
@@ -158,11 +162,27 @@ def test_what_comes_beyond_the_announced_length_is_in_no_answer() -> None:
     assert answers == [Generated("yes", "stop", 7), Generated("you said prompt 1", "stop", 7)]
 
 
+def test_a_response_that_was_there_before_its_request_is_no_answer() -> None:
+    """One server of many sends two responses to one request: the second must not answer the next prompt."""
+    twice = json.dumps(completion("yes")).encode()
+    stray = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(twice), twice)
+    with FaultServer([sends(twice + stray, length=len(twice))]) as server:
+        answers = endpoint(server, concurrency=1).generate(numbered(2))
+    assert answers == [Generated("yes", "stop", 7), Generated("you said prompt 1", "stop", 7)]
+
+
+def test_no_cookie_is_kept() -> None:
+    sets = sends(json.dumps(completion("yes")).encode(), ("Set-Cookie", "session=1; Path=/"))
+    with FaultServer(default=sets) as server:
+        endpoint(server, concurrency=1).generate(numbered(3))
+    assert [asked.headers.get("Cookie") for asked in server.asked] == [None] * 3
+
+
 def test_the_cap_is_a_clear_stop_and_what_is_answered_stays() -> None:
     kept: dict[int, Generated | Undefined] = {}
     with FaultServer(default=after(0.03)) as server:
         model = endpoint(server, concurrency=3, max_requests=5)
-        with pytest.raises(RequestsSpent, match="max_requests: all 5 requests of this process are spent"):
+        with pytest.raises(MaxRequestsReached, match="max_requests: all 5 requests of this process are used up"):
             model.generate(numbered(9), kept.__setitem__)
         assert len(kept) == 5
         assert all(isinstance(answer, Generated) for answer in kept.values())
@@ -262,9 +282,9 @@ def test_it_gives_no_likelihoods() -> None:
         ("https://api..example.com/v1", "give a base URL such as"),
         (f"https://{'a' * 64}.example.com/v1", "give a base URL such as"),
         ("https://a.example.com/v1?key=secret-word", "no \\? and no #"),
-        ("https://a.example.com/v1 ?key=secret-word", "escaped"),
-        ("https://a.example.com/v1\r\nX: y", "escaped"),
-        ("https://ä.example.com/v1", "escaped"),
+        ("https://a.example.com/v1 ?key=secret-word", "escape blanks"),
+        ("https://a.example.com/v1\r\nX: y", "escape blanks"),
+        ("https://ä.example.com/v1", "escape blanks"),
         ("https://a.example.com/v1/chat/completions/", "without /chat/completions: https://a.example.com/v1$"),
     ],
 )
@@ -302,8 +322,16 @@ def test_a_model_needs_a_name_and_a_plain_prompt_has_no_system_text() -> None:
         Prompt("a", system="b", plain=True)
 
 
+def test_every_error_is_exported_and_every_reason_is_on_the_page() -> None:
+    errors = {name for name, error in vars(errors_module).items() if isinstance(error, type) and "Endpoint" in name}
+    assert errors | {"MaxRequestsReached", "RetryableError", "REASONS", "Endpoint"} == set(package.__all__)
+    page = (Path(__file__).parents[3] / "docs" / "endpoints.md").read_text("utf-8")
+    reasons = re.findall(r"^\| `(\w+)` \|", page.split("\n## When something goes wrong\n")[1], flags=re.M)
+    assert set(reasons) == package.REASONS
+
+
 def test_the_page_has_every_setting_with_its_default() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "endpoints.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "endpoints.md").read_text("utf-8")
     rows = dict(
         re.findall(r"^\| `(\w+)` \| ([^|]*) \|", page.split("\n## Settings\n")[1].split("\n## ")[0], flags=re.M)
     )

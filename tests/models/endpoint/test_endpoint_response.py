@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fault_server import completion
-from verax.models.endpoint_answer import complaint, quote, read_answer
+from verax.models.endpoint.response import error_message, parse_completion, quote
 from verax.models.generator import Generated
 from verax.types import Undefined
 
@@ -28,7 +28,7 @@ def as_it_is(text: str) -> str:
 
 def read(body: bytes) -> Generated | str:
     try:
-        return read_answer(body, as_it_is)
+        return parse_completion(body, as_it_is)
     except Undefined as undefined:
         return undefined.reason
 
@@ -53,7 +53,7 @@ def test_text_is_handed_over_letter_by_letter(text: str) -> None:
 @given(st.binary(max_size=60))
 def test_no_bytes_break_it(body: bytes) -> None:
     assert read(body) == "bad_answer"
-    assert complaint(body, as_it_is).isprintable()
+    assert error_message(body, as_it_is).isprintable()
 
 
 @given(VALUES, VALUES, VALUES, VALUES)
@@ -72,7 +72,7 @@ def test_no_values_in_the_right_places_break_it(content: Any, finish: Any, refus
 def test_no_shape_breaks_it(value: Any, name: str) -> None:
     for whole in (value, {name: value}, {"choices": [value]}, {"choices": [{"message": value}]}):
         assert read(json.dumps(whole).encode()) in REASONS
-        assert complaint(json.dumps(whole).encode(), as_it_is).isprintable()
+        assert error_message(json.dumps(whole).encode(), as_it_is).isprintable()
 
 
 def test_numbers_and_brackets_without_end() -> None:
@@ -92,7 +92,7 @@ def test_numbers_and_brackets_without_end() -> None:
     ],
 )
 def test_what_was_wrong_is_found_where_servers_put_it(body: Any, said: str) -> None:
-    assert complaint(json.dumps(body).encode(), as_it_is) == said
+    assert error_message(json.dumps(body).encode(), as_it_is) == said
 
 
 def test_a_key_is_hidden_before_a_quote_is_cut() -> None:
@@ -115,7 +115,7 @@ def test_the_likeliest_first_tokens_are_kept_and_whatever_is_none_is_not() -> No
     whole = completion("neutral")
     whole["choices"][0]["logprobs"] = {"content": [{"token": "neut", "logprob": -0.5, "top_logprobs": tops}, {}]}
     body = json.dumps(whole).encode()
-    found = read_answer(body, lambda text: text.replace("key-1234", "[key]"))
+    found = parse_completion(body, lambda text: text.replace("key-1234", "[key]"))
     assert found == Generated("neutral", "stop", 7, (("neut", -0.5), (" [key]", -1.0), ("\ufffd", 0.0)))
 
 

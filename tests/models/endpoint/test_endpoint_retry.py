@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from email.message import Message
 from email.utils import format_datetime
 from math import inf
 
@@ -11,15 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verax.models.endpoint_retry import LONGEST_BACKOFF, backoff, retry_after
+from verax.models.endpoint.client import LONGEST_BACKOFF, backoff
+from verax.models.endpoint.response import retry_after
 
 
 def asked(value: str, date: str | None = None) -> float | None:
-    headers = Message()
-    headers["Retry-After"] = value
-    if date is not None:
-        headers["Date"] = date
-    return retry_after(headers)
+    return retry_after({"Retry-After": value, **({} if date is None else {"Date": date})})
 
 
 @pytest.mark.parametrize(
@@ -59,15 +55,20 @@ def test_a_date_that_is_far_off_is_kept_too() -> None:
 
 
 def test_nothing_is_asked_for() -> None:
-    assert retry_after(Message()) is None
+    assert retry_after({}) is None
 
 
-@given(st.text(), st.text())
-def test_nothing_that_is_sent_can_break_it(value: str, date: str) -> None:
-    headers = Message()
-    headers.set_raw("Retry-After", value)  # type: ignore[attr-defined]
-    headers.set_raw("Date", date)  # type: ignore[attr-defined]
-    seconds = retry_after(headers)
+@pytest.mark.parametrize(
+    ("milliseconds", "seconds"),
+    [("0", 0.0), ("250", 0.25), (" 1500.5 ", 1.5005), ("-1", 7.0), ("soon", 7.0), ("", 7.0), ("nan", 7.0)],
+)
+def test_milliseconds_go_before_seconds(milliseconds: str, seconds: float) -> None:
+    assert retry_after({"retry-after-ms": milliseconds, "Retry-After": "7"}) == seconds
+
+
+@given(st.text(), st.text(), st.text())
+def test_nothing_that_is_sent_can_break_it(milliseconds: str, value: str, date: str) -> None:
+    seconds = retry_after({"retry-after-ms": milliseconds, "Retry-After": value, "Date": date})
     assert seconds is None or 0 <= seconds < inf
 
 
