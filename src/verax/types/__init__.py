@@ -19,6 +19,7 @@ from verax.types.explanation import (
     Skip,
     Target,
 )
+from verax.types.preset import Preset
 from verax.types.result import Comparison, Interval, MaskingCurve, MaskingCurves, Summary
 from verax.types.score import Measured, Score, Trial, TrialLog
 from verax.types.text import Alignment, Dataset, GivenAlignment, Human, Instance, Links, Performance, Span, Text, Unit
@@ -52,6 +53,7 @@ __all__ = [
     "Passes",
     "Performance",
     "Prediction",
+    "Preset",
     "Removal",
     "Score",
     "Skip",
