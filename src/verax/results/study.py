@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from verax.registry import entries, resolve
 from verax.results.figure import Figure
 from verax.results.table import Table
+from verax.types import Preset
 
 if TYPE_CHECKING:
     from verax.results.run import Run
@@ -33,7 +34,7 @@ class Study(Generic[R]):
         tables, figures: what people read of a result.
         findings: sentences that follow from a result, most important first.
         reading: how to read tables and figures, a sentence or two each.
-        presets: specs that produce runs for it, by name.
+        presets: specs that produce runs for it.
         reference: the publication.
         order: position among the sections of a report.
     """
@@ -46,7 +47,7 @@ class Study(Generic[R]):
     figures: Callable[[R], Sequence[Figure]] = _nothing
     findings: Callable[[R], Sequence[str]] = _nothing
     reading: Callable[[R], Sequence[str]] = _nothing
-    presets: Mapping[str, Mapping[str, Any]] = ()  # type: ignore[assignment]
+    presets: tuple[Preset, ...] = ()
     reference: str = ""
     order: int = 100
 

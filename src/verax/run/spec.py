@@ -233,7 +233,7 @@ def preset_spec(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
 
     What is missing altogether, model and data, is a built-in task.
     """
-    preset: Mapping[str, Any] = resolve("presets", name)
+    preset: Mapping[str, Any] = resolve("presets", name).content
     filled = {"model": preset["model"], "metrics": preset["metrics"], **content}
     data = by_name(content.get("data", {}))
     return {

@@ -20,6 +20,7 @@ from verax.types.explanation import (
     Skip,
     Target,
 )
+from verax.types.preset import Preset
 from verax.types.result import Comparison, MaskingCurve, MaskingCurves, Summary
 from verax.types.score import Measured, Score, Trial, TrialLog
 from verax.types.text import Alignment, Dataset, GivenAlignment, Human, Instance, Links, Performance, Span, Text, Unit
@@ -53,6 +54,7 @@ __all__ = [
     "Passes",
     "Performance",
     "Prediction",
+    "Preset",
     "Removal",
     "Score",
     "Skip",

@@ -40,6 +40,10 @@ class ShapleyInteraction:
     parts: Pairing = "between"
     seed: int = 0
 
+    name: ClassVar[str] = "shapley_interaction"
+    display: ClassVar[str] = "SII"
+    summary: ClassVar[str] = "Shapley interaction index of two words, computed by shapiq (extra: interactions)."
+    cost: ClassVar[str] = "2 n + 2048 forward"
     kind: ClassVar[Kind] = "token_interaction"
     version: ClassVar[int] = 2
     reference: ClassVar[str] = "Grabisch and Roubens 1999; estimated as in Fumagalli et al. 2024, KernelSHAP-IQ"

@@ -42,7 +42,7 @@ class HighlightsSpec(Section):
         default=None, description="The model that is explained on that set. Left out: `model`."
     )
     methods: tuple[Given, ...] = Field(
-        default=tuple(ATTRIBUTION_TABLE["methods"]),
+        default=tuple(ATTRIBUTION_TABLE.content["methods"]),
         min_length=1,
         description="Candidates: names, or {name: {parameter: value}}. Left out: the 26 of the preset "
         "attribution-table.",

@@ -2,7 +2,7 @@
 
 from verax.results.study import Study
 from verax.studies.leaderboard.analysis import Leaderboard, analyse
-from verax.studies.leaderboard.presets import PRESETS
+from verax.studies.leaderboard.presets import ATTRIBUTION_TABLE, IMPORTANCE_MEASURES
 from verax.studies.leaderboard.tables import findings, reading, tables
 
 STUDY: Study[Leaderboard] = Study(
@@ -13,6 +13,6 @@ STUDY: Study[Leaderboard] = Study(
     tables=tables,
     findings=findings,
     reading=reading,
-    presets=PRESETS,
+    presets=(ATTRIBUTION_TABLE, IMPORTANCE_MEASURES),
     order=10,
 )

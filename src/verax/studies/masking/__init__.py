@@ -3,7 +3,7 @@
 from verax.results.study import Study
 from verax.studies.masking.analysis import Masking, analyse
 from verax.studies.masking.figures import figures
-from verax.studies.masking.presets import PRESETS
+from verax.studies.masking.presets import FAITHFULNESS_MEASURABLE
 from verax.studies.masking.tables import findings, reading, tables
 
 STUDY: Study[Masking] = Study(
@@ -15,7 +15,7 @@ STUDY: Study[Masking] = Study(
     figures=figures,
     findings=findings,
     reading=reading,
-    presets=PRESETS,
+    presets=(FAITHFULNESS_MEASURABLE,),
     reference="Madsen, Reddy and Chandar 2024",
     order=20,
 )

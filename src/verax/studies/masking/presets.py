@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from verax.studies.leaderboard.presets import IMPORTANCE_MEASURES
+from verax.types import Preset
 
-from verax.studies.leaderboard.presets import IMPORTANCE_METHODS
-
-PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "faithfulness-measurable": {
-        "methods": IMPORTANCE_METHODS,
+FAITHFULNESS_MEASURABLE = Preset(
+    "faithfulness-measurable",
+    "9 importance measures under recursive masking, with the in-distribution test of the masked inputs.",
+    "Madsen, Reddy and Chandar 2024, Tables 1, 11 and 12",
+    {
+        "methods": IMPORTANCE_MEASURES.content["methods"],
         "metrics": ["recursive_masking", "in_distribution"],
         "model": "world/opinion-masked",
         "data": {"name": "world/opinion", "explain": "maskable"},
     },
-}
-"""Recursive masking of the maskable part by 9 measures, and whether it stays in-distribution."""
+)
