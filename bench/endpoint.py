@@ -22,7 +22,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from rich.console import Console
-from verax.run.nle.carry_out import carry_out_texts
+from verax.run.nle.execute_run import execute_text_run
 
 from verax.run.nle.opening import open_texts
 from verax.run.spec import parse_spec
@@ -89,7 +89,7 @@ def main() -> None:
         }
         prepared = open_texts(parse_spec(content))
         start = time.perf_counter()
-        carry_out_texts(prepared, Path(place) / "run", command="bench", console=Console(file=io.StringIO()))
+        execute_text_run(prepared, Path(place) / "run", command="bench", console=Console(file=io.StringIO()))
         seconds = time.perf_counter() - start
     print(
         f"{INPUTS} inputs, {len(times)} requests at concurrency {CONCURRENCY}, latency {options.latency:g} s, one "

@@ -258,6 +258,11 @@ class Run:
             rows = found if rows is None else np.intersect1d(found, rows)
         return self.tables.rows(table, rows)  # type: ignore[arg-type]
 
+    @staticmethod
+    def notes(text: str | None) -> dict[str, Any]:
+        """The notes of an explanation from their column."""
+        return {} if text is None else dict(json.loads(text))
+
     def study(self, name: str) -> Any:
         """The result of a study of this run; None where it does not apply."""
         return resolve("studies", name).analyse([self])
