@@ -28,7 +28,7 @@ from verax.run.nle.execute_run import execute_text_run
 from verax.run.nle.opening import SPOKEN, about_texts, check_prompts, check_setup, open_texts, prepare_texts
 from verax.run.parameters import Configured, from_config
 from verax.run.plan import check_fit
-from verax.run.run import Run as _Run
+from verax.results.run import Run as _Run
 from verax.run.spec import parse_spec
 from verax.types import Dataset, Highlight, Instance, Nle, Prediction, Skip, Span, Target, Undefined, UserError
 

@@ -20,7 +20,7 @@ from verax.report.page import render
 from verax.report.pairs import top_pairs
 from verax.report.picture import picture
 from verax.report.terminal import explanation, side_by_side
-from verax.report.text_width import cut_to, text_width
+from verax.results.render.text_width import cut_to, text_width
 from verax.types import Highlight, Human, Instance, Prediction, Span, Target
 
 PREMISE, HYPOTHESIS = "A small red dog runs through the wet grass.", "An animal is moving outdoors."

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from verax.report.plot import Axis, axis_over
-from verax.report.text_width import TICK, fitted, label, text_width
+from verax.results.render.text_width import TICK, fitted, label, text_width
 from verax.report.unified_words import ends
 from verax.results.render.markup import Html, tag
 from verax.results.render.numbers import number

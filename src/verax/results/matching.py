@@ -110,6 +110,20 @@ def require_different_models(runs: Sequence[Run]) -> None:
                 raise UserError(f"{other.folder} and {run.folder} are runs of the same model: they are not independent")
 
 
+def require_same_texts(first: Run, second: Run) -> None:
+    """Refuse runs that share no instance, or in which an id means different inputs."""
+    if first.manifest.data.hash is not None and first.manifest.data.hash == second.manifest.data.hash:
+        return
+    ids = set(first.instances["id"].to_pylist())
+    shared = [one for one in second.instances["id"].to_pylist() if one in ids]
+    if not shared:
+        raise UserError(f"{first.folder} and {second.folder} share no instance: there is nothing to compare")
+    texts = {one.id: [part.raw for part in one.parts] for one in first.inputs(shared)}
+    for instance in second.inputs(shared):
+        if texts[instance.id] != [part.raw for part in instance.parts]:
+            raise UserError(f"instance {instance.id!r} is not the same text in {first.folder} and in {second.folder}")
+
+
 def data_name(run: Run) -> str:
     """The data set of a run, with its split."""
     data = run.manifest.data

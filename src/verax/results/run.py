@@ -217,9 +217,9 @@ class Run:
         known = [entry.label for entry in self.manifest.methods if entry.kind == "text"]
         return tuple(dict.fromkeys([*known, *written]))
 
-    def predictions(self) -> list[Prediction]:
-        """The model's answers to the inputs."""
-        return self._rows("predictions")
+    def predictions(self, instances: Sequence[str] | None = None) -> list[Prediction]:
+        """The model's answers to the inputs, to all of them or to some."""
+        return self._rows("predictions", instances)
 
     def highlights(self, instances: Sequence[str] | None = None) -> list[Highlight]:
         """Explanations by scores, of all instances or of some."""

@@ -25,7 +25,7 @@ from verax.run.parameters import Configured, from_config
 from verax.run.plan import BASELINE, Plan, Remaining, check_fit, make_plan
 from verax.run.progress import progress_bar
 from verax.run.reference import Reference
-from verax.run.run import Run
+from verax.results.run import Run
 from verax.run.spec import DataSpec, ModelSpec, Spec
 from verax.run.translating import Translating
 from verax.run.translations import OpenAligner, open_aligners

@@ -26,7 +26,7 @@ from verax.run.highlights.rows import part_names, reading
 from verax.run.highlights.spec import HighlightsSpec
 from verax.run.highlights.validating import Language, validate
 from verax.run.highlights.writing import CARD, FOLDER, JSONL, split_name, write_jsonl, write_parquet
-from verax.run.run import Run
+from verax.results.run import Run
 from verax.store.files import replace_file
 from verax.store.read import read_card
 from verax.types import UserError

@@ -15,7 +15,7 @@ from verax.models.classifier import Classifier
 from verax.run.execute_run import execute_run, prepare_with
 from verax.run.parameters import Configured
 from verax.run.plan import Remaining
-from verax.run.run import Run
+from verax.results.run import Run
 from verax.run.spec import DataSpec, ModelSpec, parse_spec
 from verax.types import Dataset
 

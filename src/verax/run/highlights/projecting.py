@@ -11,7 +11,7 @@ from verax.run.highlights.choosing import Choice
 from verax.run.highlights.parallel import Parallel
 from verax.run.highlights.rows import Highlighted
 from verax.run.highlights.scoring import UNSCORED, Words, binarised, normalised
-from verax.run.run import Run
+from verax.results.run import Run
 from verax.types import Links, Undefined
 
 

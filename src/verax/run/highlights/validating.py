@@ -13,7 +13,7 @@ from verax.models.classifier import Classifier
 from verax.models.encoding import Encoded
 from verax.run.highlights.rows import Highlighted
 from verax.run.progress import progress_counter
-from verax.run.run import Run
+from verax.results.run import Run
 from verax.stats.inference import mean_interval
 from verax.types import Estimate, Highlight, Human, Undefined
 

@@ -17,7 +17,7 @@ from verax.run.nle.opening import PreparedText
 from verax.run.nle.plan import TextPlan, make_plan
 from verax.run.plan import Remaining
 from verax.run.progress import progress_bar
-from verax.run.run import Run
+from verax.results.run import Run
 from verax.store.codec import Row
 from verax.store.keys import key_of
 from verax.store.read import read_card, read_rows, read_run
