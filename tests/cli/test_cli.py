@@ -87,7 +87,7 @@ def test_listing_imports_no_torch() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     names = [row["name"] for row in json.loads(done.stdout)]
-    assert names[:2] == ["random", "leave_one_out"]
+    assert names[:2] == ["activation", "attention"]
 
 
 @pytest.mark.parametrize("what", ["methods", "metrics", "datasets", "models", "presets"])
@@ -96,7 +96,7 @@ def test_list(verax: Callable[..., Answer], what: str) -> None:
     rows = json.loads(verax("list", what, "--json").out)
     assert said.code == 0
     assert all(row["name"] in said.out for row in rows)
-    assert all(set(row) == {"name", "kind", "summary", "cost", "reference"} for row in rows)
+    assert all(set(row) == {"name", "display", "kind", "summary", "cost", "reference"} for row in rows)
 
 
 def test_run_from_plan_to_report(verax: Callable[..., Answer], spec: Path, tmp_path: Path) -> None:

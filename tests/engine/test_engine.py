@@ -42,7 +42,7 @@ from verax.metrics.faithfulness.sufficiency import Sufficiency
 from verax.models.black_box import BlackBox
 from verax.models.classifier import Classifier
 from verax.models.encoding import Encoded
-from verax.models.generator import TextRequest, CandidatesPass, GeneratePass, LikelihoodPass, Prompt
+from verax.models.generator import CandidatesPass, GeneratePass, LikelihoodPass, Prompt, TextRequest
 from verax.types import Cost, FloatArray, Generated, Highlight, Instance, Target, Undefined, UserError
 
 METHODS = (
