@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from conftest import PAIRS
+from support.plug_ins import InstallPlugIn
 from verax.cli import main
 from verax.registry import entries
 
@@ -272,6 +273,21 @@ def test_list_shows_cost_and_reference(verax: Callable[..., Answer]) -> None:
     listed = {row["name"]: row for row in json.loads(verax("list", "methods", "--json").out)}
     assert listed["leave_one_out"]["cost"] == "n + 1 forward"
     assert listed["beam"]["reference"].startswith("Zhou and Shah 2023")
+
+
+def test_list_describes_plug_ins_and_survives_those_that_cannot_be_imported(
+    verax: Callable[..., Answer], tmp_path: Path, install_plug_in: InstallPlugIn
+) -> None:
+    (tmp_path / "cli_plug_in.py").write_text("class Shout:\n    kind, summary = 'token', 'Scores by capitals.'\n")
+    (tmp_path / "cli_broken.py").write_text("raise RuntimeError('out of order')\n")
+    install_plug_in("loud", {"verax.methods": {"shout": "cli_plug_in:Shout", "broken": "cli_broken:Shout"}})
+    answer = verax("list", "methods", "--json")
+    assert answer.code == 0
+    rows = {row["name"]: row for row in json.loads(answer.out)}
+    assert (rows["shout"]["kind"], rows["shout"]["summary"]) == ("token", "Scores by capitals. From loud.")
+    assert rows["broken"]["kind"] == "plug-in"
+    assert rows["broken"]["summary"] == "From loud; it cannot be imported: RuntimeError: out of order"
+    assert verax("list", "methods").code == 0
 
 
 @pytest.mark.parametrize(
