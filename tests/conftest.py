@@ -45,6 +45,16 @@ def some_wordnet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_proxy() -> Iterator[None]:
+    """No proxy of this machine: the servers of the tests are on loopback."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+            patch.delenv(name, raising=False)
+            patch.delenv(name.upper(), raising=False)
+        yield
+
+
 @pytest.fixture(scope="module")
 def four_are_enough() -> Iterator[None]:
     """Four inputs can be counted by hand: let the tables across languages tell methods apart by as few."""

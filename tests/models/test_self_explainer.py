@@ -137,7 +137,7 @@ def test_edits_of_an_input_share_what_was_answered() -> None:
     x = PromptedInput(instance("a", "b"), by)
     edited = x.edited(instance("a c", "b"))
     assert edited.memo is x.memo
-    assert edited.by is by
+    assert edited.model is by
     assert PromptedInput(instance("a", "b"), by).memo is not x.memo
 
 

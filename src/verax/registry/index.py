@@ -28,7 +28,7 @@ PACKAGES: Mapping[str, Namespace] = {
     "verax.align": "aligners",
     "verax.data": "datasets",
     "verax.models.shipped": "models",
-    "verax.run.presets": "presets",
+    "verax.studies": "studies",
 }
 """Where components are searched for, and their namespace unless they declare a `namespace` of their own."""
 

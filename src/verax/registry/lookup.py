@@ -15,7 +15,9 @@ from typing import Any, Literal, TypeVar, get_args
 
 from verax.types import UserError
 
-Namespace = Literal["methods", "metrics", "aligners", "editors", "reconstructions", "datasets", "models", "presets"]
+Namespace = Literal[
+    "methods", "metrics", "aligners", "editors", "reconstructions", "datasets", "models", "presets", "studies"
+]
 NAMESPACES: tuple[Namespace, ...] = get_args(Namespace)
 INDEX = Path(__file__).with_name("index.json")
 """Written by `python -m verax.registry.index` from what the components declare."""

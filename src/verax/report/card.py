@@ -10,8 +10,8 @@ import yaml
 
 from verax.report.content import NOT_RECORDED, Content, entries, entry, written
 from verax.report.labels import parameter
-from verax.report.markup import Child, Html, join, tag
-from verax.report.numbers import count, plural
+from verax.results.render.markup import Child, Html, join, tag
+from verax.results.render.numbers import count, plural
 from verax.types import Skip
 
 _EXAMPLES = 5

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from verax.report.arcs import people_html
 from verax.report.content import Content
 from verax.report.labels import is_wrong, method_label
-from verax.report.markup import Html, join, tag
 from verax.report.masking_plot import spark
-from verax.report.numbers import count, number, plural
 from verax.report.pairs import CHOICES, TOP
 from verax.report.picture import picture
 from verax.report.words import words_html
+from verax.results.render.markup import Html, join, tag
+from verax.results.render.numbers import count, number, plural
 from verax.types import Highlight, Instance, Prediction, Skip
 
 _CLASSES = 4

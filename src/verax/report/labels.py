@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from verax.report.content import NOT_RECORDED, Content
-from verax.report.markup import Html, join, tag
+from verax.results.render.markup import Html, join, tag
 from verax.types import Instance
 
 

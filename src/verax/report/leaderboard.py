@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from verax.report.content import Content
-from verax.report.markup import Html, join, tag
 from verax.report.metric_table import metric_table
-from verax.report.numbers import plural
 from verax.report.overview import overview
 from verax.report.ranking import by_metric
+from verax.results.render.markup import Html, join, tag
+from verax.results.render.numbers import plural
 from verax.stats.leaderboard import ALPHA
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from verax.report.content import Content
 from verax.report.labels import method_label
-from verax.report.markup import Html, join, tag
 from verax.report.masking_plot import panel, swatch
 from verax.report.masking_words import (
     PERFORMANCE,
@@ -16,7 +15,8 @@ from verax.report.masking_words import (
     ordered,
     performance_said,
 )
-from verax.report.numbers import count
+from verax.results.render.markup import Html, join, tag
+from verax.results.render.numbers import count
 from verax.stats.leaderboard import ALPHA
 from verax.types import MaskingCurve, MaskingCurves
 

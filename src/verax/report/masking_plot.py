@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
-from verax.report.markup import Html, tag
 from verax.report.masking_words import PERFORMANCE, baseline_of, invalid, span, stretches
-from verax.report.numbers import number, p_value, percent
+from verax.report.text_width import TICK, label
+from verax.results.render.markup import Html, tag
+from verax.results.render.numbers import number, p_value, percent
 from verax.stats.leaderboard import ALPHA
 from verax.types import MaskingCurve, MaskingCurves
 
@@ -173,21 +174,21 @@ def _p_plot(curves: MaskingCurves, row: MaskingCurve, random: MaskingCurve) -> l
 
 
 def _grid(frame: Frame, ticks: Sequence[tuple[float, str]], title: str) -> list[Html]:
-    shapes = [tag("text", title, x=f"{_LEFT:.0f}", y=f"{frame.top - 8:.0f}", class_="tick")]
-    for value, label in ticks:
+    shapes = [label(title, TICK, x=f"{_LEFT:.0f}", y=f"{frame.top - 8:.0f}", class_="tick")]
+    for value, shown in ticks:
         shapes.append(tag("path", d=frame.path([(0, value), (1, value)]), class_="grid"))
-        where = {"x": f"{_LEFT - 6:.0f}", "y": f"{frame.y(value) + 4:.1f}", "text_anchor": "end"}
-        shapes.append(tag("text", label, class_="tick", **where))
+        end, y = _LEFT - 6, f"{frame.y(value) + 4:.1f}"
+        shapes.append(label(shown, TICK, room=end, x=f"{end:.0f}", y=y, text_anchor="end", class_="tick"))
     return shapes
 
 
 def _x_axis(frame: Frame, bottom: float) -> list[Html]:
     shapes = []
     for tick in range(0, 101, 20):
-        where = {"x": f"{frame.x(tick / 100):.1f}", "y": f"{bottom + 15:.0f}", "text_anchor": "middle"}
-        shapes.append(tag("text", str(tick), class_="tick", **where))
-    where = {"x": f"{frame.x(0.5):.0f}", "y": f"{bottom + 28:.0f}", "text_anchor": "middle"}
-    return [*shapes, tag("text", "masked [%]", class_="tick", **where)]
+        x, y = f"{frame.x(tick / 100):.1f}", f"{bottom + 15:.0f}"
+        shapes.append(label(str(tick), TICK, x=x, y=y, text_anchor="middle", class_="tick"))
+    x, y = f"{frame.x(0.5):.0f}", f"{bottom + 28:.0f}"
+    return [*shapes, label("masked [%]", TICK, x=x, y=y, text_anchor="middle", class_="tick")]
 
 
 def _probe(frame: Frame, place: int, bottom: float, row: MaskingCurve, random: MaskingCurve) -> Html:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from verax.report.numbers import MISSING, percent, plural
+from verax.results.render.numbers import MISSING, percent, plural
 from verax.stats.areas import NO_AREA
 from verax.stats.leaderboard import ALPHA
-from verax.types import Interval, MaskingCurve, MaskingCurves, Performance
+from verax.types import Estimate, MaskingCurve, MaskingCurves, Performance
 
 PERFORMANCE: dict[Performance, str] = {
     "accuracy": "accuracy",
@@ -33,7 +33,7 @@ def baseline_of(curves: MaskingCurves) -> MaskingCurve:
     return next(row for row in curves.curves if row.method == curves.baseline)
 
 
-def span(value: Interval) -> str:
+def span(value: Estimate) -> str:
     """A value in percent, with its interval where it has one: `12.2 [11.5, 12.8]`."""
     if value.low is None or value.high is None:
         return percent(value.value)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from verax.report.content import Content, entry, written
 from verax.report.labels import direction, method_label, parameter
-from verax.report.markup import Html, join, tag
-from verax.report.numbers import count, interval, number, p_value
 from verax.report.plot import Axis, axis_of, interval_svg, ticks_svg
 from verax.report.ranking import verdict
+from verax.results.render.markup import Html, join, tag
+from verax.results.render.numbers import count, interval, number, p_value
 from verax.types import Summary
 
 _LANES = 8

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from verax.report.content import Content
 from verax.report.instances import extent
-from verax.report.markup import Html, join, tag
 from verax.report.nle_cards import instance_card, title_of
 from verax.report.nle_sheets import sheets
 from verax.report.nle_words import CONSISTENCY_SAID, VERDICTS, doubts, setup_name, summed_up
 from verax.report.sheet import sheet_html
+from verax.results.render.markup import Html, join, tag
 from verax.stats.nle_rows import consistency_tests
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from verax.report.content import Content
 from verax.report.instances import missing, people_said
 from verax.report.labels import is_wrong
-from verax.report.markup import Html, join, tag
 from verax.report.nle_trials import decisive, folded
 from verax.report.nle_words import FOUND, VERDICTS, setup_name
-from verax.report.numbers import count, plural
+from verax.results.render.markup import Html, join, tag
+from verax.results.render.numbers import count, plural
 from verax.stats.nle_rows import ConsistencyTest, Verdict, consistency_tests, verdict
 from verax.types import Instance, Nle, Score
 

@@ -12,11 +12,11 @@ from verax.report.nle_words import (
     row_name,
     unanswered_said,
 )
-from verax.report.numbers import MISSING, count, number, p_value, percent
 from verax.report.sheet import Sheet
+from verax.results.render.numbers import MISSING, count, number, p_value, percent
 from verax.stats.nle import ConsistencyRow, NleTables, PerformanceRow, SetupComparison
 from verax.stats.nle_noise import NoiseRow
-from verax.types import Interval
+from verax.types import Estimate
 
 
 def sheets(found: NleTables) -> list[Sheet]:
@@ -155,6 +155,6 @@ def _performed(found: NleTables, row: PerformanceRow, *, tokens: bool) -> tuple[
     return (row_name(found, row.model, row.setup), in_percent(row.accuracy), count(row.judged), bleu, *numbers)
 
 
-def _hundredths(value: Interval) -> str:
+def _hundredths(value: Estimate) -> str:
     ends = "" if value.low is None or value.high is None else f" [{value.low:.2f}, {value.high:.2f}]"
     return f"{value.value:.2f}{ends}"

@@ -8,7 +8,7 @@ from verax.report.nle_sheets import sheets
 from verax.report.tables import Table, Value, for_papers
 from verax.stats.nle import ConsistencyRow, NleTables, PerformanceRow, SetupComparison
 from verax.stats.nle_noise import NoiseRow
-from verax.types import Interval
+from verax.types import Estimate
 
 _SHARES = ("found", "among_found", "total", "mentioned", "by_meaning", "flips", "chance", "similar", "difference")
 COLUMNS = (
@@ -110,6 +110,6 @@ def _performed(row: PerformanceRow) -> dict[str, Value]:
     }
 
 
-def _flat(name: str, value: Interval | None) -> dict[str, Value]:
+def _flat(name: str, value: Estimate | None) -> dict[str, Value]:
     known = (None, None, None) if value is None else value
     return dict(zip((name, f"{name}_low", f"{name}_high"), known, strict=True))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from verax.data.text import split_words
-from verax.report.markup import Html, join, tag
 from verax.report.nle_words import FOUND, meaning, mention
-from verax.report.numbers import count, plural
+from verax.results.render.markup import Html, join, tag
+from verax.results.render.numbers import count, plural
 from verax.types import Instance, Nle, Trial, TrialLog
 
 _FOLDED = 5

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from verax.report.numbers import MISSING, count, number, percent, plural
+from verax.results.render.numbers import MISSING, count, number, percent, plural
 from verax.stats.nle import ConsistencyRow, NleTables
 from verax.stats.nle_noise import Reading
 from verax.stats.nle_rows import Verdict
-from verax.types import Interval, LabelSource, Trial
+from verax.types import Estimate, LabelSource, Trial
 
 CONSISTENCY_SAID = (
     "This is a consistency test: what it finds speaks against an explanation; that it finds nothing does not prove the "
@@ -53,7 +53,7 @@ def row_name(found: NleTables, model: str, setup: str, *rest: str) -> str:
     return ", ".join([f"{model}: {setup_name(setup)}" if found.runs > 1 else setup_name(setup), *rest])
 
 
-def in_percent(value: Interval | None) -> str:
+def in_percent(value: Estimate | None) -> str:
     """A share with its interval: `34.6 [30.1, 39.2]`."""
     if value is None:
         return MISSING
@@ -61,7 +61,7 @@ def in_percent(value: Interval | None) -> str:
     return f"{percent(value.value)}{ends}"
 
 
-def points(value: Interval | None) -> str:
+def points(value: Estimate | None) -> str:
     """A difference of shares in points of percent, with its sign."""
     if value is None:
         return MISSING

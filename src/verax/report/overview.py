@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from verax.report.content import Content
 from verax.report.labels import breakable, direction, method_label
-from verax.report.markup import Html, join, tag
-from verax.report.numbers import interval, number
 from verax.report.ranking import best_group, like_random
+from verax.results.render.markup import Html, join, tag
+from verax.results.render.numbers import interval, number
 from verax.types import Summary
 
 BEST = "◆"

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from verax.report import card, crosslingual, instances, leaderboard, masking, nle, unified
 from verax.report.content import Content, content_of, entry, written
-from verax.report.markup import Html, join, tag, visible
-from verax.report.numbers import plural
 from verax.report.words import style_sheet
+from verax.results.render.markup import Html, join, tag, visible
+from verax.results.render.numbers import plural
 from verax.store.files import replace_file
 from verax.store.read import Stored, read_run
 

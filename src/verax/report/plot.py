@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from verax.report.markup import Html, tag
-from verax.report.numbers import interval, number
+from verax.report.text_width import TICK, label
+from verax.results.render.markup import Html, tag
+from verax.results.render.numbers import interval, number
 from verax.types import Summary
 
 _MARGIN = 6.0
@@ -60,7 +61,7 @@ def _ticks(low: float, high: float) -> tuple[float, ...]:
 def ticks_svg(axis: Axis) -> Html:
     """The labels of an axis, for the head of its column."""
     labels = [
-        tag("text", f"{tick:.6g}", x=axis.at(tick), y=12, text_anchor="middle", class_="tick") for tick in axis.ticks
+        label(f"{tick:.6g}", TICK, x=axis.at(tick), y=12, text_anchor="middle", class_="tick") for tick in axis.ticks
     ]
     return tag("svg", labels, class_="plot head", width="100%", height=16, aria_hidden="true")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from verax.report.numbers import number
+from verax.results.render.numbers import number
 from verax.stats.leaderboard import ALPHA
 from verax.types import Summary
 

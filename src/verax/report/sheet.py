@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from verax.report.markup import Html, tag
+from verax.results.render.markup import Html, tag
 
 
 class Sheet(NamedTuple):

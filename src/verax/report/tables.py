@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 
-from verax.report.markup import visible
 from verax.report.masking_words import PERFORMANCE, areas, invalid, marks, ordered, tested
-from verax.report.numbers import count, interval, number, p_value
 from verax.report.ranking import by_metric
 from verax.report.sheet import Sheet
+from verax.results.render.markup import visible
+from verax.results.render.numbers import count, interval, number, p_value
 from verax.stats.leaderboard import ALPHA
 from verax.types import Comparison, MaskingCurve, MaskingCurves, Summary
 

@@ -16,7 +16,6 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from verax.report.markup import visible
 from verax.report.masking_words import (
     PERFORMANCE,
     areas,
@@ -27,11 +26,12 @@ from verax.report.masking_words import (
     performance_said,
     ratios,
 )
-from verax.report.numbers import count, interval, number, p_value, plural, signed
 from verax.report.pairs import SHOWN, TOP, heads, top_pairs
 from verax.report.ranking import best_group, by_metric
 from verax.report.tables import difference
 from verax.report.words import LEVELS, gold_words, level, word_scores
+from verax.results.render.markup import visible
+from verax.results.render.numbers import count, interval, number, p_value, plural, signed
 from verax.stats.leaderboard import ALPHA
 from verax.types import Comparison, Highlight, Instance, MaskingCurves, Prediction, Skip, Summary
 

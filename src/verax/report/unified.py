@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from verax.report.content import Content
 from verax.report.labels import method_label
-from verax.report.markup import Html, join, tag
-from verax.report.numbers import MISSING, count, number
 from verax.report.unified_plot import names, panel, swatch
 from verax.report.unified_tables import STABILITY_SAID
 from verax.report.unified_words import (
@@ -29,6 +27,8 @@ from verax.report.unified_words import (
     titles,
     verdict,
 )
+from verax.results.render.markup import Html, join, tag
+from verax.results.render.numbers import MISSING, count, number
 from verax.stats.unified import Property, Unified
 from verax.types import Base
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from verax.report.markup import Html, tag
 from verax.report.plot import Axis, axis_over
+from verax.report.text_width import TICK, label
 from verax.report.unified_words import BASE_NAMES, KIND_NAMES, UNITS, gain
+from verax.results.render.markup import Html, tag
 from verax.stats.unified import Cell, Property, Unified, holds_zero
-from verax.types import Base, Interval, Kind
+from verax.types import Base, Estimate, Kind
 
 _ROW, _GROUP, _TOP, _FOOT = 21.0, 10.0, 4.0, 40.0
 _NAMES = 126
 _WIDE = 5
 _INDENT = 26
+_KIND_SIZE, _NAME_SIZE = 12.5, 12.0
 
 
 class Row(NamedTuple):
@@ -47,11 +49,11 @@ def names(found: Unified) -> Html:
     shapes: list[Html] = []
     for row in rows:
         if row.base is None:
-            shapes.append(tag("text", KIND_NAMES[row.kind], x=0, y=f"{row.y + 4:.1f}", class_="kind"))
+            shapes.append(label(KIND_NAMES[row.kind], _KIND_SIZE, x=0, y=f"{row.y + 4:.1f}", class_="kind"))
         else:
             shapes.append(_mark(row.base, "12", row.y))
             named = "Int. gradients" if row.base == "integrated_gradients" else BASE_NAMES[row.base]
-            shapes.append(tag("text", named, x=_INDENT, y=f"{row.y + 4:.1f}", class_="tick"))
+            shapes.append(label(named, _NAME_SIZE, x=_INDENT, y=f"{row.y + 4:.1f}", class_="tick"))
     return tag("svg", shapes, class_="plot names", width=_NAMES, height=f"{_height(rows):.0f}", aria_hidden="true")
 
 
@@ -68,20 +70,20 @@ def panel(found: Unified, one: Property, title: str) -> Html:
         if row.base is not None and axis is not None:
             shapes += _effect(axis, row, cells.get((row.kind, row.base)))
     foot = f"{bottom + 32:.1f}"
-    shapes.append(tag("text", "← worse", x="6%", y=foot, class_="tick way"))
-    shapes.append(tag("text", "better →", x="94%", y=foot, text_anchor="end", class_="tick way"))
+    shapes.append(label("← worse", TICK, x="6%", y=foot, class_="tick way"))
+    shapes.append(label("better →", TICK, x="94%", y=foot, text_anchor="end", class_="tick way"))
     said = f"{title}, difference from random ({UNITS[one.name]}; right is better). {_said(rows, cells)}"
     return tag(
         "svg", shapes, class_="plot effect", width="100%", height=f"{_height(rows):.0f}", role="img", aria_label=said
     )
 
 
-def better(one: Property, cell: Cell) -> Interval | None:
+def better(one: Property, cell: Cell) -> Estimate | None:
     """The difference from random, turned round where lower is better."""
     gap = cell.difference
     if gap is None or one.higher_is_better:
         return gap
-    return Interval(-gap.value + 0.0, None if gap.high is None else -gap.high, None if gap.low is None else -gap.low)
+    return Estimate(-gap.value + 0.0, None if gap.high is None else -gap.high, None if gap.low is None else -gap.low)
 
 
 def _scale(axis: Axis, bottom: float, every: int) -> Iterator[Html]:
@@ -91,17 +93,17 @@ def _scale(axis: Axis, bottom: float, every: int) -> Iterator[Html]:
         yield tag("line", x1=axis.at(tick), x2=axis.at(tick), y1=0, y2=f"{bottom:.1f}", class_="grid")
         if (place - zero) % every:
             continue
-        label = f"{tick:+.6g}" if tick else "0"
-        yield tag("text", label, x=axis.at(tick), y=f"{bottom + 15:.1f}", text_anchor="middle", class_="tick")
+        number = f"{tick:+.6g}" if tick else "0"
+        yield label(number, TICK, x=axis.at(tick), y=f"{bottom + 15:.1f}", text_anchor="middle", class_="tick")
     yield tag("line", x1=axis.at(0.0), x2=axis.at(0.0), y1=0, y2=f"{bottom + 3:.1f}", class_="random")
 
 
-def _effect(axis: Axis, row: Row, value: Interval | None) -> Iterator[Html]:
-    """Interval and sign of one explanation; hollow where the interval holds 0."""
+def _effect(axis: Axis, row: Row, value: Estimate | None) -> Iterator[Html]:
+    """Estimate and sign of one explanation; hollow where the interval holds 0."""
     base = row.base or "random"
     y = f"{row.y:.1f}"
     if value is None:
-        yield tag("text", "no value", x=axis.at(0.0), y=f"{row.y + 4:.1f}", dx=6, class_="tick none")
+        yield label("no value", TICK, x=axis.at(0.0), y=f"{row.y + 4:.1f}", dx=6, class_="tick none")
         return
     if value.low is not None and value.high is not None:
         yield tag("line", x1=axis.at(value.low), x2=axis.at(value.high), y1=y, y2=y, class_=f"whisker {base}")
@@ -128,7 +130,7 @@ def swatch(base: Base, *, hollow: bool = False) -> Html:
     )
 
 
-def _said(rows: list[Row], cells: dict[tuple[Kind, Base], Interval | None]) -> str:
+def _said(rows: list[Row], cells: dict[tuple[Kind, Base], Estimate | None]) -> str:
     """The drawing for who can't see it."""
     said = []
     for row in rows:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from verax.report.numbers import MISSING, count, number
 from verax.report.tables import Table, Value
 from verax.report.unified_words import BASE_NAMES, Shown, caption, ends, lines, titles
+from verax.results.render.numbers import MISSING, count, number
 from verax.stats.unified import Cell, Property, Stability, Unified
-from verax.types import Interval
+from verax.types import Estimate
 
 STABILITY_SAID = (
     "Stability of spans: mean adjusted Rand index between the partition of an input and those by other seeds, 1 if the "
@@ -54,7 +54,7 @@ def _stable(row: Stability) -> dict[str, Value]:
     return facts | _flat("value", row.value)
 
 
-def _flat(name: str, value: Interval | None) -> dict[str, Value]:
+def _flat(name: str, value: Estimate | None) -> dict[str, Value]:
     known = (None, None, None) if value is None else value
     return dict(zip((name, f"{name}_low", f"{name}_high"), known, strict=True))
 

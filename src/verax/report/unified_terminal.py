@@ -5,7 +5,6 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from verax.report.numbers import MISSING, count, number
 from verax.report.terminal import Board, plain
 from verax.report.unified_tables import STABILITY_SAID
 from verax.report.unified_words import (
@@ -20,6 +19,7 @@ from verax.report.unified_words import (
     methods_said,
     titles,
 )
+from verax.results.render.numbers import MISSING, count, number
 from verax.stats.unified import Unified
 
 _SHORT = {"integrated_gradients": "Int. gradients"}

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from verax.report.numbers import number, plural
+from verax.results.render.numbers import number, plural
 from verax.stats.unified import BASES, Cell, Property, PropertyName, Unified
-from verax.types import Base, Interval, Kind
+from verax.types import Base, Estimate, Kind
 
 BEST = "◆"
 WEAK = "○"
@@ -64,9 +64,9 @@ _MEASURED: dict[PropertyName, str] = {
 class Shown(NamedTuple):
     """A number of a table with its interval, its signs, and how far it is above random."""
 
-    value: Interval
+    value: Estimate
     signs: str = ""
-    difference: Interval | None = None
+    difference: Estimate | None = None
 
 
 class Line(NamedTuple):
@@ -103,7 +103,7 @@ def lines(found: Unified, one: Property) -> list[Line]:
     if any(bounds):
         named = (("drawn scores", "random"), ("equal scores", "uniform"))
         rows += [
-            Line(name, tuple(Shown(Interval(getattr(bound, which))) if bound else None for bound in bounds))
+            Line(name, tuple(Shown(Estimate(getattr(bound, which))) if bound else None for bound in bounds))
             for name, which in named
         ]
     return rows
@@ -116,12 +116,12 @@ def _shown(cell: Cell | None) -> Shown | None:
     return Shown(cell.value, signs, cell.difference)
 
 
-def ends(value: Interval) -> str:
+def ends(value: Estimate) -> str:
     """The interval in brackets; nothing where there is none."""
     return "" if value.low is None or value.high is None else f"[{number(value.low)}, {number(value.high)}]"
 
 
-def gain(value: Interval) -> str:
+def gain(value: Estimate) -> str:
     """A difference with its sign and its interval."""
     return f"{value.value:+.3f} {ends(value)}".rstrip()
 

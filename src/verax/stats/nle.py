@@ -19,7 +19,7 @@ from verax.stats.nle_noise import NoiseRow, mentions, noise_row
 from verax.stats.nle_rows import BLEU, NleRun, Outcome, Results, consistency_tests, results_of, setups, unions
 from verax.stats.recorded import recorded
 from verax.stats.shares import mean_difference, of_sums, share
-from verax.types import Interval, Nle, Score
+from verax.types import Estimate, Nle, Score
 
 _FAILED = "failed"
 """The reason of a score whose explanation failed."""
@@ -50,13 +50,13 @@ class ConsistencyRow:
     test: str
     n: int
     untested: Mapping[str, int]
-    found: Interval | None
-    among_found: Interval | None
-    total: Interval | None
+    found: Estimate | None
+    among_found: Estimate | None
+    total: Estimate | None
     counterfactuals: int = 0
-    mentioned: Interval | None = None
+    mentioned: Estimate | None = None
     unanswered: Mapping[str, int] = field(default_factory=dict)
-    by_meaning: Interval | None = None
+    by_meaning: Estimate | None = None
     threshold: float | None = None
 
     @property
@@ -82,9 +82,9 @@ class PerformanceRow:
     model: str
     setup: str
     n: int
-    accuracy: Interval | None
+    accuracy: Estimate | None
     judged: int
-    bleu: Interval | None
+    bleu: Estimate | None
     compared: int
     parsed: int
     by_first_token: int
@@ -108,7 +108,7 @@ class SetupComparison:
     n: int
     total_first: float
     total_second: float
-    difference: Interval
+    difference: Estimate
     p: float | None
     p_holm: float | None
 

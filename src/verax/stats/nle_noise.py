@@ -12,7 +12,7 @@ from verax.stats.inference import paired_test
 from verax.stats.leaderboard import ALPHA
 from verax.stats.nle_rows import Results
 from verax.stats.shares import mean_difference, ratio
-from verax.types import FloatArray, Interval, Trial
+from verax.types import Estimate, FloatArray, Trial
 
 Reading = Literal["copies", "never", "too_few", "above_chance", "like_chance"]
 """What mentions are worth: random edits are mentioned at least half of the time, as if the input were copied; nothing
@@ -42,11 +42,11 @@ class NoiseRow:
     setup: str
     editor: str
     edits: int
-    flips: Interval
-    chance: Interval | None
-    similar: Interval | None
-    mentioned: Interval | None
-    difference: Interval | None
+    flips: Estimate
+    chance: Estimate | None
+    similar: Estimate | None
+    mentioned: Estimate | None
+    difference: Estimate | None
     pairs: int
     p: float | None
     reading: Reading | None
@@ -78,13 +78,13 @@ def noise_row(model: str, setup: str, results: Results, *, seed: int = 0) -> Noi
     )
 
 
-def mentions(trials: Mapping[str, Sequence[Trial]], *, seed: int = 0) -> Interval | None:
+def mentions(trials: Mapping[str, Sequence[Trial]], *, seed: int = 0) -> Estimate | None:
     """The share of new inputs whose explanation mentions what was put in, of those that were explained."""
     asked = [[trial.mentioned for trial in several if trial.mentioned is not None] for several in trials.values()]
     return ratio(*_counts(asked), seed=seed)
 
 
-def _similar(trials: Mapping[str, Sequence[Trial]], threshold: float | None, seed: int) -> Interval | None:
+def _similar(trials: Mapping[str, Sequence[Trial]], threshold: float | None, seed: int) -> Estimate | None:
     if threshold is None:
         return None
     reached = [[t.similarity >= threshold for t in several if t.similarity is not None] for several in trials.values()]
@@ -107,7 +107,7 @@ def _pairs(edits: Mapping[str, Sequence[Trial]], noise: Mapping[str, Sequence[Tr
 
 
 def _reading(
-    chance: Interval | None, mentioned: Interval | None, difference: Interval | None, pairs: int, p: float | None
+    chance: Estimate | None, mentioned: Estimate | None, difference: Estimate | None, pairs: int, p: float | None
 ) -> Reading | None:
     if chance is not None and chance.value >= _COPIES:
         return "copies"

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from verax.stats.inference import mean_interval
 from verax.stats.recorded import parameter, recorded
 from verax.stats.simulation import METRIC, simulated, simulated_by
-from verax.types import Base, Highlight, Interval, Kind, Score
+from verax.types import Base, Estimate, Highlight, Kind, Score
 
 KINDS: tuple[Kind, ...] = ("span_interaction", "token_interaction", "token")
 BASES: tuple[Base, ...] = ("shapley", "attention", "integrated_gradients", "random")
@@ -54,14 +54,14 @@ class Cell:
     kind: Kind
     base: Base
     method: str
-    value: Interval
+    value: Estimate
     n: int
-    difference: Interval | None = None
+    difference: Estimate | None = None
     pairs: int = 0
     best: bool = False
     words: float | None = None
     bounds: Bounds | None = None
-    sf: Interval | None = None
+    sf: Estimate | None = None
 
     @property
     def like_random(self) -> bool:
@@ -101,7 +101,7 @@ class Stability:
 
     method: str
     base: Base | None
-    value: Interval
+    value: Estimate
     n: int
 
 
@@ -223,14 +223,14 @@ def _cells(grid: Mapping[Place, str], rows: Mapping[str, Sequence[Score]], highe
             )
         )
 
-    def between(one: Place, other: Place) -> Interval | None:
+    def between(one: Place, other: Place) -> Estimate | None:
         gap = _gap(values[one], values[other], seed)
         return gap and gap[0]
 
     return _with_best(cells, higher, between)
 
 
-def _gap(one: Mapping[str, float], other: Mapping[str, float], seed: int) -> tuple[Interval, int] | None:
+def _gap(one: Mapping[str, float], other: Mapping[str, float], seed: int) -> tuple[Estimate, int] | None:
     """The mean difference over the instances that both have, and how many these are; None without any."""
     apart_by = [value - other[instance] for instance, value in one.items() if instance in other]
     return (mean_interval(apart_by, seed=seed), len(apart_by)) if apart_by else None
@@ -243,7 +243,7 @@ def _mean_of(scores: Sequence[Score], name: str, place: int) -> float | None:
 
 
 def _with_best(
-    cells: Sequence[Cell], higher: bool, difference: Callable[[Place, Place], Interval | None]
+    cells: Sequence[Cell], higher: bool, difference: Callable[[Place, Place], Estimate | None]
 ) -> tuple[Cell, ...]:
     """The cells with the best kind of each base marked, and those that can't be told apart from it."""
     marked = []
@@ -257,7 +257,7 @@ def _with_best(
     return tuple(marked)
 
 
-def holds_zero(interval: Interval) -> bool:
+def holds_zero(interval: Estimate) -> bool:
     """Whether 0 lies in an interval; where there is none nothing is told apart."""
     return interval.low is None or interval.high is None or interval.low <= 0 <= interval.high
 
@@ -270,7 +270,7 @@ def _simulatability(
     by_method = {row.method: row for row in simulated(card, scores).get(entry["label"], ())}
     found = {place: by_method[label] for place, label in grid.items() if label in by_method}
 
-    def between(one: Place, other: Place) -> Interval | None:
+    def between(one: Place, other: Place) -> Estimate | None:
         return _rsf_apart(rows[grid[one]], rows[grid[other]])
 
     cells = []
@@ -298,7 +298,7 @@ def _held_out(scores: Sequence[Score]) -> set[str]:
     return {score.instance_id for score in scores if "with" in score.series}
 
 
-def _rsf_apart(one: Sequence[Score], other: Sequence[Score]) -> Interval | None:
+def _rsf_apart(one: Sequence[Score], other: Sequence[Score]) -> Estimate | None:
     """RSF of one explanation minus that of another, over the instances that both have.
 
     Agents without explanations are the same for both, so what is left is SF minus SF: the other takes their place.

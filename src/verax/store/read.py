@@ -145,3 +145,37 @@ def read_card(folder: Path) -> tuple[dict[str, Any], list[str]]:
     except (OSError, ValueError):
         return {}, [f"{CARD} is damaged"]
     return (card, []) if isinstance(card, dict) else ({}, [f"{CARD} is damaged"])
+
+
+class RunTables:
+    """A run as Arrow tables."""
+
+    def __init__(self, folder: Path, card: dict[str, Any], problems: tuple[str, ...], rows: Any) -> None:
+        self.folder, self.card, self.problems = folder, card, problems
+        self._plain = rows
+
+    @classmethod
+    def open(cls, folder: Path) -> RunTables:
+        folder = Path(folder)
+        if not folder.is_dir():
+            raise UserError(f"there is no run at {folder}: it is no folder")
+        manifest, complaint = _manifest(folder)
+        tables, damaged = _tables(folder, manifest)
+        card, trouble = read_card(folder)
+        planned, unfinished = _planned(folder, _once(tables))
+        rows: dict[str, list[Any]] = {}
+        for table, row in planned:
+            rows.setdefault(table, []).append(row)
+        return cls(folder, card, (*([complaint] if complaint else []), *damaged, *trouble, *unfinished), rows)
+
+    def table(self, name: Table, columns: Any = None) -> Any:
+        import pyarrow as pa
+
+        from verax.store.schema import SCHEMAS
+
+        made = pa.Table.from_pylist(self._plain.get(name, []), SCHEMAS[name])
+        return made if columns is None else made.select(list(columns))
+
+    def rows(self, name: Table, indices: Any) -> list[Row]:
+        plain = self._plain.get(name, [])
+        return [decode(name, plain[i])[1] for i in (range(len(plain)) if indices is None else indices)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +22,5 @@ class Preset:
     summary: str
     reference: str
     content: Mapping[str, Any]
+
+    namespace: ClassVar[str] = "presets"

@@ -175,7 +175,7 @@ def test_what_is_asked_twice_is_asked_once(setup: AnsweringMethod) -> None:
 def test_different_generators_are_asked_the_same_each() -> None:
     explainer, predictor = Rigged(lambda _: "neutral"), Rigged(lambda _: "contradiction")
     x = posed(explainer)
-    apart = PromptedInput(X, posed(explainer, predictor).by, x.memo)
+    apart = PromptedInput(X, posed(explainer, predictor).model, x.memo)
     assert said(MTRe(), x).label == "neutral"
     assert said(MTRe(), apart).label == "contradiction", "what one answered is not taken for what another would"
 

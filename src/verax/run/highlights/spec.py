@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from verax.run.presets import ATTRIBUTION_TABLE
+from verax.studies.leaderboard.presets import ATTRIBUTION_TABLE
 from verax.run.spec import DataSpec, ModelSpec, Section, by_name, explain_mistake
 from verax.types import UserError
 

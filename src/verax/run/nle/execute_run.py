@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from verax.engine.engine import Engine
+from verax.models.endpoint import REASONS
 from verax.run.card import card_of, closing_card, data_facts
 from verax.run.execute_run import check_counts
 from verax.run.nle.execute import TextExecution
@@ -23,23 +24,9 @@ from verax.store.read import read_card, read_rows, read_run
 from verax.store.store import Store
 from verax.types import Score, Skip
 
-ANSWERS = frozenset(
-    {
-        "bad_answer",
-        "bad_request",
-        "connection_lost",
-        "empty_answer",
-        "refused",
-        "server_error",
-        "timeout",
-        "too_many_requests",
-        "unparsed_answer",
-    }
-)
-"""Reasons that lie with an endpoint: another time it may answer."""
-NEARBY, FAR_AWAY = 32, 8
-"""So many tasks are open at a time: each asks much, so that few fill batches, and what is finished is kept soon. At an
-endpoint batches gain nothing."""
+NEARBY, AT_AN_ENDPOINT = 32, 8
+"""Tasks that are open at the same time: each asks much, so few fill a batch, and what is finished is stored soon. At an
+endpoint they are twice its concurrency, if that is more, so that there is always another request to send."""
 
 
 def execute_text_run(
@@ -91,7 +78,8 @@ def _ask(prepared: PreparedText, plan: TextPlan, left: Remaining, store: Store, 
     if prepared.endpoint is not None:
         prepared.endpoint.open_with(store)
     with progress_bar(left.rows, left.done, console) as watch:
-        window = NEARBY if prepared.endpoint is None else FAR_AWAY
+        endpoint = prepared.endpoint
+        window = NEARBY if endpoint is None else max(AT_AN_ENDPOINT, 2 * endpoint.concurrency)
         budget = prepared.spec.token_budget
         engine = Engine(prepared.encoder, token_budget=budget, window=window, on_batch=watch.on_batch)
         TextExecution(plan, store, engine, prepared.by, prepared.vocabulary, on_row=watch.on_row).run()
@@ -144,7 +132,7 @@ def _unanswered(row: Row) -> bool:
     """Whether a row tells of an endpoint that did not answer, and not of the explanation."""
     if isinstance(row, Score) and row.trial_log is not None and row.trial_log.unanswered:
         return True
-    return isinstance(row, (Skip, Score)) and row.reason in ANSWERS
+    return isinstance(row, (Skip, Score)) and row.reason in REASONS
 
 
 def _opening_card(prepared: PreparedText, plan: TextPlan, command: str, earlier: Mapping[str, Any]) -> dict[str, Any]:

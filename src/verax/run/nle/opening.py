@@ -13,12 +13,12 @@ from verax.metrics.free_text.editor import ParticularEditor
 from verax.metrics.free_text.reconstruction_test import ReconstructionTest, fitting
 from verax.models.classifier import Encoder
 from verax.models.endpoint import Endpoint
+from verax.models.endpoint.cached import CachedEndpoint
 from verax.models.load import load_encoder
 from verax.models.self_explainer import SelfExplainer, is_trained, load_self_explainer
 from verax.models.wording import whole
 from verax.registry import entries
 from verax.run.execute_run import open_data
-from verax.run.nle.kept import Kept
 from verax.run.nle.plan import make_plan
 from verax.run.parameters import Configured, from_config
 from verax.run.spec import ModelSpec, Spec, by_name
@@ -46,9 +46,9 @@ class PreparedText:
     spec: Spec
 
     @property
-    def endpoint(self) -> Kept | None:
-        """Who is asked over the network, if anybody is."""
-        return self.by.explainer if isinstance(self.by.explainer, Kept) else None
+    def endpoint(self) -> CachedEndpoint | None:
+        """The endpoint that answers, if the model is at one."""
+        return self.by.explainer if isinstance(self.by.explainer, CachedEndpoint) else None
 
     @property
     def most_requests(self) -> int:
@@ -157,7 +157,7 @@ def prepare_texts(
     _check_parts(data)
     if by is None:
         by = open_self_explainer(spec.model, wider or data, named=spec.model.labels or spec.data.labels)
-    by = _keeping(by)
+    by = _with_cache(by)
     setups = tuple(from_config("methods", given, spec.seed) for given in spec.methods or _default_setups(by))
     metrics = tuple(_fitted(from_config("metrics", given, spec.seed), by, data) for given in spec.metrics)
     for setup in setups:
@@ -208,12 +208,12 @@ def open_self_explainer(spec: ModelSpec, data: Dataset, named: Sequence[str] | N
     )
 
 
-def _keeping(by: SelfExplainer) -> SelfExplainer:
-    """The same, but what an endpoint answers is kept, in one place for classes and explanations."""
+def _with_cache(by: SelfExplainer) -> SelfExplainer:
+    """The model with its endpoint's answers stored, in one place for classes and explanations."""
     if not isinstance(by.explainer, Endpoint) or by.predictor is not by.explainer:
         return by
-    kept = Kept(by.explainer)
-    return dataclasses.replace(by, explainer=kept, predictor=kept)
+    cached = CachedEndpoint(by.explainer)
+    return dataclasses.replace(by, explainer=cached, predictor=cached)
 
 
 def _default_setups(by: SelfExplainer) -> Sequence[str]:
