@@ -62,8 +62,8 @@ def model(architecture: str, key: str) -> dict[str, str]:
 
 
 def test_the_preset_is_the_attribution_table_across_languages() -> None:
-    assert CROSSLINGUAL["methods"] == ATTRIBUTION_TABLE["methods"]
-    metrics = [from_config("metrics", given, 0) for given in CROSSLINGUAL["metrics"]]
+    assert CROSSLINGUAL.content["methods"] == ATTRIBUTION_TABLE.content["methods"]
+    metrics = [from_config("metrics", given, 0) for given in CROSSLINGUAL.content["metrics"]]
     found = measures({"metrics": [{"label": m.label, "name": m.name, "parameters": m.parameters} for m in metrics]})
     assert [(one.name, one.aligner) for one in found] == [
         ("faithfulness", "embedding(extract=itermax)"),

@@ -1,7 +1,7 @@
 """Components by name, listed and displayed without importing them."""
 
 from verax.registry.display import display_names
-from verax.registry.entries import (
+from verax.registry.lookup import (
     NAMESPACES,
     Entry,
     Namespace,

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from verax.registry.entries import Entry, Namespace, ShortForms, built_in
+from verax.registry.lookup import Entry, Namespace, ShortForms, built_in
 
 Path = tuple[str, ...]
 """Where a value is among parameters: `("steps",)`, or `("over", "budget")` inside another component or record."""

@@ -11,15 +11,15 @@ from __future__ import annotations
 import ast
 import dataclasses
 import importlib
-import inspect
 import json
 import pkgutil
 import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args
 
-from verax.registry.entries import INDEX, NAMESPACES, Namespace, metadata
+from verax.registry.lookup import INDEX, NAMESPACES, Namespace, metadata
 from verax.types import Kind
 
 PACKAGES: Mapping[str, Namespace] = {
@@ -83,7 +83,7 @@ def _defined(module: ModuleType) -> Iterator[tuple[str, Any]]:
     """What a module defines, and does not import."""
     imported = {
         alias.asname or alias.name
-        for node in ast.walk(ast.parse(inspect.getsource(module)))
+        for node in ast.walk(ast.parse(Path(str(module.__file__)).read_text("utf-8")))
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
     }
