@@ -21,6 +21,7 @@ from verax.registry import Namespace, entries
 from verax.report.notebook import highlight_html
 from verax.report.page import write_report
 from verax.report.pairs import words_of
+from verax.results.run import Run as _Run
 from verax.run.execute import as_highlight, predict
 from verax.run.execute_run import execute_run, prepare_with
 from verax.run.nle.execute import explained
@@ -28,7 +29,6 @@ from verax.run.nle.execute_run import execute_text_run
 from verax.run.nle.opening import SPOKEN, about_texts, check_prompts, check_setup, open_texts, prepare_texts
 from verax.run.parameters import Configured, from_config
 from verax.run.plan import check_fit
-from verax.results.run import Run as _Run
 from verax.run.spec import parse_spec
 from verax.types import Dataset, Highlight, Instance, Nle, Prediction, Skip, Span, Target, Undefined, UserError
 

@@ -16,9 +16,9 @@ from verax.cli.app import app, notes, out
 from verax.types import UserError
 
 if TYPE_CHECKING:
+    from verax.results.run import Run
     from verax.run.execute_run import Prepared
     from verax.run.plan import Remaining
-    from verax.results.run import Run
     from verax.run.spec import Spec
     from verax.types import IntArray
 
@@ -163,7 +163,11 @@ def show_finished(folder: Path) -> None:
     if counts is not None and counts.failed:
         first = next((skip for skip in run.skips() if skip.failed), None)
         row = None if first is not None else next(iter(run.score_rows(rows=_failed(run)[:1])), None)
-        method, detail = (first.method, first.detail) if first is not None else (getattr(row, "method", ""), getattr(row, "detail", ""))
+        method, detail = (
+            (first.method, first.detail)
+            if first is not None
+            else (getattr(row, "method", ""), getattr(row, "detail", ""))
+        )
         notes.print(Text(f"{counts.failed} rows failed, the first: {method}: {detail}", "red"))
         raise typer.Exit(1)
 

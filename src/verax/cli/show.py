@@ -33,7 +33,8 @@ class OutputFormat(StrEnum):
 FormatOption = Annotated[OutputFormat, typer.Option("--format", "-f", help="Output format.")]
 FileOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write to a file instead of the terminal.")]
 TableOption = Annotated[
-    list[str] | None, typer.Option("--table", help="Show only this table; repeat for several. `list` prints their names.")
+    list[str] | None,
+    typer.Option("--table", help="Show only this table; repeat for several. `list` prints their names."),
 ]
 
 

@@ -8,8 +8,8 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import NamedTuple, Protocol
 
-from verax.results.render.text_width import cut_to, text_width
 from verax.results.render.markup import visible
+from verax.results.render.text_width import cut_to, text_width
 from verax.types import Text
 
 SIZE = 15.0

@@ -9,10 +9,10 @@ from verax.report.arc_layout import Arc, Bracket, Layout, layout
 from verax.report.arc_lines import SIZE, Box
 from verax.report.arc_routes import TEXT, Point
 from verax.report.pairs import SHOWN, Pair, joined, pairs_table, step, top_pairs, words_of
-from verax.results.render.text_width import FONT, fitted, label
 from verax.report.words import gold_words
 from verax.results.render.markup import Html, join, tag
 from verax.results.render.numbers import count, plural
+from verax.results.render.text_width import FONT, fitted, label
 from verax.types import Highlight, Instance, Unit
 
 INKS = {"for": "#b05800", "against": "#0072b2", "neither": "#707784"}

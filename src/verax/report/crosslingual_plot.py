@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from verax.report.crosslingual_words import output_name, shown
 from verax.report.plot import Axis, axis_over
-from verax.results.render.text_width import TICK, cut_to, label
 from verax.results.render.markup import Html, tag
+from verax.results.render.text_width import TICK, cut_to, label
 from verax.stats.crosslingual import CrossLingual
 from verax.stats.crosslingual_grids import Cell, Grid
 from verax.types import Estimate

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from verax.report.plot import Axis, axis_over
-from verax.results.render.text_width import TICK, fitted, label, text_width
 from verax.report.unified_words import ends
 from verax.results.render.markup import Html, tag
 from verax.results.render.numbers import number
+from verax.results.render.text_width import TICK, fitted, label, text_width
 from verax.stats.crosslingual import CrossLingual
 from verax.types import Estimate
 

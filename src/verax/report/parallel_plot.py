@@ -8,10 +8,10 @@ from typing import NamedTuple
 from verax.report.arc_lines import SIZE, Box
 from verax.report.arc_routes import TEXT
 from verax.report.parallel_layout import Layout, Mark, Row, Strand, layout
-from verax.results.render.text_width import FONT, fitted, label
 from verax.report.words import LEVELS, level
 from verax.results.render.markup import Html, join, tag
 from verax.results.render.numbers import signed
+from verax.results.render.text_width import FONT, fitted, label
 from verax.types import Instance, Links
 
 _BASELINE = 15.0

@@ -19,13 +19,13 @@ from verax.engine.protocols import needs
 from verax.models.classifier import Classifier
 from verax.models.labels import class_of
 from verax.models.load import load_model
+from verax.results.run import Run
 from verax.run.card import closing_card, opening_card
 from verax.run.execute import Execution, by_agents, is_deferred
 from verax.run.parameters import Configured, from_config
 from verax.run.plan import BASELINE, Plan, Remaining, check_fit, make_plan
 from verax.run.progress import progress_bar
 from verax.run.reference import Reference
-from verax.results.run import Run
 from verax.run.spec import DataSpec, ModelSpec, Spec
 from verax.run.translating import Translating
 from verax.run.translations import OpenAligner, open_aligners

@@ -8,9 +8,8 @@ import numpy as np
 from scipy import stats
 
 from verax.stats.inference import RESAMPLES, bca_of, mean_interval
+from verax.stats.resampling import bootstrap_sums, with_interval
 from verax.types import Estimate, FloatArray
-
-_BLOCK = 1_000_000  # numbers in one block of resamples: 8 MB, however many instances and columns there are
 
 
 def share(hits: int, n: int, *, seed: int = 0) -> Estimate | None:
@@ -55,20 +54,12 @@ def of_sums(columns: FloatArray, statistic: Callable[[FloatArray], FloatArray], 
         columns: what is summed, shape [n, columns].
         statistic: from sums of shape [..., columns] to values of shape [...].
     """
-    total = columns.sum(axis=0)
-    value = np.atleast_1d(statistic(total))
-    n = len(columns)
-    if n < 2:
-        return Estimate(float(value[0]))
-    rng = np.random.default_rng(seed)
-    block = max(1, _BLOCK // columns.size)
-    sums = [
-        columns[rng.integers(0, n, (min(block, RESAMPLES - start), n))].sum(axis=1)
-        for start in range(0, RESAMPLES, block)
-    ]
-    resampled = statistic(np.concatenate(sums))
-    low, high = bca_of(value, resampled[:, None], statistic(total - columns)[:, None])
-    return Estimate(float(value[0]), float(low[0]), float(high[0]))
+
+    def values(sums: FloatArray) -> FloatArray:
+        return statistic(sums)[:, None]
+
+    observed, low, high = bootstrap_sums([columns], values, seed=seed, draw="indices")
+    return with_interval(observed[0], low[0], high[0])
 
 
 def mean_difference(differences: FloatArray, *, seed: int = 0) -> Estimate | None:

@@ -14,10 +14,10 @@ from verax.engine.protocols import Method
 from verax.metrics.agreement.plausibility import gold_words
 from verax.models.classifier import Classifier
 from verax.models.encoding import Encoded
+from verax.results.run import Run
 from verax.run.highlights.explaining import Asked, Explained, explain_into
 from verax.run.highlights.scoring import normalised
 from verax.run.parameters import Configured
-from verax.results.run import Run
 from verax.stats.inference import mean_interval
 from verax.stats.thresholds import Overlap, best_threshold, overlap_at
 from verax.types import BoolArray, Dataset, Estimate, FloatArray, UserError

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from verax.studies.leaderboard.presets import ATTRIBUTION_TABLE
 from verax.run.spec import DataSpec, ModelSpec, Section, by_name, explain_mistake
+from verax.studies.leaderboard.presets import ATTRIBUTION_TABLE
 from verax.types import UserError
 
 

@@ -11,9 +11,9 @@ from rich.console import Console
 from verax.metrics.agreement.plausibility import average_precision
 from verax.models.classifier import Classifier
 from verax.models.encoding import Encoded
+from verax.results.run import Run
 from verax.run.highlights.rows import Highlighted
 from verax.run.progress import progress_counter
-from verax.results.run import Run
 from verax.stats.inference import mean_interval
 from verax.types import Estimate, Highlight, Human, Undefined
 

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from verax.engine.engine import Engine
 from verax.models.endpoint import REASONS
+from verax.results.run import Run
 from verax.run.card import card_of, closing_card, data_facts
 from verax.run.execute_run import check_counts
 from verax.run.nle.execute import TextExecution
@@ -17,7 +18,6 @@ from verax.run.nle.opening import PreparedText
 from verax.run.nle.plan import TextPlan, make_plan
 from verax.run.plan import Remaining
 from verax.run.progress import progress_bar
-from verax.results.run import Run
 from verax.store.codec import Row
 from verax.store.keys import key_of
 from verax.store.read import read_card, read_rows, read_run

@@ -213,8 +213,8 @@ def _finding(run: UnifiedRun, name: str) -> str:
     prefix = f"{name}: of" if name else "Of"
     return (
         f"{prefix} {plural(better + worse + alike, 'comparison')} with the random explanation of the same kind "
-        f"{better} are better, {worse} worse, and {alike} not significantly different (one 95 % interval each, not corrected "
-        "for their number)."
+        f"{better} are better, {worse} worse, and {alike} not significantly different (one 95 % interval "
+        "each, not corrected for their number)."
     )
 
 

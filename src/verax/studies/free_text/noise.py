@@ -1,4 +1,4 @@
-"""The noise floor of the counterfactual test: what random edits do, and how often they are mentioned by chance."""
+"""The noise floor of the counterfactual test: the effect of random edits, and how often they are mentioned."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Literal
 import numpy as np
 
 from verax.stats.inference import paired_test
-from verax.stats.leaderboard import ALPHA
-from verax.stats.nle_rows import Results
+from verax.stats.joint import ALPHA
 from verax.stats.shares import mean_difference, ratio
+from verax.studies.free_text.outcomes import Results
 from verax.types import Estimate, FloatArray, Trial
 
 Reading = Literal["copies", "never", "too_few", "above_chance", "like_chance"]
-"""What mentions are worth: random edits are mentioned at least half of the time, as if the input were copied; nothing
-is mentioned at all; too few instances to tell; counterfactuals are mentioned more often than random edits; or not."""
+"""How informative mentions are: random edits are mentioned at least half of the time, as if the input were copied;
+nothing is mentioned at all; too few instances; counterfactuals are mentioned more often than random edits; or not."""
 
 _COPIES = 0.5
 _LEAST_PAIRS = 6  # of fewer pairs no test by flipped signs can give a p-value below 0.05
@@ -24,22 +24,22 @@ _LEAST_PAIRS = 6  # of fewer pairs no test by flipped signs can give a p-value b
 
 @dataclass(frozen=True, slots=True)
 class NoiseRow:
-    """Random edits of as many words as the editor puts in.
+    """Random edits of as many words as the editor inserts.
 
     Args:
-        model, setup, editor: whose explanations, and beside which editor.
-        edits: how many random edits the model was asked about.
+        model, method, editor: whose explanations, and the editor they are compared with.
+        edits: number of random edits.
         flips: share of them that change the prediction.
         chance: share of them that the new explanation mentions.
         similar: share of them that it mentions by meaning; None if that was not measured.
         mentioned: share of the editor's counterfactuals that are mentioned.
         difference: of the two shares, the mean over the `pairs` instances that have both.
         p: of that difference, paired.
-        reading: what mentions are worth; None where there is nothing to compare.
+        reading: how informative mentions are; None where there is nothing to compare.
     """
 
     model: str
-    setup: str
+    method: str
     editor: str
     edits: int
     flips: Estimate
@@ -52,7 +52,7 @@ class NoiseRow:
     reading: Reading | None
 
 
-def noise_row(model: str, setup: str, results: Results, *, seed: int = 0) -> NoiseRow | None:
+def noise_row(model: str, method: str, results: Results, *, seed: int = 0) -> NoiseRow | None:
     """The noise floor of one editor; None if no random edit was made."""
     noise, edits = results.trials("noise"), results.trials("edit")
     flips = ratio(*_counts([[trial.flipped for trial in several] for several in noise.values()]), seed=seed)
@@ -64,7 +64,7 @@ def noise_row(model: str, setup: str, results: Results, *, seed: int = 0) -> Noi
     p = paired_test(pairs[:, 0], pairs[:, 1], seed=seed)
     return NoiseRow(
         model=model,
-        setup=setup,
+        method=method,
         editor=results.test.name,
         edits=sum(map(len, noise.values())),
         flips=flips,
@@ -79,7 +79,7 @@ def noise_row(model: str, setup: str, results: Results, *, seed: int = 0) -> Noi
 
 
 def mentions(trials: Mapping[str, Sequence[Trial]], *, seed: int = 0) -> Estimate | None:
-    """The share of new inputs whose explanation mentions what was put in, of those that were explained."""
+    """The share of new inputs whose explanation mentions the inserted words, of those that were explained."""
     asked = [[trial.mentioned for trial in several if trial.mentioned is not None] for several in trials.values()]
     return ratio(*_counts(asked), seed=seed)
 

@@ -1,15 +1,18 @@
-"""What a run with free-text explanations tested: its set-ups, its tests, and how each instance came out."""
+"""Consistency tests of free-text explanations: which a run holds, and the outcome for each instance."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from verax.stats.recorded import parameter, recorded
-from verax.types import Instance, Nle, Score, Trial
+import numpy as np
+
+from verax.results.manifest import Manifest, MetricEntry
+from verax.results.run import Run
+from verax.types import Nle, Score, Trial
 
 COUNTERFACTUAL = "counterfactual_test"
 RECONSTRUCTION = "reconstruction_test"
@@ -17,17 +20,51 @@ BLEU = "bleu"
 
 Verdict = Literal["consistent", "inconsistent", "no_counterfactual", "no_reconstruction", "not_tested"]
 NOTHING_FOUND: tuple[Verdict, ...] = ("no_counterfactual", "no_reconstruction")
-"""Reasons of scores without a value that a test was carried out for all the same."""
+"""Reasons of missing values that are outcomes: the test was performed and found nothing to judge."""
 
 
-class NleRun(NamedTuple):
-    """A run, or what a table needs of it; `name` tells its model from those of other runs."""
+@dataclass(frozen=True)
+class TextRun:
+    """What the tables need of a run.
+
+    Args:
+        name: distinguishes its model from those of other runs.
+        gold: the gold class of each instance, None without one.
+        texts: the explanations of each method.
+        scores: the scores of each method and metric, by instance.
+        scored: the instances that each method has any score for, except those that failed unexpectedly.
+    """
 
     name: str
-    card: Mapping[str, Any]
-    instances: Sequence[Instance]
-    texts: Sequence[Nle]
-    scores: Sequence[Score]
+    manifest: Manifest
+    gold: Mapping[str, str | None]
+    texts: Mapping[str, Sequence[Nle]]
+    scores: Mapping[tuple[str, str], Mapping[str, Score]]
+    scored: Mapping[str, Sequence[str]]
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Labels of the methods that explain in free text."""
+        return tuple(self.texts)
+
+
+def text_run(name: str, run: Run) -> TextRun:
+    """Read the explanations of a run and the scores of its tests."""
+    texts: dict[str, list[Nle]] = {method: [] for method in run.text_methods}
+    for text in run.texts():
+        texts[text.method].append(text)
+    labels = [entry.label for entry in run.manifest.metrics if entry.name in {COUNTERFACTUAL, RECONSTRUCTION, BLEU}]
+    rows = np.concatenate([np.empty(0, np.int64), *(run.scores.where(metric=label) for label in labels)])
+    scores: dict[tuple[str, str], dict[str, Score]] = {}
+    for score in run.score_rows(rows=np.sort(rows)):
+        scores.setdefault((score.method, score.metric), {})[score.instance_id] = score
+    ids, gold = run.instances["id"].to_pylist(), run.instances["label"].to_pylist()
+    failed = run.scores.reason.codes == run.scores.reason.code("failed")
+    scored = {}
+    for method in texts:
+        rows = run.scores.where(method=method)
+        scored[method] = run.scores.ids(rows[~failed[rows]])
+    return TextRun(name, run.manifest, dict(zip(ids, gold, strict=True)), texts, scores, scored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +74,9 @@ class ConsistencyTest:
     Args:
         metrics: its label in the run; of a union of editors those of all of them.
         kind: what is done to the input.
-        name: how tables call it: the editor, or `reconstruction`; its label where others would be called the same.
+        name: its name in tables: the editor, or `reconstruction`; its label where another test has the same name.
         settings: its other parameters.
-        search: those of the editor, but for where a trained one is kept. Tests of one name are the same test in every
+        search: those of the editor, except for the path of a trained one. Tests of one name are the same test in every
             run if settings and search are.
     """
 
@@ -51,7 +88,7 @@ class ConsistencyTest:
 
 
 class Outcome(NamedTuple):
-    """How a test of one instance came out: whether it had anything to judge, and what it judged.
+    """The outcome of a test for one instance: whether there was anything to judge, and the judgement.
 
     `by_meaning` is whether the explanation is inconsistent even if a similar word counts as a mention.
     """
@@ -62,63 +99,56 @@ class Outcome(NamedTuple):
 
 
 def verdict(score: Score) -> Verdict:
-    """What a score says in one word."""
+    """The verdict of a score."""
     if score.value is not None:
         return "consistent" if score.value == 1 else "inconsistent"
     return next((reason for reason in NOTHING_FOUND if reason == score.reason), "not_tested")
 
 
-def setups(card: Any, texts: Iterable[Nle]) -> tuple[str, ...]:
-    """Labels of what explains in free text, in the order of the run card."""
-    known = [entry["label"] for entry in recorded(card, "methods") if entry.get("kind") == "text"]
-    return tuple(dict.fromkeys([*known, *(text.method for text in texts)]))
-
-
-def consistency_tests(card: Any) -> tuple[ConsistencyTest, ...]:
-    """The tests of a run in the order of its card, each editor on its own."""
-    entries = [entry for entry in recorded(card, "metrics") if entry.get("name") in {COUNTERFACTUAL, RECONSTRUCTION}]
-    called = [_called(entry) for entry in entries]
+def consistency_tests(manifest: Manifest) -> tuple[ConsistencyTest, ...]:
+    """The tests of a run in the order of its manifest, each editor on its own."""
+    entries = [entry for entry in manifest.metrics if entry.name in {COUNTERFACTUAL, RECONSTRUCTION}]
+    names = [_name(entry) for entry in entries]
     return tuple(
         ConsistencyTest(
-            (entry["label"],),
-            "counterfactual" if entry["name"] == COUNTERFACTUAL else "reconstruction",
-            name if called.count(name) == 1 else entry["label"],
+            (entry.label,),
+            "counterfactual" if entry.name == COUNTERFACTUAL else "reconstruction",
+            name if names.count(name) == 1 else entry.label,
             _settings(entry),
             _search(entry),
         )
-        for entry, name in zip(entries, called, strict=True)
+        for entry, name in zip(entries, names, strict=True)
     )
 
 
-def _called(entry: Mapping[str, Any]) -> str:
-    if entry["name"] == RECONSTRUCTION:
+def _name(entry: MetricEntry) -> str:
+    if entry.name == RECONSTRUCTION:
         return "reconstruction"
-    editor = parameter(entry, "editor")
+    editor = entry.parameters.get("editor")
     name = next(iter(editor), None) if isinstance(editor, Mapping) else editor
-    return name if isinstance(name, str) else str(entry["label"])
+    return name if isinstance(name, str) else entry.label
 
 
-def _settings(entry: Mapping[str, Any]) -> str:
-    parameters = entry.get("parameters")
-    rest = {key: value for key, value in parameters.items() if key != "editor"} if isinstance(parameters, dict) else {}
+def _settings(entry: MetricEntry) -> str:
+    rest = {key: value for key, value in entry.parameters.items() if key != "editor"}
     return json.dumps(rest, sort_keys=True, default=str)
 
 
-def _search(entry: Mapping[str, Any]) -> str:
-    editor = parameter(entry, "editor")
+def _search(entry: MetricEntry) -> str:
+    editor = entry.parameters.get("editor")
     own = next(iter(editor.values()), None) if isinstance(editor, Mapping) else None
     rest = {key: value for key, value in own.items() if key != "path"} if isinstance(own, Mapping) else {}
     return json.dumps(rest, sort_keys=True, default=str)
 
 
 def unions(found: Sequence[ConsistencyTest]) -> tuple[ConsistencyTest, ...]:
-    """Editors that are tested with in the same way, taken together: `random + infill`."""
-    by_settings: dict[str, list[ConsistencyTest]] = {}
+    """Editors with the same settings of the test, taken together: `random + infill`."""
+    by_setting: dict[str, list[ConsistencyTest]] = {}
     for test in found:
         if test.kind == "counterfactual":
-            by_settings.setdefault(test.settings, []).append(test)
+            by_setting.setdefault(test.settings, []).append(test)
     made = []
-    for settings, several in by_settings.items():
+    for settings, several in by_setting.items():
         several.sort(key=lambda test: test.name != "random")
         name = " + ".join(test.name for test in several)
         metrics, search = tuple(m for t in several for m in t.metrics), " + ".join(t.search for t in several)
@@ -127,7 +157,7 @@ def unions(found: Sequence[ConsistencyTest]) -> tuple[ConsistencyTest, ...]:
 
 
 class Results(NamedTuple):
-    """A test of one set-up: scores of each of its metrics by instance, and the instances that the run has."""
+    """A test of one method: scores of each of its metrics by instance, and the instances of the run."""
 
     test: ConsistencyTest
     scores: tuple[Mapping[str, Score], ...]
@@ -144,7 +174,7 @@ class Results(NamedTuple):
 
     @property
     def untested(self) -> dict[str, int]:
-        """How many instances were not tested for which reason, that of the first editor that was not tested."""
+        """Number of instances that were not tested, by the reason of the first editor that was not."""
         done, reasons = self.outcomes, dict[str, int]()
         for name in self.instances:
             if name not in done:
@@ -209,10 +239,6 @@ def _similar(score: Score) -> bool:
     return bool(silent) and all(trial.similarity is not None and trial.similarity >= least for trial in silent)
 
 
-def results_of(run: NleRun, setup: str, test: ConsistencyTest) -> Results:
-    """The scores of a test of one set-up."""
-    columns = tuple(
-        {score.instance_id: score for score in run.scores if (score.method, score.metric) == (setup, metric)}
-        for metric in test.metrics
-    )
-    return Results(test, columns, tuple(instance.id for instance in run.instances))
+def results_of(run: TextRun, method: str, test: ConsistencyTest) -> Results:
+    """The scores of a test of one method."""
+    return Results(test, tuple(run.scores.get((method, metric), {}) for metric in test.metrics), tuple(run.gold))
