@@ -15,10 +15,11 @@ import pytest
 import many_languages as made
 from verax.cli import main
 from verax.run.parameters import from_config
-from verax.run.presets import ATTRIBUTION_TABLE, CROSSLINGUAL
 from verax.stats.crosslingual_rows import measures
 from verax.store.codec import Row
 from verax.store.store import Store
+from verax.studies.crosslingual.presets import CROSSLINGUAL
+from verax.studies.leaderboard.presets import ATTRIBUTION_TABLE
 
 pytestmark = pytest.mark.usefixtures("four_are_enough")
 

@@ -18,6 +18,7 @@ from verax.engine.protocols import Method, Metric
 from verax.engine.text_protocols import AnsweringMethod, TextMetric
 from verax.methods.token.saliency import Saliency
 from verax.registry import NAMESPACES, Namespace, built_in, described, entries, lookup, registered_name, rescan, resolve
+from verax.results.study import Study
 from verax.types import Preset, UserError
 
 NAMES = [(namespace, name) for namespace in NAMESPACES for name in built_in(namespace)]
@@ -27,7 +28,8 @@ Install = Callable[[Mapping[str, Mapping[str, str]]], None]
 @pytest.mark.parametrize(("namespace", "name"), NAMES)
 def test_every_entry_resolves_and_has_a_summary_of_one_line(namespace: Namespace, name: str) -> None:
     entry, component = built_in(namespace)[name], resolve(namespace, name)
-    assert isinstance(component, Preset) if namespace == "presets" else callable(component)
+    content = {"presets": Preset, "studies": Study}
+    assert isinstance(component, content[namespace]) if namespace in content else callable(component)
     assert component.name == entry.name == name
     assert component.summary == entry.summary
     assert getattr(component, "reference", "") == entry.reference
@@ -66,6 +68,7 @@ def test_methods_and_metrics_are_frozen_dataclasses_that_work_as_they_are(namesp
         ),
         ("metrics", "suficiency", "unknown metric 'suficiency'; did you mean 'sufficiency'?"),
         ("datasets", "world/nil", "unknown dataset 'world/nil'; did you mean 'world/nli'?"),
+        ("studies", "maskin", "unknown study 'maskin'; did you mean 'masking'?"),
         ("metrics", "xyz", "unknown metric 'xyz'; valid: agreement, "),
     ],
 )

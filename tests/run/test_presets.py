@@ -8,8 +8,9 @@ import pytest
 
 from verax.registry import entries, resolve
 from verax.run.parameters import Configured, from_config
-from verax.run.presets import ATTRIBUTION_TABLE, IMPORTANCE_MEASURES, UNIFIED
 from verax.run.spec import override, parse_spec, preset_spec
+from verax.studies.leaderboard.presets import ATTRIBUTION_TABLE, IMPORTANCE_MEASURES
+from verax.studies.unified.presets import UNIFIED
 from verax.types import Base, Target, UserError
 
 
