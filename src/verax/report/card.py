@@ -16,6 +16,8 @@ from verax.results.render.numbers import count, plural
 from verax.types import Skip
 
 _EXAMPLES = 5
+_METHOD_COLUMNS = ("name", "parameters", "target", "version", "reference")
+_METRIC_COLUMNS = ("name", "parameters", "range", "reference")
 
 
 def section(content: Content) -> Html:
@@ -32,8 +34,8 @@ def section(content: Content) -> Html:
         _block("Cost", _cost(manifest)),
         _block("Skipped and failed", _skips(content), wide=True),
         _block("Unreadable data", _unreadable(content.run.problems), wide=True),
-        _block("Methods", _entries(manifest.methods, ("name", "parameters", "target", "version", "reference")), wide=True),
-        _block("Metrics", _entries(manifest.metrics, ("name", "parameters", "range", "reference")), wide=True),
+        _block("Methods", _entries(manifest.methods, _METHOD_COLUMNS), wide=True),
+        _block("Metrics", _entries(manifest.metrics, _METRIC_COLUMNS), wide=True),
         _block("Environment", _environment(manifest)),
         _block("Spec", _spec(manifest)),
     )  # fmt: skip
@@ -132,10 +134,10 @@ def _skips(content: Content) -> Html:
 
 
 def _skip_row(failed: bool, reason: str, skips: Sequence[Skip]) -> Html:
-    examples = [
-        tag("li", tag("code", skip.instance_id), f" · {skip.method}", f" · {skip.detail}" if skip.detail else None, dir="auto")
-        for skip in skips[:_EXAMPLES]
-    ]  # fmt: skip
+    examples = []
+    for skip in skips[:_EXAMPLES]:
+        detail = f" · {skip.detail}" if skip.detail else None
+        examples.append(tag("li", tag("code", skip.instance_id), f" · {skip.method}", detail, dir="auto"))
     more = tag("li", f"and {count(len(skips) - _EXAMPLES)} more") if len(skips) > _EXAMPLES else None
     return tag(
         "tr",

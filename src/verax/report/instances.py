@@ -138,7 +138,7 @@ def _instance(content: Content, instance: Instance) -> Html:
     return tag(
         "article",
         tag("header", tag("h3", instance.id, dir="auto"), _labels(instance, prediction, wrong=wrong)),
-        people_said(instance),
+        human_explanations(instance),
         tag(
             "dl",
             [_explanation(content, instance, method, skips) for method in content.methods],
@@ -170,8 +170,8 @@ def _labels(instance: Instance, prediction: Prediction | None, *, wrong: bool) -
     return tag("p", facts, tag("span", classes, more, class_="classes"), class_="labels")
 
 
-def people_said(instance: Instance) -> Html | None:
-    """What people said of this instance."""
+def human_explanations(instance: Instance) -> Html | None:
+    """The human explanations of an instance."""
     if instance.human is None or not instance.human.explanations:
         return None
     return tag(
