@@ -13,7 +13,9 @@ from verax.types import Instance
 def method_label(content: Content, method: str) -> Html:
     """The label of a method, with a tag on random baselines."""
     flag = tag("span", "baseline", class_="flag") if content.manifest.method(method).random else None
-    return join(tag("span", breakable(method), dir="auto", class_="label"), flag)
+    return join(
+        tag("span", breakable(content.manifest.display(method)), dir="auto", class_="label", title=method), flag
+    )
 
 
 def is_wrong(instance: Instance, predicted: str, labels: Sequence[str]) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from verax.registry import display_names
 from verax.types import Performance
 
 FORMAT = 1
@@ -158,6 +159,18 @@ class Manifest(_Entry):
     def metric(self, label: str) -> MetricEntry:
         """The entry of a metric; a bare one for a label that only the rows know."""
         return self._metrics.get(label) or MetricEntry(label=label, name=label)
+
+    @cached_property
+    def _display(self) -> dict[str, str]:
+        """Display names by label; a name that two methods would share is not used."""
+        names = display_names("methods", [(entry.name or entry.label, entry.parameters) for entry in self.methods])
+        labels = [entry.label for entry in self.methods]
+        shown = [name if names.count(name) == 1 else label for name, label in zip(names, labels, strict=True)]
+        return dict(zip(labels, shown, strict=True))
+
+    def display(self, label: str) -> str:
+        """The short name of a method in tables and figures: `IG (sign)`, `LOO`."""
+        return self._display.get(label, label)
 
     def method_labels(self, met: Iterable[str] = ()) -> tuple[str, ...]:
         """Labels of the methods in the order of the card, then those that only the rows know."""

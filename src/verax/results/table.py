@@ -51,6 +51,7 @@ class Cell:
     Args:
         value: a plain value or an estimate; None together with `reason`. Flags are joined by `; `.
         reason: why there is no value; empty where none is expected.
+        shown: what people read instead of a text value, such as a short display name.
         marks: signs on the value.
         difference: of the value from that of its baseline.
         details: further lines that an interactive output shows on request.
@@ -58,6 +59,7 @@ class Cell:
 
     value: Value | Estimate = None
     reason: str = ""
+    shown: str = ""
     marks: tuple[Mark, ...] = ()
     difference: Estimate | None = None
     details: tuple[str, ...] = ()

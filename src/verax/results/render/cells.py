@@ -34,7 +34,7 @@ def write(column: Column, cell: Cell) -> Written:
     if isinstance(value, Estimate):
         return Written(marks, writer(value.value), bracketed(value, writer), gap)
     if isinstance(value, str | bool):
-        return Written(marks, value if isinstance(value, str) else "yes" if value else "no")
+        return Written(marks, cell.shown or (value if isinstance(value, str) else "yes" if value else "no"))
     if column.format == "count" or (isinstance(value, int) and column.format != "percent"):
         return Written(marks, count(int(value)), "", gap)
     return Written(marks, writer(value), "", gap)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from verax.results.render.numbers import listed, number, plural
 from verax.results.table import Cell, Column, Row, Table, table_row
@@ -52,7 +52,8 @@ def _overview(result: Leaderboard, made: RunBoards) -> Table:
     rows = []
     for method in result.methods:
         cells = [_cell(board, places[metric].get(method.name)) for metric, board in made.boards.items()]
-        rows.append(Row((Cell(method.name), *cells), baseline=method.name in baselines))
+        name = Cell(method.name, shown=made.run.manifest.display(method.name))
+        rows.append(Row((name, *cells), baseline=method.name in baselines))
     return Table(
         "overview",
         "Mean of each metric over the instances, by method",
@@ -80,7 +81,7 @@ def ranking(made: RunBoards, board: Board) -> Table:
         missing = Cell(standing.skipped, details=tuple(f"{why}: {n}" for why, n in standing.reasons.items()))
         rows.append(
             table_row(
-                standing.method, compared.group, mean, compared.p_holm, compared.n, missing, board.metric.label,
+                Cell(standing.method, shown=made.run.manifest.display(standing.method)), compared.group, mean, compared.p_holm, compared.n, missing, board.metric.label,
                 compared.baseline_mean, compared.p, board.metric.ascending,
                 baseline=standing.is_baseline, compared_with=order.get(standing.baseline),
             )
@@ -91,7 +92,7 @@ def ranking(made: RunBoards, board: Board) -> Table:
     caption = " · ".join([*([f"Without any score: {', '.join(absent)}"] if absent else []), *facts])
     return Table(
         board.metric.label, f"{board.metric.label} ({direction(board)})", _RANKING, tuple(rows), caption,
-        verdict=verdict(board),
+        verdict=verdict(board, made.run.manifest.display),
     )  # fmt: skip
 
 
@@ -106,12 +107,12 @@ def _value(value: object) -> str:
     return f"({', '.join(inner)})" if inner else ""
 
 
-def verdict(board: Board) -> str:
+def verdict(board: Board, display: Callable[[str], str] = str) -> str:
     """What a ranking says, in one or two sentences."""
     best = board.best
     if not best:
         return "No method has a value under this metric."
-    names = [one.method for one in best]
+    names = [display(one.method) for one in best]
     mean = best[0].compared.mean
     words = f"{names[0]} has the best value, {number(mean.value if mean else None)}"
     if len(best) > 1:
@@ -119,7 +120,7 @@ def verdict(board: Board) -> str:
         words += f"; {listed(names[1:])} {verb} not significantly different."
     else:
         words += ", significantly different from all others." if len(board.standings) > 1 else "."
-    weak = [one.method for one in board.standings if one.like_random]
+    weak = [display(one.method) for one in board.standings if one.like_random]
     return f"{words} Not significantly different from random: {listed(weak)}." if weak else words
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -71,6 +71,7 @@ class MaskingCurves:
         baseline: label of the random measure, whose curve is among `curves`.
         majority: performance of always predicting the most frequent class.
         runs: number of runs that these are the means of.
+        display: display names of the measures.
     """
 
     name: str
@@ -78,6 +79,11 @@ class MaskingCurves:
     majority: float
     curves: tuple[MaskingCurve, ...]
     runs: int = 1
+    display: Mapping[str, str] = field(default_factory=dict)
+
+    def shown(self, method: str) -> str:
+        """The display name of a measure."""
+        return self.display.get(method, method)
 
     @property
     def random(self) -> MaskingCurve:
@@ -136,11 +142,15 @@ def analyse(runs: Sequence[Run]) -> Masking | None:
         found = {
             entry.label: masking_curves(entry.label, [masked_run(runs[0], entry)]) for entry in masked_metrics(runs[0])
         }
-        groups = tuple(curves for curves in found.values() if curves is not None)
+        groups = tuple(_displayed(curves, runs) for curves in found.values() if curves is not None)
         return Masking(groups, tuple(label for label, curves in found.items() if curves is None))
     made = {name: _over_seeds(name, members) for name, members in by_data(runs).items()}
-    groups = tuple(curves for curves in made.values() if curves is not None)
+    groups = tuple(_displayed(curves, runs) for curves in made.values() if curves is not None)
     return Masking(groups, tuple(name for name, curves in made.items() if curves is None))
+
+
+def _displayed(curves: MaskingCurves, runs: Sequence[Run]) -> MaskingCurves:
+    return replace(curves, display={one.method: runs[0].manifest.display(one.method) for one in curves.curves})
 
 
 def masked_metrics(run: Run) -> list[MetricEntry]:

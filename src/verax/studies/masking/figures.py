@@ -55,13 +55,13 @@ def _panel(group: MaskingCurves, curve: MaskingCurve, low: float) -> Panel:
     marks += [Line(1, random.ratios, random.curve), Line(0, curve.ratios, curve.curve)]
     racu = "no RACU" if curve.racu is None else f"RACU {estimate(curve.racu, percent)}"
     return Panel(
-        curve.method,
+        group.shown(curve.method),
         Scale("words masked [%]", percent=True, low=0.0, high=1.0),
         Scale(f"{PERFORMANCE[curve.metric]} [%]", percent=True, low=low, high=1.0),
         tuple(marks),
         caption=f"ACU {estimate(curve.acu, percent)}, {racu}",
         description=(
-            f"{curve.method}: {PERFORMANCE[curve.metric]} falls from {percent(curve.curve[0].value)} to "
+            f"{group.shown(curve.method)}: {PERFORMANCE[curve.metric]} falls from {percent(curve.curve[0].value)} to "
             f"{percent(curve.curve[-1].value)} percent; ACU {estimate(curve.acu, percent)}."
         ),
     )
@@ -105,7 +105,7 @@ def _p_panel(group: MaskingCurves, curve: MaskingCurve) -> Panel:
             points = tuple(Estimate(math.log10(max(p, _LEAST_P))) for p in one.p_values)
             marks.append(Line(number, one.ratios, points))
     return Panel(
-        curve.method,
+        group.shown(curve.method),
         Scale("words masked [%]", percent=True, low=0.0, high=1.0),
         Scale("log10 p", low=math.log10(_LEAST_P), high=0.0),
         tuple(marks),

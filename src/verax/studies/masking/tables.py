@@ -51,7 +51,7 @@ def _table(group: MaskingCurves, *, several: bool) -> Table:
         valid = not group.invalid(curve) if group.tested(curve) else None
         rows.append(
             table_row(
-                curve.method, *areas, curve.n, curve.skipped, "; ".join(flags(group, curve)),
+                Cell(curve.method, shown=group.shown(curve.method)), *areas, curve.n, curve.skipped, "; ".join(flags(group, curve)),
                 curve.metric, curve.signed, curve.over, outside, valid, curve.curve[0].value, curve.curve[-1].value,
                 group.majority, baseline=random,
             )
@@ -120,13 +120,17 @@ def distribution(group: MaskingCurves) -> str:
             "Whether masked inputs are in-distribution was not tested (metric in_distribution): the areas are valid "
             "only if they are."
         )
-    missing = [curve.method for curve in ranked if curve not in known]
+    missing = [group.shown(curve.method) for curve in ranked if curve not in known]
     untested = f" Not tested: {', '.join(missing)}." if missing else ""
     out = [curve for curve in known if curve.outside()]
     if not out:
         return f"Masked inputs are in-distribution at every masking ratio (no p below {ALPHA}).{untested}"
     every = ratios(sorted({place for curve in out for place in curve.outside()}), len(out[0].curve))
-    names = listed([curve.method for curve in out]) if len(out) <= 2 else f"{len(out)} of {len(known)} measures"
+    names = (
+        listed([group.shown(curve.method) for curve in out])
+        if len(out) <= 2
+        else f"{len(out)} of {len(known)} measures"
+    )
     return (
         f"Masked inputs are not in-distribution (p < {ALPHA}) at masking ratios {every}, with {names}: the areas are "
         f"not valid there.{_ONLY_THE_END if every == '100 %' else ''}{untested}"
