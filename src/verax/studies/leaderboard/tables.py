@@ -81,11 +81,20 @@ def ranking(made: RunBoards, board: Board) -> Table:
         missing = Cell(standing.skipped, details=tuple(f"{why}: {n}" for why, n in standing.reasons.items()))
         rows.append(
             table_row(
-                Cell(standing.method, shown=made.run.manifest.display(standing.method)), compared.group, mean, compared.p_holm, compared.n, missing, board.metric.label,
-                compared.baseline_mean, compared.p, board.metric.ascending,
-                baseline=standing.is_baseline, compared_with=order.get(standing.baseline),
+                Cell(standing.method, shown=made.run.manifest.display(standing.method)),
+                compared.group,
+                mean,
+                compared.p_holm,
+                compared.n,
+                missing,
+                board.metric.label,
+                compared.baseline_mean,
+                compared.p,
+                board.metric.ascending,
+                baseline=standing.is_baseline,
+                compared_with=order.get(standing.baseline),
             )
-        )  # fmt: skip
+        )
     absent = [method for method in made.run.methods if method not in order and method not in made.run.text_methods]
     facts = [f"{name} = {_value(value)}" for name, value in board.metric.parameters.items()]
     facts += [board.metric.reference] if board.metric.reference else []

@@ -51,7 +51,8 @@ def _table(group: MaskingCurves, *, several: bool) -> Table:
         valid = not group.invalid(curve) if group.tested(curve) else None
         rows.append(
             table_row(
-                Cell(curve.method, shown=group.shown(curve.method)), *areas, curve.n, curve.skipped, "; ".join(flags(group, curve)),
+                Cell(curve.method, shown=group.shown(curve.method)), *areas,
+                curve.n, curve.skipped, "; ".join(flags(group, curve)),
                 curve.metric, curve.signed, curve.over, outside, valid, curve.curve[0].value, curve.curve[-1].value,
                 group.majority, baseline=random,
             )
