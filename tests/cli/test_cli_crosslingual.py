@@ -17,8 +17,8 @@ from verax.cli import main
 from verax.run.parameters import from_config
 from verax.run.presets import ATTRIBUTION_TABLE, CROSSLINGUAL
 from verax.stats.crosslingual_rows import measures
-from verax.store.codec import Row
 from verax.store.store import Store
+from verax.store.tables import Row
 
 pytestmark = pytest.mark.usefixtures("four_are_enough")
 

@@ -8,9 +8,9 @@ import pytest
 
 from verax.store.manifest import Damaged, read_manifest
 from verax.store.read import read_run
-from verax.store.schema import SCHEMAS
 from verax.store.shards import read_shard
 from verax.store.store import Store
+from verax.store.tables import TABLES
 from verax.types import UserError
 
 
@@ -107,7 +107,7 @@ def test_pandas_reads_the_tables(run, make_row):
     manifest = json.loads((run / "manifest.json").read_text())
     for shard in manifest["shards"]:
         table = pq.read_table(run / "shards" / shard["name"])
-        assert table.schema.remove_metadata() == SCHEMAS[shard["table"]]
+        assert table.schema.remove_metadata() == TABLES[shard["table"]].schema
         assert table.num_rows == shard["rows"]
         column = pq.ParquetFile(run / "shards" / shard["name"]).metadata.row_group(0).column(0)
         assert column.compression == "ZSTD"

@@ -20,7 +20,7 @@ from pathlib import Path
 from verax.store.codec import Plain
 from verax.store.files import replace_file
 from verax.store.manifest import Damaged, Manifest, from_json, parse
-from verax.store.schema import Table
+from verax.store.tables import TableName
 from verax.types import UserError
 
 _HEAD = struct.Struct("<II")
@@ -52,7 +52,7 @@ def frame(payload: bytes) -> bytes:
     return _HEAD.pack(len(payload), zlib.crc32(payload)) + payload
 
 
-def pack(table: Table, row: Plain) -> bytes:
+def pack(table: TableName, row: Plain) -> bytes:
     """The payload of a row. Floats are written so that they read back exactly."""
     body = {"table": table, "row": row}
     payload = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
@@ -61,7 +61,7 @@ def pack(table: Table, row: Plain) -> bytes:
     return payload
 
 
-def unpack(payload: bytes) -> tuple[Table, Plain]:
+def unpack(payload: bytes) -> tuple[TableName, Plain]:
     """The row of a payload."""
     body = json.loads(payload)
     return body["table"], body["row"]

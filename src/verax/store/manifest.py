@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from verax.store.keys import canonical_json, hash_bytes
-from verax.store.schema import TABLES, Table
+from verax.store.tables import TABLES, TableName
 from verax.types import UserError
 
 FORMAT = 1
@@ -28,7 +28,7 @@ class Shard:
     """One immutable file of rows: its name in `shards/`, its table, how many rows, the SHA-256 of its bytes."""
 
     name: str
-    table: Table
+    table: TableName
     rows: int
     sha256: str
 
@@ -103,7 +103,7 @@ def from_json(body: Mapping[str, Any], source: str) -> Manifest:
     return Manifest(journal, shards)
 
 
-def shard_name(table: Table, number: int) -> str:
+def shard_name(table: TableName, number: int) -> str:
     """The name of the shard of a table that is sealed from the journal of this number."""
     return f"{table}-{number:06d}.parquet"
 

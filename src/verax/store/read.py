@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from verax.store.codec import Plain, Row, decode
+from verax.store.codec import Plain
 from verax.store.journal import read_journal, unpack
 from verax.store.layout import CARD, PLAN, find_manifest
 from verax.store.manifest import Damaged, Manifest
-from verax.store.schema import Table
 from verax.store.shards import read_shard
+from verax.store.tables import Row, TableName, decode
 from verax.types import Alignment, Highlight, Instance, Nle, Prediction, Score, Skip, UserError
 
 
@@ -87,7 +87,7 @@ def read_keys(folder: Path) -> frozenset[str]:
     return frozenset(row["key"] for _, row in _tables(folder, manifest)[0])
 
 
-def _planned(folder: Path, rows: Iterable[tuple[Table, Plain]]) -> tuple[list[tuple[Table, Plain]], list[str]]:
+def _planned(folder: Path, rows: Iterable[tuple[TableName, Plain]]) -> tuple[list[tuple[TableName, Plain]], list[str]]:
     """The rows that the plan names, in its order, and how many of them are missing; all rows where there is no plan."""
     try:
         plan = (folder / PLAN).read_text("utf-8").split()
@@ -107,10 +107,10 @@ def _manifest(folder: Path) -> tuple[Manifest, str | None]:
     return manifest, complaint
 
 
-def _tables(folder: Path, manifest: Manifest) -> tuple[list[tuple[Table, Plain]], list[str]]:
+def _tables(folder: Path, manifest: Manifest) -> tuple[list[tuple[TableName, Plain]], list[str]]:
     """All rows that can be read, and what is wrong with the rest. The journal first: it is what may vanish."""
     damaged: list[str] = []
-    newest: list[tuple[Table, Plain]] = []
+    newest: list[tuple[TableName, Plain]] = []
     try:
         contents = read_journal(folder / manifest.journal)
         newest = [unpack(payload) for payload in contents.payloads]
@@ -118,7 +118,7 @@ def _tables(folder: Path, manifest: Manifest) -> tuple[list[tuple[Table, Plain]]
             damaged.append(f"{manifest.journal} is damaged at byte {contents.end}; the rows behind it can't be read")
     except Damaged as error:
         damaged.append(str(error))
-    rows: list[tuple[Table, Plain]] = []
+    rows: list[tuple[TableName, Plain]] = []
     for shard in manifest.shards:
         try:
             rows += [(shard.table, row) for row in read_shard(folder, shard)]
@@ -127,7 +127,7 @@ def _tables(folder: Path, manifest: Manifest) -> tuple[list[tuple[Table, Plain]]
     return rows + newest, damaged
 
 
-def _once(rows: list[tuple[Table, Plain]]) -> Iterator[tuple[Table, Plain]]:
+def _once(rows: list[tuple[TableName, Plain]]) -> Iterator[tuple[TableName, Plain]]:
     """The rows by position, the first of each key."""
     seen: set[str] = set()
     for table, row in sorted(rows, key=lambda item: item[1]["position"]):

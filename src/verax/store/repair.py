@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from verax.store.codec import Plain
-from verax.store.escape import unescape
+from verax.store.codec import Plain, unescape
 from verax.store.files import replace_file, sync_folder
 from verax.store.journal import Journal, begin_journal, read_journal, unpack
 from verax.store.layout import QUARANTINE, find_manifest, strangers

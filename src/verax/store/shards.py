@@ -12,18 +12,18 @@ from verax.store.codec import Plain
 from verax.store.files import replace_file
 from verax.store.keys import hash_bytes
 from verax.store.manifest import Damaged, Shard, shard_name
-from verax.store.schema import SCHEMAS, TABLES, Table
+from verax.store.tables import TABLES, TableName
 from verax.types import UserError
 
 FOLDER = "shards"
 
 
-def write_shards(folder: Path, number: int, rows: Iterable[tuple[Table, Plain]]) -> tuple[Shard, ...]:
+def write_shards(folder: Path, number: int, rows: Iterable[tuple[TableName, Plain]]) -> tuple[Shard, ...]:
     """Write one shard for each table that has rows, and tell what was written.
 
     The hash is of the bytes in memory, not of those read back, so that a disk that errs is found out.
     """
-    tables: dict[Table, list[Plain]] = {table: [] for table in TABLES}
+    tables: dict[TableName, list[Plain]] = {table: [] for table in TABLES}
     for table, row in rows:
         tables[table].append(row)
     (folder / FOLDER).mkdir(exist_ok=True)
@@ -56,8 +56,8 @@ def read_shard(folder: Path, shard: Shard, columns: list[str] | None = None) -> 
     return rows
 
 
-def _parquet(table: Table, rows: list[Plain]) -> bytes:
+def _parquet(table: TableName, rows: list[Plain]) -> bytes:
     sink = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMAS[table]), sink, compression="zstd")
+    pq.write_table(pa.Table.from_pylist(rows, schema=TABLES[table].schema), sink, compression="zstd")
     data: bytes = sink.getvalue().to_pybytes()
     return data

@@ -12,8 +12,7 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from types import TracebackType
 
-from verax.store.codec import Row, decode, encode
-from verax.store.escape import unescape
+from verax.store.codec import unescape
 from verax.store.files import replace_file
 from verax.store.journal import Journal, begin_journal, key_in, pack, unpack
 from verax.store.layout import CARD, LOCK, PLAN, prepare_folder
@@ -24,6 +23,7 @@ from verax.store.patience import Patience
 from verax.store.repair import open_sound
 from verax.store.shards import FOLDER as SHARDS
 from verax.store.shards import read_shard, write_shards
+from verax.store.tables import Row, decode, encode
 from verax.types import UserError
 
 SYNC_ROWS = 32

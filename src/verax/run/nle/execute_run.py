@@ -17,10 +17,10 @@ from verax.run.nle.plan import TextPlan, make_plan
 from verax.run.plan import Remaining
 from verax.run.progress import progress_bar
 from verax.run.run import Run
-from verax.store.codec import Row
 from verax.store.keys import key_of
 from verax.store.read import read_card, read_rows, read_run
 from verax.store.store import Store
+from verax.store.tables import Row
 from verax.types import Score, Skip
 
 ANSWERS = frozenset(
