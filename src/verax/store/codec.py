@@ -57,11 +57,12 @@ class Codec(NamedTuple):
 
 
 class _Column(NamedTuple):
-    """One column of a dataclass: its name, the path of attributes that leads to its value, and its codec."""
+    """A column of a dataclass: its name, the path of attributes to its value, its codec, and whether it is JSON."""
 
     name: str
     path: str
     codec: Codec
+    json: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,6 +71,7 @@ class RowCodec:
 
     Args:
         columns: names and Arrow types, in the order of the fields.
+        strings: columns that hold strings, except those that hold JSON.
         required: columns of fields that have neither a default nor the value None.
         defaults: default values that are plain scalars, by column.
         encode: the row of a value.
@@ -78,6 +80,7 @@ class RowCodec:
     """
 
     columns: dict[str, pa.DataType]
+    strings: tuple[str, ...]
     required: tuple[str, ...]
     defaults: Plain
     encode: Callable[[Any], Plain]
@@ -91,6 +94,7 @@ def row_codec(kind: type, *, as_json: bool = False) -> RowCodec:
     may_be_none = {stored.name or field.name for field, hint, stored in _fields(kind) if _is_optional(hint)}
     return RowCodec(
         {column.name: column.codec.arrow for column in columns},
+        tuple(column.name for column in columns if column.codec.arrow == pa.string() and not column.json),
         tuple(name for name, value in defaults.items() if value is dataclasses.MISSING and name not in may_be_none),
         {name: value for name, value in defaults.items() if isinstance(value, str | int | float)},
         _compiled("value", [(column.name, f"value.{column.path}", column.codec.encode) for column in columns]),
@@ -118,7 +122,7 @@ def _columns(kind: type, prefix: str = "", path: str = "", *, as_json: bool) -> 
         if stored.flat:
             yield from _columns(hint, f"{name}_", f"{where}.", as_json=as_json)
         else:
-            yield _Column(name, where, codec_of(hint, stored, name=name, as_json=as_json))
+            yield _Column(name, where, codec_of(hint, stored, name=name, as_json=as_json), stored.json)
 
 
 def _decoder(kind: type, prefix: str = "", *, as_json: bool) -> Callable[[Mapping[str, Any]], Any]:
@@ -130,7 +134,7 @@ def _decoder(kind: type, prefix: str = "", *, as_json: bool) -> Callable[[Mappin
         if stored.flat:
             flat.append((field.name, _decoder(hint, f"{name}_", as_json=as_json)))
             continue
-        if _is_optional(hint) and default not in {None, dataclasses.MISSING}:
+        if _is_optional(hint) and default is not None and default is not dataclasses.MISSING:
             raise TypeError(f"{kind.__name__}.{field.name} may be None, so its default must be None: a null is read so")
         decode = codec_of(hint, stored, name=name, as_json=as_json).decode
         columns.append((field.name, name, decode, default is dataclasses.MISSING))
@@ -195,7 +199,7 @@ def _derive(hint: Any, stored: StoredAs, name: str, as_json: bool) -> Codec:  # 
         inner = functools.reduce(operator.or_, [kind for kind in arguments if kind is not types.NoneType])
         return _optional(_derive(inner, stored, name, as_json))
     if hint is str or (origin is Literal and all(isinstance(value, str) for value in arguments)):
-        return Codec(pa.string(), _text, _same) if as_json else Codec(pa.string(), _escaped_text, unescape)
+        return Codec(pa.string(), _text(name, as_json=as_json), _same if as_json else unescape)
     if hint in _SCALARS:
         arrow, encoder = _SCALARS[hint]
         return Codec(arrow, encoder(name), _same)
@@ -210,7 +214,7 @@ def _derive(hint: Any, stored: StoredAs, name: str, as_json: bool) -> Codec:  # 
         return Codec(pa.struct(list(row.columns.items())), row.encode, row.decode)
     if as_json and origin is not None and issubclass(origin, Mapping) and arguments[0] is str:
         return _mapping(codec_of(arguments[1], name=name, as_json=True), name)
-    if as_json and set(arguments) <= {str, int, float, bool}:
+    if as_json and arguments and set(arguments) <= {str, int, float, bool}:
         return Codec(pa.string(), _scalar(name), _same)
     raise TypeError(f"{name}: no column is defined for {hint}; use str, int, float, bool, tuple, a dataclass, or JSON")
 
@@ -317,14 +321,15 @@ def _scalar(name: str) -> Convert:
     return encode
 
 
-def _text(value: str) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"a string is expected here, not {value!r}")
-    return value
+def _text(name: str, *, as_json: bool) -> Callable[[Any], str]:
+    """A string, escaped unless it is inside JSON, which is escaped as a whole."""
 
+    def encode(value: Any) -> str:
+        if not isinstance(value, str):
+            raise TypeError(f"{name} must be a string, not {value!r}")
+        return value if as_json else escape(value)
 
-def _escaped_text(value: str) -> str:
-    return escape(_text(value))
+    return encode
 
 
 _SCALARS: dict[Any, tuple[pa.DataType, Callable[[str], Convert]]] = {

@@ -23,12 +23,14 @@ class RowTable:
     Args:
         schema: `key`, `position` (counts all rows of a run in the order in which they were appended), and the columns
             of all classes.
+        strings: columns that hold strings, except keys and JSON.
         codecs: columns of each class.
         blank: what a row holds in the columns of other classes: their default if that is a plain scalar, or null.
         marks: the column that is null in rows of all other classes, for each class if there are several.
     """
 
     schema: pa.Schema
+    strings: tuple[str, ...]
     codecs: dict[type, RowCodec]
     blank: Plain
     marks: dict[str, type]
@@ -42,11 +44,13 @@ class RowTable:
         for codec in codecs.values():
             columns |= codec.columns
             blank |= dict.fromkeys(codec.columns) | codec.defaults
+        schema = pa.schema(list(columns.items()))
+        strings = tuple(dict.fromkeys(name for codec in codecs.values() for name in codec.strings))
         if len(codecs) == 1:
-            return cls(pa.schema(list(columns.items())), codecs, {}, {})
+            return cls(schema, strings, codecs, {}, {})
         shared = set.intersection(*(set(codec.columns) for codec in codecs.values()))
         marks = {next(name for name in codec.required if name not in shared): kind for kind, codec in codecs.items()}
-        return cls(pa.schema(list(columns.items())), codecs, blank, marks)
+        return cls(schema, strings, codecs, blank, marks)
 
     def kind_of(self, row: Plain) -> type:
         """The class of a row."""
