@@ -16,10 +16,10 @@ import many_languages as made
 from verax.cli import main
 from verax.run.parameters import from_config
 from verax.stats.crosslingual_rows import measures
-from verax.store.codec import Row
 from verax.store.store import Store
 from verax.studies.crosslingual.presets import CROSSLINGUAL
 from verax.studies.leaderboard.presets import ATTRIBUTION_TABLE
+from verax.store.tables import Row
 
 pytestmark = pytest.mark.usefixtures("four_are_enough")
 

@@ -29,7 +29,7 @@ from verax.run.reference import Reference
 from verax.run.spec import DataSpec, ModelSpec, Spec
 from verax.run.translating import Translating
 from verax.run.translations import OpenAligner, open_aligners
-from verax.store.read import read_card, read_run
+from verax.store.read import RunTables, read_card
 from verax.store.store import Store
 from verax.types import Dataset, Highlight, Undefined, UserError
 
@@ -270,7 +270,7 @@ def execute_run(
             Simulation(plan, store, model, prepared.starts, console).run()
         translating.run()
         store.seal()
-        final = closing_card(card, read_run(folder))
+        final = closing_card(card, RunTables.open(folder))
         check_counts(final["counts"], left.rows)
         store.write_card(final)
     return Run(folder)

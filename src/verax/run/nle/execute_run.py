@@ -18,10 +18,10 @@ from verax.run.nle.opening import PreparedText
 from verax.run.nle.plan import TextPlan, make_plan
 from verax.run.plan import Remaining
 from verax.run.progress import progress_bar
-from verax.store.codec import Row
 from verax.store.keys import key_of
-from verax.store.read import read_card, read_rows, read_run
+from verax.store.read import RunTables, read_card, read_rows
 from verax.store.store import Store
+from verax.store.tables import Row
 from verax.types import Score, Skip
 
 NEARBY, AT_AN_ENDPOINT = 32, 8
@@ -67,7 +67,7 @@ def execute_text_run(
                 card = _with_requests(card, endpoint.requests - sent, earlier)
                 store.write_card(card)
         store.seal()
-        final = closing_card(card, read_run(folder))
+        final = closing_card(card, RunTables.open(folder))
         check_counts(final["counts"], left.rows)
         store.write_card(final)
     return Run(folder)
