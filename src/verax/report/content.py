@@ -42,12 +42,12 @@ class Content:
     @property
     def total(self) -> int:
         """Number of instances of the run."""
-        return int(self.run.instances.num_rows)
+        return len(self.run.instances)
 
     @cached_property
     def shown(self) -> Sequence[Instance]:
         """The first instances of the run, as many as the page shows."""
-        return self.inputs(self.run.instances["id"].slice(0, self.limit).to_pylist())
+        return self.inputs(self.run.instances.ids[: self.limit])
 
     def inputs(self, ids: Sequence[str]) -> list[Instance]:
         """Instances by their ids, in that order."""

@@ -114,8 +114,8 @@ def require_same_texts(first: Run, second: Run) -> None:
     """Refuse runs that share no instance, or in which an id means different inputs."""
     if first.manifest.data.hash is not None and first.manifest.data.hash == second.manifest.data.hash:
         return
-    ids = set(first.instances["id"].to_pylist())
-    shared = [one for one in second.instances["id"].to_pylist() if one in ids]
+    ids = set(first.instances.ids)
+    shared = [one for one in second.instances.ids if one in ids]
     if not shared:
         raise UserError(f"{first.folder} and {second.folder} share no instance: there is nothing to compare")
     texts = {one.id: [part.raw for part in one.parts] for one in first.inputs(shared)}

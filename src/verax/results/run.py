@@ -17,7 +17,9 @@ import pyarrow.compute as pc
 from verax.registry import resolve
 from verax.results.manifest import Manifest
 from verax.results.study import Findings, studies
-from verax.store.read import RunTables
+from verax.store.codec import unescape
+from verax.store.read import RunTables, codes, strings
+from verax.store.tables import TABLES, TableName
 from verax.types import (
     Alignment,
     FloatArray,
@@ -49,12 +51,14 @@ class Labels:
 
     @classmethod
     def of(cls, column: pa.ChunkedArray) -> Labels:
-        """Encode an Arrow column of strings."""
-        encoded = pc.dictionary_encode(column).combine_chunks()
-        if isinstance(encoded, pa.ChunkedArray):  # no rows at all
-            return cls((), np.empty(0, np.int32))
-        codes = np.asarray(pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False), np.int32)
-        return cls(tuple(encoded.dictionary.to_pylist()), codes)
+        """Encode a column of names; names that no row has are left out."""
+        numbers, names = codes(column)
+        used, first = np.unique(numbers, return_index=True)
+        used = used[np.argsort(first)]
+        used = used[used >= 0]
+        place = np.full(len(names) + 1, -1, np.int32)
+        place[used] = np.arange(len(used), dtype=np.int32)
+        return cls(tuple(names[number] for number in used.tolist()), place[numbers])
 
     def code(self, name: str) -> int:
         """The number of a name; -2, which no row has, for an unknown one."""
@@ -80,16 +84,16 @@ class Scores:
     metric: Labels
     reason: Labels
     value: FloatArray
-    _table: pa.Table
+    _tables: RunTables
 
     @classmethod
     def of(cls, tables: RunTables) -> Scores:
         """Read the columns that every study needs; curves and series are read when they are asked for."""
-        table = tables.table("scores")
+        table = tables.table("scores", columns=("instance_id", "method", "metric", "reason", "value"))
         value = pc.fill_null(table["value"], float("nan")).to_numpy()
         names = (Labels.of(table[name]) for name in ("instance_id", "method", "metric", "reason"))
         instance, method, metric, reason = names
-        return cls(instance, method, metric, reason, np.asarray(value, np.float64), table)
+        return cls(instance, method, metric, reason, np.asarray(value, np.float64), tables)
 
     def __len__(self) -> int:
         return len(self.value)
@@ -156,16 +160,34 @@ class Scores:
 
     def curves(self, rows: IntArray) -> list[tuple[float, ...] | None]:
         """The curve of each of these rows."""
-        found = self._table["curve"].take(pa.array(rows)).to_pylist()
+        found = self._tables.table("scores", columns=("curve",))["curve"].take(pa.array(rows)).to_pylist()
         return [None if curve is None else tuple(curve) for curve in found]
 
     def series(self, rows: IntArray) -> Iterator[dict[str, tuple[float, ...]]]:
         """What was kept for each point of the curve of each of these rows, by name."""
-        if "series" not in self._table.column_names:
-            yield from ({} for _ in rows)
-            return
-        for text in self._table["series"].take(pa.array(rows)).to_pylist():
-            yield {} if text is None else {name: tuple(values) for name, values in json.loads(text).items()}
+        column = self._tables.table("scores", columns=("series",))["series"]
+        for text in column.take(pa.array(rows)).to_pylist():
+            yield {} if text is None else {unescape(name): tuple(values) for name, values in json.loads(text).items()}
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The inputs of a run without their texts, each column in the order of the run.
+
+    Args:
+        ids: of the instances.
+        labels: gold classes, None without one.
+        langs: languages.
+        parallel_ids: what translations of one input share, None without one.
+    """
+
+    ids: list[str]
+    labels: list[str | None]
+    langs: list[str]
+    parallel_ids: list[str | None]
+
+    def __len__(self) -> int:
+        return len(self.ids)
 
 
 class Run:
@@ -176,6 +198,7 @@ class Run:
         self.tables = RunTables.open(self.folder)
         self.manifest, unreadable = Manifest.read(self.tables.card)
         self.problems: tuple[str, ...] = (*self.tables.problems, *unreadable)
+        self._by_instance: dict[TableName, Labels] = {}
 
     @property
     def name(self) -> str:
@@ -188,15 +211,16 @@ class Run:
         return Scores.of(self.tables)
 
     @cached_property
-    def instances(self) -> pa.Table:
-        """Ids, labels, languages and parallel ids of the inputs, without their texts."""
-        return self.tables.table("instances", columns=("id", "label", "lang", "parallel_id"))
+    def instances(self) -> Inputs:
+        """Ids, labels, languages and parallel ids of the inputs."""
+        table = self.tables.table("instances", columns=("id", "label", "lang", "parallel_id"))
+        return Inputs(*(strings(table[name]) for name in table.column_names))
 
     @cached_property
     def parallel(self) -> dict[str, str]:
         """What translations of one input share, by the id of the instance."""
-        ids, shared = self.instances["id"].to_pylist(), self.instances["parallel_id"].to_pylist()
-        return {one: other for one, other in zip(ids, shared, strict=True) if other is not None}
+        pairs = zip(self.instances.ids, self.instances.parallel_ids, strict=True)
+        return {one: shared for one, shared in pairs if shared is not None}
 
     @cached_property
     def methods(self) -> tuple[str, ...]:
@@ -223,12 +247,14 @@ class Run:
 
     def highlights(self, instances: Sequence[str] | None = None) -> list[Highlight]:
         """Explanations by scores, of all instances or of some."""
-        return [row for row in self._rows("explanations", instances) if isinstance(row, Highlight)]
+        reason = self.tables.table("explanations", columns=("reason",))["reason"]
+        present = np.flatnonzero(pc.is_null(reason).to_numpy(zero_copy_only=False))
+        return self._rows("explanations", instances, present)
 
     def skips(self, instances: Sequence[str] | None = None) -> list[Skip]:
         """Why some explanations are missing, of all instances or of some."""
-        table = self.tables.table("explanations", columns=("instance_id", "reason"))
-        missing = np.flatnonzero(pc.is_valid(table["reason"]).to_numpy())
+        reason = self.tables.table("explanations", columns=("reason",))["reason"]
+        missing = np.flatnonzero(pc.is_valid(reason).to_numpy(zero_copy_only=False))
         return self._rows("explanations", instances, missing)
 
     def texts(self, instances: Sequence[str] | None = None) -> list[Nle]:
@@ -246,22 +272,33 @@ class Run:
     def inputs(self, instances: Sequence[str] | None = None) -> list[Instance]:
         """The inputs with their texts, all of them or some."""
         if instances is None:
-            return self.tables.rows("instances", None)  # type: ignore[return-value]
-        chosen = pc.is_in(self.instances["id"], value_set=pa.array(list(instances), pa.string())).to_numpy()
-        return self.tables.rows("instances", np.flatnonzero(chosen))  # type: ignore[return-value]
+            return self.tables.rows("instances")
+        chosen = set(instances)
+        return self.tables.rows("instances", [i for i, one in enumerate(self.instances.ids) if one in chosen])
 
-    def _rows(self, table: str, instances: Sequence[str] | None = None, rows: IntArray | None = None) -> list[Any]:
+    def _rows(
+        self, table: TableName, instances: Sequence[str] | None = None, rows: IntArray | None = None
+    ) -> list[Any]:
         if instances is not None:
-            ids = self.tables.table(table, columns=("instance_id",))["instance_id"]  # type: ignore[arg-type]
-            chosen = pc.is_in(ids, value_set=pa.array(list(instances), pa.string())).to_numpy(zero_copy_only=False)
-            found = np.flatnonzero(chosen)
+            found = self._of_instances(table, instances)
             rows = found if rows is None else np.intersect1d(found, rows)
-        return self.tables.rows(table, rows)  # type: ignore[arg-type]
+        return self.tables.rows(table, rows)
+
+    def _of_instances(self, table: TableName, instances: Sequence[str]) -> IntArray:
+        """Numbers of the rows of some instances."""
+        labels = self._instance_columns(table)
+        wanted = [code for one in set(instances) if (code := labels.code(one)) >= 0]
+        return np.flatnonzero(np.isin(labels.codes, wanted))
+
+    def _instance_columns(self, table: TableName) -> Labels:
+        if table not in self._by_instance:
+            self._by_instance[table] = Labels.of(self.tables.table(table, columns=("instance_id",))["instance_id"])
+        return self._by_instance[table]
 
     @staticmethod
     def notes(text: str | None) -> dict[str, Any]:
         """The notes of an explanation from their column."""
-        return {} if text is None else dict(json.loads(text))
+        return {} if text is None else dict(json.loads(unescape(text)))
 
     def study(self, name: str) -> Any:
         """The result of a study of this run; None where it does not apply."""
@@ -281,7 +318,8 @@ class Run:
 
     def score_table(self) -> pd.DataFrame:
         """All scores as a data frame: a row for each instance, method and metric."""
-        return self.tables.table("scores").drop_columns(["key", "position"]).to_pandas()  # type: ignore[no-any-return]
+        names = [name for name in TABLES["scores"].schema.names if name not in {"key", "position"}]
+        return self.tables.table("scores", columns=names).to_pandas()  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         made = self.tables.table("explanations", columns=("reason",))["reason"].null_count

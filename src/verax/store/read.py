@@ -231,4 +231,3 @@ def read_card(folder: Path) -> tuple[dict[str, Any], list[str]]:
     except (OSError, ValueError):
         return {}, [f"{CARD} is damaged"]
     return (card, []) if isinstance(card, dict) else ({}, [f"{CARD} is damaged"])
-

@@ -58,13 +58,14 @@ def text_run(name: str, run: Run) -> TextRun:
     scores: dict[tuple[str, str], dict[str, Score]] = {}
     for score in run.score_rows(rows=np.sort(rows)):
         scores.setdefault((score.method, score.metric), {})[score.instance_id] = score
-    ids, gold = run.instances["id"].to_pylist(), run.instances["label"].to_pylist()
     failed = run.scores.reason.codes == run.scores.reason.code("failed")
     scored = {}
     for method in texts:
         rows = run.scores.where(method=method)
         scored[method] = run.scores.ids(rows[~failed[rows]])
-    return TextRun(name, run.manifest, dict(zip(ids, gold, strict=True)), texts, scores, scored)
+    return TextRun(
+        name, run.manifest, dict(zip(run.instances.ids, run.instances.labels, strict=True)), texts, scores, scored
+    )
 
 
 @dataclass(frozen=True, slots=True)

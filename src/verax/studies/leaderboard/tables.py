@@ -200,9 +200,9 @@ def findings(result: Leaderboard) -> list[str]:
 def reading(result: Leaderboard) -> list[str]:
     """What is compared with what."""
     run = result.runs[0].run
-    everything = plural(run.instances.num_rows, "instance")
+    everything = plural(len(run.instances), "instance")
     shared = set(run.parallel.values())
-    translated = 0 < len(shared) < run.instances.num_rows
+    translated = 0 < len(shared) < len(run.instances)
     together = "; translations of one input count once, by their mean, and n counts inputs" if translated else ""
     return [
         f"Each value is the mean over those of the {everything} that have one{together}; n is their number, and every "

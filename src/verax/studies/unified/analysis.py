@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from verax.results.manifest import Manifest, MetricEntry
-from verax.results.run import Run, run_names
+from verax.results.run import Labels, Run, run_names
 from verax.stats.inference import mean_interval
 from verax.stats.simulation import simulated_f1
 from verax.types import Base, Estimate, Kind, UserError
@@ -337,16 +337,14 @@ def _f1(held_out: Mapping[str, Series]) -> tuple[Estimate, Estimate]:
 def _stability(run: Run, seed: int) -> tuple[Stability, ...]:
     """Of each method whose explanations record it, in the order of the manifest."""
     table = run.tables.table("explanations", columns=("method", "kind", "notes"))
-    chosen = pc.and_(
-        pc.equal(table["kind"], "span_interaction"),
-        pc.fill_null(pc.match_substring(table["notes"], '"stability"'), False),
-    )
-    found = table.filter(pc.fill_null(chosen, pa.scalar(False)))
+    kind, method = Labels.of(table["kind"]), Labels.of(table["method"])
+    noted = pc.fill_null(pc.match_substring(table["notes"], '"stability"'), False).to_numpy()
+    rows = np.flatnonzero(noted & (kind.codes == kind.code("span_interaction")))
     recorded: dict[str, list[float]] = {}
-    for method, notes in zip(found["method"].to_pylist(), found["notes"].to_pylist(), strict=True):
+    for row, notes in zip(rows.tolist(), table["notes"].take(pa.array(rows)).to_pylist(), strict=True):
         note = run.notes(notes).get("stability")
         if isinstance(note, float):
-            recorded.setdefault(method, []).append(note)
+            recorded.setdefault(method.names[method.codes[row]], []).append(note)
     labels = [label for label in run.manifest.method_labels(recorded) if label in recorded]
     return tuple(
         Stability(
