@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from verax.results.figure import AnyMark, Dot, Figure, Panel, Point, Rule, Scale, Series, Shape
 from verax.studies.crosslingual.analysis import CrossLingual
 from verax.studies.crosslingual.grids import Grid
 from verax.studies.crosslingual.rows import MeasureName
-from verax.studies.crosslingual.tables import TITLES, output_name
+from verax.studies.crosslingual.tables import OTHER_LINKS, TITLES, output_name
 
 _SHAPES: tuple[Shape, ...] = ("circle", "square", "triangle", "diamond")
 _UNITS: dict[MeasureName, str] = {
@@ -17,45 +17,44 @@ _UNITS: dict[MeasureName, str] = {
     "sufficiency": "decrease with only the top words",
     "plausibility": "average precision",
 }
-_LEGEND = ("hollow: not significantly different from random", "bars: 95 % intervals; line: the random explanation")
 
 
 def figures(result: CrossLingual) -> list[Figure]:
     """Methods by languages, the effect of output and aggregation, the effect of the aligner, and accuracy."""
     overall = result.overall[0]
-    languages = (overall, *result.by_language)
-    measures = (overall, *result.others)
+    languages = [(grid.language or "all languages", grid) for grid in (overall, *result.by_language)]
+    measures = [(TITLES[grid.measure.name], grid) for grid in (overall, *result.others)]
+    aligners = [(f"Aligner: {grid.measure.aligner}", grid) for grid in result.overall]
     found = [
-        Figure(
-            "languages",
-            "Methods by languages",
-            _series(result),
-            tuple(_panel(result, grid, grid.language or "all languages", languages) for grid in languages),
-            legend=(*_LEGEND, "all panels have the same scale"),
-        ),
-        Figure(
-            "effects",
-            "Effect of output and aggregation",
-            _series(result),
-            tuple(_panel(result, grid, TITLES[grid.measure.name], [grid]) for grid in measures),
-            legend=(*_LEGEND, "each panel has its own scale"),
-        ),
+        _dots(result, "languages", "Methods by languages", languages),
+        _dots(result, "effects", "Effect of output and aggregation", measures, one_scale=False),
     ]
-    if len(result.overall) > 1:
-        found.append(
-            Figure(
-                "aligners",
-                "Effect of the aligner",
-                _series(result),
-                tuple(
-                    _panel(result, grid, f"Aligner: {grid.measure.aligner}", result.overall) for grid in result.overall
-                ),
-                caption="The same scores compared over other links between the words. Over random links the "
-                "correlation should be near 0: what is left of it is not due to translation.",
-                legend=(*_LEGEND, "all panels have the same scale"),
-            )
-        )
+    if len(aligners) > 1:
+        found.append(_dots(result, "aligners", "Effect of the aligner", aligners, caption=OTHER_LINKS))
     return [*found, *_accuracy(result)]
+
+
+def _dots(
+    result: CrossLingual,
+    name: str,
+    title: str,
+    grids: Sequence[tuple[str, Grid]],
+    *,
+    one_scale: bool = True,
+    caption: str = "",
+) -> Figure:
+    """A panel for each grid, with the same rows in all."""
+    present = {row.name for _, grid in grids for row in result.rows(grid)}
+    ordered = sorted(result.methods, key=lambda method: method.random)
+    rows = tuple(dict.fromkeys(method.row for method in ordered if method.row in present))
+    everything = [grid for _, grid in grids]
+    panels = [
+        Panel(heading, _scale(everything if one_scale else [grid]), Scale(), tuple(_marks(result, grid)), rows)
+        for heading, grid in grids
+    ]
+    scales = "all panels have the same scale" if one_scale else "each panel has its own scale"
+    legend = ("hollow: not significantly different from random", f"bars: 95 % intervals; line: random; {scales}")
+    return Figure(name, title, _series(result), tuple(panels), caption, legend)
 
 
 def _series(result: CrossLingual) -> tuple[Series, ...]:
@@ -66,28 +65,28 @@ def _series(result: CrossLingual) -> tuple[Series, ...]:
     return (*outputs, Series("Random", "cross", baseline=True))
 
 
-def _panel(result: CrossLingual, grid: Grid, title: str, sharing: Sequence[Grid]) -> Panel:
-    """One grid, on the scale of all grids that share it; every panel has the rows of the first table."""
-    marks: list[AnyMark] = []
+def _marks(result: CrossLingual, grid: Grid) -> Iterator[AnyMark]:
+    """A dot for each method and output; a random explanation is the same for every output, and the first is a line."""
+    ruled = False
     for row in result.rows(grid):
-        for place, cell in enumerate(row.cells):
-            if cell is not None and cell.value is not None and not row.random:
-                marks.append(Dot(row.name, place, cell.value, hollow=cell.like_random))
-    random = next((one for one in result.methods if one.random), None)
-    cell = None if random is None else grid.cells.get(random.label)
-    if random is not None and cell is not None and cell.value is not None:
-        marks += [Rule("x", cell.value.value, "random"), Dot(random.row, len(result.outputs), cell.value)]
-    values = [cell.value for one in sharing for cell in one.cells.values() if cell.value is not None]
-    ends = [end for value in values for end in value if end is not None]
-    ends += [0.0] if grid.measure.name == "faithfulness" else []  # unrelated scores
-    scale = Scale(
-        _UNITS[grid.measure.name],
-        low=min(ends, default=None),
-        high=max(ends, default=None),
-        better="high" if grid.measure.higher_is_better else "low",
-    )
-    rows = tuple(row.name for row in result.rows(result.overall[0]))
-    return Panel(title, scale, Scale(), tuple(marks), rows)
+        for place, cell in enumerate(row.cells[:1] if row.random else row.cells):
+            if cell is None or cell.value is None:
+                continue
+            if row.random and not ruled:
+                yield Rule("x", cell.value.value, "random")
+                ruled = True
+            yield Dot(row.name, len(result.outputs) if row.random else place, cell.value, hollow=cell.like_random)
+
+
+def _scale(grids: Sequence[Grid]) -> Scale:
+    """The axis of grids of one measure; 0, which unrelated scores give, is on the axis of correlations."""
+    measure = grids[0].measure
+    cells = [cell for grid in grids for cell in grid.cells.values()]
+    ends = [end for cell in cells if cell.value is not None for end in cell.value if end is not None]
+    if ends and measure.name == "faithfulness":
+        ends.append(0.0)
+    low, high = min(ends, default=None), max(ends, default=None)
+    return Scale(_UNITS[measure.name], low=low, high=high, better="high" if measure.higher_is_better else "low")
 
 
 def _accuracy(result: CrossLingual) -> list[Figure]:

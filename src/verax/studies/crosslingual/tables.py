@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from verax.results.render.numbers import count, listed, number, p_value, plural
-from verax.results.table import Cell, Column, Row, Table, Value, table_row
+from verax.results.table import Cell, Column, Table, Value, table_row
 from verax.stats.correlation import Correlation, Spread
 from verax.studies.crosslingual.analysis import CrossLingual
 from verax.studies.crosslingual.grids import FEWEST_INPUTS, Grid, GridCell
@@ -23,6 +23,10 @@ _MEASURED: dict[MeasureName, str] = {
     "sufficiency": "Decrease of the predicted class when only the top words are kept",
     "plausibility": "Average precision of words, ranked by score, against human highlights",
 }
+OTHER_LINKS = (
+    "The same scores compared over other links between the words. Over random links the correlation should be near 0: "
+    "what is left of it is not due to translation."
+)
 _FACTS = ("measure", "metric", "aligner", "language", "higher_is_better", "over", "runs")
 """Columns for programs that say what the values of a table are."""
 _DEVIATION = "Standard deviations are those of a sample (divided by n - 1)."
@@ -93,7 +97,7 @@ def _by_output(result: CrossLingual, grid: Grid) -> Table:
         f"{_title(grid)} ({direction(grid)})",
         tuple(columns),
         tuple(rows),
-        caption=" ".join([measured(result, grid), *_reasons(result, grid)]),
+        caption=measured(result, grid),
         notes=(intervals(result),),
     )
 
@@ -104,8 +108,8 @@ def _cell(cell: GridCell | None) -> Cell:
     marks = (*((BEST,) if cell.best else ()), *((LIKE_RANDOM,) if cell.like_random else ()))
     if cell.value is None:
         return Cell(reason=cell.reason or "", marks=marks)
-    skipped = f", {count(cell.skipped)} skipped" if cell.skipped else ""
-    return Cell(cell.value, marks=marks, difference=cell.difference, details=(f"n = {count(cell.n)}{skipped}",))
+    details = (f"n = {count(cell.n)}, {count(cell.skipped)} skipped",) if cell.skipped else ()
+    return Cell(cell.value, marks=marks, difference=cell.difference, details=details)
 
 
 def _range(numbers: Sequence[int]) -> Value:
@@ -126,15 +130,6 @@ def _facts(result: CrossLingual, grid: Grid) -> tuple[Value, ...]:
         *(measure.name, measure.metric, measure.aligner, language, measure.higher_is_better),
         *(result.over, result.runs),
     )
-
-
-def _reasons(result: CrossLingual, grid: Grid) -> list[str]:
-    """Why methods have no value."""
-    return [
-        f"{row.name}: {reason}."
-        for row in result.rows(grid)
-        for reason in dict.fromkeys(cell.reason for cell in row.cells if cell is not None and cell.reason)
-    ]
 
 
 def _by_architecture(result: CrossLingual, grid: Grid) -> Table:
@@ -160,8 +155,10 @@ def _by_architecture(result: CrossLingual, grid: Grid) -> Table:
     )
 
 
-def _spread_columns(name: str, title: str) -> list[Column]:
-    return [Column(f"shown_{name}", title), *(Column(f"{field}_{name}") for field in ("mean", "sd", "runs"))]
+def _spread_columns(name: str, title: str = "") -> list[Column]:
+    """Columns for a spread: one for people, if it has a title, and three for programs."""
+    shown = [Column(f"shown_{name}", title)] if title else []
+    return [*shown, *(Column(f"{field}_{name}") for field in ("mean", "sd", "runs"))]
 
 
 def _spread_cells(spread: Spread | None) -> list[Cell | Value]:
@@ -173,29 +170,32 @@ def _spread_cells(spread: Spread | None) -> list[Cell | Value]:
 
 
 def _by_aligner(result: CrossLingual) -> Table:
-    """The same methods with each aligner."""
-    columns = [Column("method", "Method", "text")]
+    """The same methods with each aligner; columns for programs hold what tables of the first aligner show."""
+    shown, hidden = [Column("method", "Method", "text")], []
     for grid in result.overall:
-        columns += [
-            Column(f"{grid.measure.metric}_{output}", f"{grid.measure.aligner}: {output_name(output)}")
-            for output in result.outputs
-        ]
+        for output in result.outputs:
+            name = f"{grid.measure.metric}_{output}"
+            shown.append(Column(name, f"{grid.measure.aligner}: {output_name(output)}"))
+            hidden += [Column(f"n_{name}"), Column(f"skipped_{name}")]
+            for one in result.architectures:
+                hidden += _spread_columns(f"{one.name}_{name}")
     by_row = [{row.name: row for row in result.rows(grid)} for grid in result.overall]
     rows = []
-    for name in dict.fromkeys(name for rows_ in by_row for name in rows_):
-        cells = [Cell(name)]
-        for of_aligner in by_row:
-            row = of_aligner.get(name)
-            cells += [_cell(cell) for cell in row.cells] if row is not None else [Cell()] * len(result.outputs)
-        baseline = any(one.row == name and one.random for one in result.methods)
-        rows.append(Row(tuple(cells), baseline=baseline))
+    for name in dict.fromkeys(name for of_aligner in by_row for name in of_aligner):
+        present = [of_aligner.get(name) for of_aligner in by_row]
+        cells = [cell for row in present for cell in (row.cells if row else [None] * len(result.outputs))]
+        further: list[Cell | Value] = []
+        for cell in cells:
+            further += (None, None) if cell is None else (cell.n, cell.skipped)
+            for place in range(len(result.architectures)):
+                further += _spread_cells(None if cell is None else cell.by_architecture[place])[1:]
+        rows.append(table_row(name, *map(_cell, cells), *further, baseline=any(row and row.random for row in present)))
     return Table(
         "faithfulness_by_aligner",
         f"Cross-lingual faithfulness by aligner ({direction(result.overall[0])})",
-        tuple(columns),
+        (*shown, *hidden),
         tuple(rows),
-        caption="The same scores compared over other links between the words: over random links the correlation should "
-        "be near 0. What is left of it is not due to translation.",
+        caption=OTHER_LINKS,
         notes=(intervals(result),),
     )
 
