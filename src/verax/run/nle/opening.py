@@ -22,7 +22,7 @@ from verax.run.execute_run import open_data
 from verax.run.nle.plan import make_plan
 from verax.run.parameters import Configured, from_config
 from verax.run.spec import ModelSpec, Spec, by_name
-from verax.stats.nle_rows import COUNTERFACTUAL
+from verax.studies.free_text.outcomes import COUNTERFACTUAL
 from verax.types import Dataset, Instance, UserError
 
 SPOKEN = "text"

@@ -213,7 +213,7 @@ class LanguageRun:
     def languages(self) -> dict[str, str]:
         """The language of each instance."""
         table = self.run.instances
-        return dict(zip(table["id"].to_pylist(), table["lang"].to_pylist(), strict=True))
+        return dict(zip(table.ids, table.langs, strict=True))
 
     @cached_property
     def groups(self) -> dict[str, int]:
@@ -268,7 +268,7 @@ class LanguageRun:
         NaN without a prediction, without a label, and where the model does not have the class of the label.
         """
         predicted = {row.instance_id: row for row in self.run.predictions()}
-        labels = dict(zip(self.languages, self.run.instances["label"].to_pylist(), strict=True))
+        labels = dict(zip(self.languages, self.run.instances.labels, strict=True))
         right = np.full((self.size, 1, len(languages)), np.nan)
         for instance, lang in self.languages.items():
             row, label = predicted.get(instance), labels[instance]
