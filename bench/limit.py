@@ -36,7 +36,7 @@ from verax.metrics.faithfulness.comprehensiveness import Comprehensiveness
 from verax.metrics.faithfulness.recursive_masking import RecursiveMasking
 from verax.metrics.faithfulness.sufficiency import Sufficiency
 from verax.models.classifier import AttentionPass, Classifier, MapPoint, PathPoint, Row
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.registry import entries, resolve
 from verax.types import Cost, Highlight, Instance, Target
 
@@ -127,7 +127,7 @@ def _recursive(name: str) -> Callable[[Engine, Sequence[Instance]], None]:
     method = resolve("methods", name)()
     again = None if getattr(method, "recursive", False) else partial(as_generator, method)
 
-    def measured(x: Encoded) -> QuestionGenerator[Any]:
+    def measured(x: Subject) -> QuestionGenerator[Any]:
         made = yield from as_generator(method, x)
         highlight = Highlight("", name, "token", Target(), x.units, tuple(made.scores.tolist()))
         return (yield from RecursiveMasking()(x, highlight, explain=again))
@@ -143,19 +143,19 @@ def _hidden(engine: Engine, instances: Sequence[Instance]) -> None:
     """What the in-distribution test asks for, at random masks."""
     rng = np.random.default_rng(0)
 
-    def peek(x: Encoded) -> QuestionGenerator[Any]:
+    def peek(x: Subject) -> QuestionGenerator[Any]:
         return (yield Hidden(x, rng.random((11, x.n_units)) < np.linspace(1, 0, 11)[:, None]))
 
     engine.run(Task(peek(x), _raise_or_end) for x in _encoded(engine, instances))
 
 
 def _encoded(engine: Engine, instances: Sequence[Instance]) -> Any:
-    return (Encoded.of(engine.encoder.encode(instance)) for instance in instances)
+    return (Subject(instance, engine.encoder) for instance in instances)
 
 
-def _random_highlight(x: Encoded, rng: np.random.Generator) -> Highlight:
+def _random_highlight(x: Subject, rng: np.random.Generator) -> Highlight:
     scores = tuple(rng.random(x.n_units).tolist())
-    return Highlight(x.encoding.instance.id, "random", "token", Target(), x.units, scores)
+    return Highlight(x.instance.id, "random", "token", Target(), x.units, scores)
 
 
 def _raise_or_end(outcome: Outcome[Any]) -> tuple[()]:

@@ -41,8 +41,8 @@ from verax.metrics.faithfulness.comprehensiveness import Comprehensiveness
 from verax.metrics.faithfulness.sufficiency import Sufficiency
 from verax.models.black_box import BlackBox
 from verax.models.classifier import Classifier
-from verax.models.encoding import Encoded
-from verax.models.generator import TextRequest, CandidatesPass, GeneratePass, LikelihoodPass, Prompt
+from verax.models.generator import CandidatesPass, GeneratePass, LikelihoodPass, Prompt, TextRequest
+from verax.models.subject import Subject
 from verax.types import Cost, FloatArray, Generated, Highlight, Instance, Target, Undefined, UserError
 
 METHODS = (
@@ -89,7 +89,7 @@ def everything(model: Classifier, instances: Sequence[Instance], **options: Any)
     """Every method and metric on every instance, in one engine."""
     generators = {}
     for instance in instances:
-        x = Encoded.of(model.encode(instance))
+        x = Subject(instance, model)
         for method in METHODS:
             generators[instance.id, repr(method)] = as_generator(method, x)
         scores = tuple(x.rng(3).random(x.n_units).tolist())
@@ -126,12 +126,12 @@ def test_pooled_is_one_by_one_elsewhere(
     model = classifier(architecture)
     generators = {}
     for instance in instances:
-        x = Encoded.of(model.encode(instance))
+        x = Subject(instance, model)
         generators[instance.id, "delete"] = as_generator(LeaveOneOut(removal="zero"), x)
         generators[instance.id, "gradient"] = as_generator(InputXGradient(), x)
     pooled = outcomes(Engine(model), generators)
     for instance in instances:
-        x = Encoded.of(model.encode(instance))
+        x = Subject(instance, model)
         for name, method in {"delete": LeaveOneOut(removal="zero"), "gradient": InputXGradient()}.items():
             alone = outcomes(Engine(model, token_budget=1), {0: as_generator(method, x)})[0].value.scores
             assert np.abs(pooled[instance.id, name].value.scores - alone).max() <= 1e-12
@@ -139,7 +139,7 @@ def test_pooled_is_one_by_one_elsewhere(
 
 def test_nothing_is_evaluated_twice(classifier: Callable[..., Classifier], instances: list[Instance]) -> None:
     model = classifier("bert")
-    x = Encoded.of(model.encode(instances[0]))
+    x = Subject(instances[0], model)
     n = x.n_units
     engine = Engine(model)
     generators = {
@@ -163,7 +163,7 @@ def test_methods_and_metrics_share_their_passes(
 ) -> None:
     """The number of passes of a small run, counted by hand: a word removed is a word removed, whoever asks."""
     model = classifier("bert")
-    x = Encoded.of(model.encode(Instance("x", (instances[3].parts[0], split_words("a quiet lake")))))
+    x = Subject(Instance("x", (instances[3].parts[0], split_words("a quiet lake"))), model)
     n = x.n_units
     assert n == 4
     highlight = Highlight("x", "given", "token", Target(), x.units, (3.0, 1.0, 4.0, 2.0))
@@ -193,7 +193,7 @@ def test_a_view_is_asked_about_as_if_it_were_the_input(
 ) -> None:
     """What is masked stays masked while a method explains the rest, and the prediction is that of the whole input."""
     model = classifier("bert")
-    x = Encoded.of(model.encode(instances[1]))
+    x = Subject(instances[1], model)
     dropped = np.zeros(x.n_units, bool)
     dropped[[0, 3, 7]] = True
     view = x.without(dropped, "mask")
@@ -240,7 +240,7 @@ def test_out_of_memory_halves_and_keeps_what_is_finished(
     model = classifier("bert")
     fragile = Fragile(model, most=60)
     engine = Engine(fragile, token_budget=4096)  # type: ignore[arg-type]
-    encoded = {i.id: Encoded.of(model.encode(i)) for i in instances[:3]}
+    encoded = {i.id: Subject(i, fragile) for i in instances[:3]}
     ended = outcomes(engine, {k: as_generator(LeaveOneOut(), x) for k, x in encoded.items()})
     assert fragile.refused > 0
     assert len(fragile.finished) == len(set(fragile.finished)) == engine.cost.forward, "no row is done twice"
@@ -248,14 +248,15 @@ def test_out_of_memory_halves_and_keeps_what_is_finished(
     outcomes(engine, {0: as_generator(LeaveOneOut(removal="zero"), encoded[instances[1].id])})
     assert fragile.refused == before, "what was learnt is kept"
     for key, x in encoded.items():
-        alone = outcomes(Engine(model), {0: as_generator(LeaveOneOut(), x)})[0].value.scores
+        again = as_generator(LeaveOneOut(), Subject(x.instance, model))
+        alone = outcomes(Engine(model), {0: again})[0].value.scores
         assert np.abs(ended[key].value.scores - alone).max() <= 1e-12
 
 
 def test_an_input_that_never_fits_is_said_so(classifier: Callable[..., Classifier], instances: list[Instance]) -> None:
     model = classifier("bert")
-    small, large = (Encoded.of(model.encode(instances[i])) for i in (3, 1))
-    fragile = Fragile(model, most=len(small.encoding.token_ids))
+    fragile = Fragile(model, most=len(model.encode(instances[3]).token_ids))
+    small, large = (Subject(instances[i], fragile) for i in (3, 1))
     ended = outcomes(
         Engine(fragile),  # type: ignore[arg-type]
         {"small": as_generator(LeaveOneOut(), small), "large": as_generator(LeaveOneOut(), large)},
@@ -276,7 +277,7 @@ def test_one_bad_row_spoils_only_its_own_instance(instances: list[Instance]) -> 
         return [[0.25, 0.75]] * len(texts)
 
     model = black_box(answer)
-    encoded = {instance.id: Encoded.of(model.encode(instance)) for instance in instances}
+    encoded = {instance.id: Subject(instance, model) for instance in instances}
     ended = outcomes(Engine(model), {key: as_generator(LeaveOneOut(), x) for key, x in encoded.items()})
     failed = {key: outcome.error for key, outcome in ended.items() if outcome.error is not None}
     assert list(failed) == ["pair 4"]
@@ -285,7 +286,7 @@ def test_one_bad_row_spoils_only_its_own_instance(instances: list[Instance]) -> 
 
 def test_nan_is_a_reason_not_a_number(instances: list[Instance]) -> None:
     model = black_box(lambda texts: [[float("nan"), 0.5]] * len(texts))
-    x = Encoded.of(model.encode(instances[0]))
+    x = Subject(instances[0], model)
     error = outcomes(Engine(model), {0: as_generator(LeaveOneOut(), x)})[0].error
     assert isinstance(error, Undefined)
     assert error.reason == "nonfinite"
@@ -295,13 +296,13 @@ def test_a_method_that_fails_does_not_disturb_others(
     classifier: Callable[..., Classifier], instances: list[Instance]
 ) -> None:
     model = classifier("bert")
-    x = Encoded.of(model.encode(instances[0]))
+    x = Subject(instances[0], model)
 
-    def broken(x: Encoded) -> QuestionGenerator[FloatArray]:
+    def broken(x: Subject) -> QuestionGenerator[FloatArray]:
         yield Outputs(x, np.ones((1, x.n_units), bool))
         raise ZeroDivisionError("my own mistake")
 
-    def no_question(x: Encoded) -> QuestionGenerator[FloatArray]:
+    def no_question(x: Subject) -> QuestionGenerator[FloatArray]:
         yield "what is the meaning of this?"  # type: ignore[misc]
         return np.zeros(1)
 
@@ -317,9 +318,9 @@ def test_what_is_removed_to_nothing_is_undefined(
 ) -> None:
     """A decoder without special tokens has no input left when every word is deleted."""
     model = classifier("gpt2")
-    x = Encoded.of(model.encode(instances[3]))
+    x = Subject(instances[3], model)
 
-    def nothing(x: Encoded) -> QuestionGenerator[FloatArray]:
+    def nothing(x: Subject) -> QuestionGenerator[FloatArray]:
         answer: FloatArray = yield Outputs(x, np.zeros((1, x.n_units), bool), "delete")
         return answer
 
@@ -339,7 +340,7 @@ def test_tasks_lead_to_tasks_and_a_small_window_ends(
         return ()
 
     def task(instance: Instance) -> Task[Any]:
-        x = Encoded.of(model.encode(instance))
+        x = Subject(instance, model)
 
         def first(outcome: Outcome[Any]) -> list[Task[Any]]:
             seen.append("first")
@@ -355,9 +356,9 @@ def test_gradients_are_summed_with_their_weights(
     classifier: Callable[..., Classifier], instances: list[Instance]
 ) -> None:
     model = classifier("bert")
-    x = Encoded.of(model.encode(instances[0]))
+    x = Subject(instances[0], model)
 
-    def both(x: Encoded) -> QuestionGenerator[tuple[Any, ...]]:
+    def both(x: Subject) -> QuestionGenerator[tuple[Any, ...]]:
         readout = yield from resolve(Target("no"), x)
         one: SummedGradient = yield PathGradient(x, readout, "zero", (0.3,), (1.0,))
         two: SummedGradient = yield PathGradient(x, readout, "zero", (0.9,), (1.0,))
@@ -374,7 +375,7 @@ def test_what_is_begun_is_finished_before_the_rest_goes_on(classifier: Callable[
     model, log = classifier("bert"), []
 
     def patient(name: int) -> QuestionGenerator[None]:
-        x = Encoded.of(model.encode(Instance(str(name), (split_words("the small red boat " * 3),))))
+        x = Subject(Instance(str(name), (split_words("the small red boat " * 3),)), model)
         for step in range(5):
             keep = np.random.default_rng([name, step]).random((30 if step else 1, x.n_units)) < 0.5
             yield Outputs(x, keep)
@@ -420,25 +421,22 @@ class Writer:
         return [[one] for one in self.generate([GeneratePass(one.prompt) for one in passes])]
 
 
-class About:
-    """An input, for those who keep what was answered about it."""
-
-    def __init__(self) -> None:
-        self.memo: dict[Any, Any] = {}
+def about(by: Any) -> Subject:
+    return Subject(Instance("x", (split_words("a boat"),)), by)
 
 
 def written(by: Any, text: str) -> QuestionGenerator[str]:
-    answer: Generated = yield Generate(About(), by, GeneratePass(Prompt(text)))  # type: ignore[arg-type]
+    answer: Generated = yield Generate(about(by), by, GeneratePass(Prompt(text)))
     return answer.text
 
 
 def edited(by: Any, text: str) -> QuestionGenerator[str]:
-    answers: list[Generated] = yield Candidates(About(), by, CandidatesPass(Prompt(text)))  # type: ignore[arg-type]
+    answers: list[Generated] = yield Candidates(about(by), by, CandidatesPass(Prompt(text)))
     return answers[0].text
 
 
 def compared(by: Any, text: str, labels: tuple[str, ...]) -> QuestionGenerator[FloatArray]:
-    scores: FloatArray = yield Likelihood(About(), by, LikelihoodPass(Prompt(text), labels))  # type: ignore[arg-type]
+    scores: FloatArray = yield Likelihood(about(by), by, LikelihoodPass(Prompt(text), labels))
     return scores
 
 

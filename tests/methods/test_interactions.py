@@ -23,9 +23,9 @@ from verax.engine.questions import AttentionPathGradient
 from verax.methods.interaction.attention_attribution import AttentionAttribution
 from verax.methods.interaction.attention_interaction import AttentionInteraction
 from verax.models.classifier import Classifier
-from verax.models.encoding import Encoded
 from verax.models.load import load_model
 from verax.models.readout import Readout
+from verax.models.subject import Subject
 from verax.types import Instance, Target, Undefined, UserError
 
 PAIR = ("The small red boat sails across the quiet lake.", "nobody is watching the boat")
@@ -295,8 +295,8 @@ def test_attention_attribution_is_that_of_literal_code(
     """
     architecture, model, classifier = subject
     before = model.config._attn_implementation, {name: w.clone() for name, w in model.state_dict().items()}
-    encoding = classifier.encode(Instance("x", tuple(map(split_words, PAIR))))
-    x, label, ended = Encoded.of(encoding), 1, []
+    x, label, ended = Subject(Instance("x", tuple(map(split_words, PAIR))), classifier), 1, []
+    encoding = x.encoding
     ask = AttentionPathGradient(x, Readout("logit", label), tuple((k + 1) / steps for k in range(steps)))
 
     def as_generator() -> Any:

@@ -20,7 +20,7 @@ from verax.metrics.faithfulness.comprehensiveness_flips import Comprehensiveness
 from verax.metrics.faithfulness.sufficiency_flips import SufficiencyFlips
 from verax.metrics.pieces import pieces_up_to, top_words
 from verax.models.black_box import BlackBox
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Highlight, Human, Instance, Kind, Measured, Span, Target, Undefined, Unit, UserError
 
 TEXTS = ("a b c d e", "v w x y z")
@@ -35,8 +35,8 @@ def answer(texts: list[tuple[str, ...]]) -> Any:
 MODEL = BlackBox(answer, labels=("yes", "no"), name="two of four", version="1", mask_text="_")
 
 
-def encoded(**fields: Any) -> Encoded:
-    return Encoded.of(MODEL.encode(Instance("x", tuple(map(split_words, TEXTS)), **fields)))
+def encoded(**fields: Any) -> Subject:
+    return Subject(Instance("x", tuple(map(split_words, TEXTS)), **fields), MODEL)
 
 
 def word(letter: str) -> Span:
@@ -61,7 +61,7 @@ PAIRS = highlight("token_interaction", {"a|v": 0.3, "b|w": 0.9, "a|w": 0.8, "c|x
 TOKENS = highlight("token", {letter: score for score, letter in enumerate("zyxwvedcba")})
 
 
-def measure(metric: Any, made: Highlight, x: Encoded | None = None, **handed: Any) -> Measured:
+def measure(metric: Any, made: Highlight, x: Subject | None = None, **handed: Any) -> Measured:
     ended: list[Outcome[Measured]] = []
     generator = as_generator(lambda *args: metric(*args, **handed), x or encoded(), made)
     Engine(MODEL).run([Task(generator, lambda outcome: ended.append(outcome) or ())])

@@ -16,8 +16,8 @@ from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.questions import TokenStates
 from verax.models.black_box import BlackBox
 from verax.models.classifier import Row, StatesPass
-from verax.models.encoding import Encoded
 from verax.models.load import load_encoder, load_model
+from verax.models.subject import Subject
 from verax.types import FloatArray, Instance, UserError
 
 ARCHITECTURES = ("bert", "roberta", "distilbert", "xlm-roberta", "deberta-v2", "bart", "gpt2", "llama")
@@ -80,7 +80,7 @@ def test_an_encoder_is_what_lies_below_the_head(checkpoint: Callable[[str], Path
 
 def test_the_engine_asks_once_for_what_two_want(checkpoint: Callable[[str], Path]) -> None:
     encoder = load_encoder(checkpoint("bert"))
-    x = Encoded.of(encoder.encode(Instance("1", (split_words("the small red boat"),))))
+    x = Subject(Instance("1", (split_words("the small red boat"),)), encoder)
     ended: list[Outcome[FloatArray]] = []
 
     def asks(layer: int) -> Any:

@@ -12,8 +12,8 @@ from verax.align.protocol import TextPair
 from verax.engine.engine import Engine, Outcome, Task, token_budget
 from verax.engine.questions import QuestionGenerator, TokenStates
 from verax.models.classifier import Encoder
-from verax.models.encoding import Encoded
 from verax.models.load import load_encoder
+from verax.models.subject import Subject
 from verax.types import BoolArray, FloatArray, Instance, IntArray, Text, Undefined, UserError
 
 _TextKey = tuple[str, tuple[tuple[int, int], ...]]
@@ -141,13 +141,13 @@ class _Reading:
     def _tasks(self, texts: Mapping[_TextKey, Text]) -> Iterator[Task[_Read]]:
         for key, text in texts.items():
             try:
-                x = Encoded.of(self._model.encode(Instance(text.raw, (text,), lang=text.lang)))
+                x = Subject(Instance(text.raw, (text,), lang=text.lang), self._model).encoded()
             except Undefined as undefined:
                 self._texts[key] = undefined
             else:
                 yield Task(self._read(x), partial(self._keep, key))
 
-    def _read(self, x: Encoded) -> QuestionGenerator[_Read]:
+    def _read(self, x: Subject) -> QuestionGenerator[_Read]:
         states: FloatArray = yield TokenStates(x, self._layer)
         own = x.encoding.token_unit >= 0
         return _Read(states[own], x.encoding.token_unit[own])

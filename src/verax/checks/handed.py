@@ -15,8 +15,9 @@ from verax.metrics.budget import Budget
 from verax.metrics.crosslingual.crosslingual_faithfulness import Translated
 from verax.metrics.simulatability.simulatability import Answers
 from verax.models.classifier import Classifier, Row
-from verax.models.encoding import Encoded, Encoding
+from verax.models.encoding import Encoding
 from verax.models.removal import CODES
+from verax.models.subject import Subject
 from verax.stats.masf import InDistributionTest
 from verax.types import Highlight
 
@@ -51,8 +52,8 @@ def handing(what: Any, model: Classifier, encodings: Sequence[Encoding]) -> Any:
     return partial(what, **handed) if handed else what
 
 
-def _with_itself(what: Any, x: Encoded, highlight: Highlight) -> Any:
+def _with_itself(what: Any, x: Subject, highlight: Highlight) -> Any:
     """A metric of translations where an input is its own: each word is linked with itself."""
-    instance = x.encoding.instance
+    instance = x.instance
     links = tuple((i, i) for i in range(len(instance.units)))
     return what(x, highlight, translation=Translated(instance, highlight, links))

@@ -7,11 +7,10 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, Literal, TypeVar, cast
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from verax.engine.memo import ASKED, Memo, WholeQuestion, key_of
+from verax.engine.memo import ASKED, WholeQuestion, key_of
 from verax.engine.needed import backward, how_many, needed
 from verax.engine.passes import KINDS, Kind, Pass, answer_all, finite
 from verax.engine.questions import (
@@ -29,7 +28,6 @@ from verax.engine.questions import (
     VocabularyNorm,
 )
 from verax.models.classifier import Classifier, Encoder, Row
-from verax.models.encoding import Encoding
 from verax.models.generator import TextGenerator
 from verax.models.removal import States
 from verax.types import Cost, FloatArray, Undefined, UserError
@@ -92,7 +90,6 @@ class Engine:
     window: int = 512
     on_batch: Callable[[Cost], None] = lambda _: None
     cost: Cost = Cost()
-    _memos: WeakKeyDictionary[Encoding, Memo] = field(default_factory=WeakKeyDictionary)
     _budgets: dict[Hashable, int] = field(default_factory=dict)
 
     @property
@@ -147,9 +144,6 @@ class Engine:
             return [task]
         return [ready for new in task.done(outcome) for ready in self._advance(new, None)]
 
-    def _memo(self, encoding: Encoding) -> Memo:
-        return self._memos.setdefault(encoding, Memo())
-
     def _gather(self, task: Task[Any], ask: Question | None, pool: _Pool) -> None:
         """Put the passes that a task's question needs, and nobody has asked for yet, into the pool."""
         if isinstance(ask, (Embeddings, VocabularyNorm)):
@@ -171,9 +165,8 @@ class Engine:
 
     def _gather_coalitions(self, task: Task[Any], ask: Outputs | Hidden, pool: _Pool) -> Cost:
         """One forward pass for each state that is new."""
-        encoding, memo, states = ask.x.encoding, self._memo(ask.x.encoding), _states(ask)
-        kind, answers = ("logits", memo.logits) if isinstance(ask, Outputs) else ("hidden", memo.hidden)
-        passes = pool.passes[kind]
+        encoding, answers, states = ask.x.encoding, ask.x.answers(type(ask)), _states(ask)
+        passes = pool.passes["logits" if isinstance(ask, Outputs) else "hidden"]
         before = len(passes)
         lengths = self.encoder.lengths(encoding, states)
         for state, length in zip(states, lengths.tolist(), strict=True):
@@ -191,7 +184,7 @@ class Engine:
     def _gather_whole(self, task: Task[Any], ask: WholeQuestion, pool: _Pool) -> Cost:
         """The passes of a question that has one answer, unless that is known or on its way."""
         encoding, state = ask.x.encoding, ask.x.state
-        answers, key = self._memo(encoding).whole, key_of(ask)
+        answers, key = ask.x.answers(type(ask)), key_of(ask)
         asked, new = how_many(ask, self._classifier), 0
         if key not in answers:
             answers[key] = ASKED
@@ -209,7 +202,7 @@ class Engine:
 
     def _gather_text(self, task: Task[Any], ask: TextQuestion, pool: _Pool) -> Cost:
         """One pass for each text or continuation, unless its answer is known or on its way."""
-        answers, key = ask.x.memo, _text_key(ask)
+        answers, key = _text_answers(ask), ask.request
         asked = _passes_of(ask)
         if key in answers:
             return Cost(forward_asked=asked)
@@ -265,8 +258,8 @@ class Engine:
         if isinstance(ask, (Outputs, Hidden)):
             return self._answer_forward(ask)
         if isinstance(ask, TextQuestion):
-            return ask.x.memo[_text_key(ask)]
-        return self._memo(ask.x.encoding).whole[key_of(ask)]
+            return _text_answers(ask)[ask.request]
+        return ask.x.answers(type(ask))[key_of(ask)]
 
     def _answer_at_once(self, ask: Embeddings | VocabularyNorm) -> Any:
         try:
@@ -279,8 +272,7 @@ class Engine:
             return error
 
     def _answer_forward(self, ask: Outputs | Hidden) -> Any:
-        memo = self._memo(ask.x.encoding)
-        answers = memo.logits if isinstance(ask, Outputs) else memo.hidden
+        answers = ask.x.answers(type(ask))
         rows = []
         for state in _states(ask):
             answer = answers[state.tobytes()]
@@ -308,8 +300,8 @@ _TEXT_KINDS: dict[type, str] = {
 }
 
 
-def _text_key(ask: TextQuestion) -> Hashable:
-    return id(ask.generator), type(ask), ask.request
+def _text_answers(ask: TextQuestion) -> dict[Hashable, Any]:
+    return ask.x.memo.setdefault((type(ask), id(ask.generator)), {})
 
 
 _Whose = Literal["forward", "backward"] | TextGenerator
@@ -331,7 +323,7 @@ def _by_budget(kind: Kind, passes: list[Pass]) -> list[tuple[_Whose, list[Pass]]
     return [(several[0].question.generator, several) for several in apart.values()]
 
 
-def _keep_outputs(answers: dict[bytes, FloatArray | Exception], key: bytes, answer: FloatArray | Exception) -> None:
+def _keep_outputs(answers: dict[Hashable, Any], key: bytes, answer: FloatArray | Exception) -> None:
     answers[key] = finite(answer, "outputs")
 
 

@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
-from typing import Any
 
 from verax.engine.questions import Attention, AttentionPathGradient, PathGradient, TokenStates
-from verax.types import FloatArray
 
 ASKED = RuntimeError("asked, but not answered yet")
 """Stands where an answer will be, so that nobody else asks the same question in the meantime."""
 
 WholeQuestion = PathGradient | AttentionPathGradient | Attention | TokenStates
 """Questions that have one answer as a whole; others have one for each coalition."""
-
-
-@dataclass(slots=True)
-class Memo:
-    """Answers by their question: logits and maxima by the state of the units, others by everything that decides them.
-
-    An answer that could not be had is kept as the exception that says why.
-    """
-
-    logits: dict[bytes, FloatArray | Exception] = field(default_factory=dict)
-    hidden: dict[bytes, FloatArray | Exception] = field(default_factory=dict)
-    whole: dict[Hashable, Any] = field(default_factory=dict)
 
 
 def key_of(ask: WholeQuestion) -> Hashable:
@@ -40,4 +25,4 @@ def key_of(ask: WholeQuestion) -> Hashable:
             decides = (ask.layer, ask.readout, ask.map_of)
         case TokenStates():
             decides = (ask.layer,)
-    return type(ask), ask.x.state.tobytes(), *decides
+    return ask.x.state.tobytes(), *decides

@@ -6,11 +6,11 @@ from collections.abc import Callable, Generator
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 from verax.engine.questions import QuestionGenerator
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, Highlight, Kind, Measured, Passes
 
 T = TypeVar("T")
-Explain = Callable[[Encoded], QuestionGenerator[Attribution]]
+Explain = Callable[[Subject], QuestionGenerator[Attribution]]
 Need = Literal["explain", "reference", "budget", "agents", "translation"]
 
 
@@ -39,7 +39,7 @@ class Method(Protocol):
     def passes(self, n: int) -> Passes:
         """Passes it asks for on an input of n units, at most."""
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """The explanation of x, as a generator of questions."""
 
 
@@ -71,7 +71,7 @@ class Metric(Protocol):
     def passes(self, n: int) -> Passes:
         """Passes it asks for on an input of n units, at most."""
 
-    def __call__(self, x: Encoded, highlight: Highlight) -> QuestionGenerator[Measured] | Measured:
+    def __call__(self, x: Subject, highlight: Highlight) -> QuestionGenerator[Measured] | Measured:
         """The value for one explanation of x: at once, or as a generator of questions if the model is needed."""
 
 

@@ -14,7 +14,6 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from verax.models.classifier import Head, Path
-from verax.models.encoding import Encoded
 from verax.models.generator import (
     CandidateGenerator,
     CandidatesPass,
@@ -26,7 +25,7 @@ from verax.models.generator import (
 )
 from verax.models.labels import class_of
 from verax.models.readout import Readout
-from verax.models.self_explainer import PromptedInput
+from verax.models.subject import Subject
 from verax.types import BoolArray, FloatArray, IntArray, Removal, Target, Undefined
 
 
@@ -43,7 +42,7 @@ class Outputs:
     The answer is an array of logits, shape [rows (+ 1), classes].
     """
 
-    x: Encoded
+    x: Subject
     keep: BoolArray
     removal: Removal = "mask"
     and_full: bool = False
@@ -60,7 +59,7 @@ class Hidden:
     [rows, layers + 1, neurons]; the embeddings, behind their norm, come first.
     """
 
-    x: Encoded
+    x: Subject
     keep: BoolArray
     removal: Removal = "mask"
 
@@ -76,7 +75,7 @@ class TokenStates:
     The answer is an array, shape [tokens, dimensions].
     """
 
-    x: Encoded
+    x: Subject
     layer: int
 
 
@@ -97,7 +96,7 @@ class PathGradient:
     The answer is a `SummedGradient`.
     """
 
-    x: Encoded
+    x: Subject
     readout: Readout
     baseline: str = "zero"
     alphas: tuple[float, ...] = (1.0,)
@@ -127,7 +126,7 @@ class Embeddings:
     The answer is a `Path` that ends in them.
     """
 
-    x: Encoded
+    x: Subject
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -158,7 +157,7 @@ class Attention:
     The answer is an `AttentionRead`.
     """
 
-    x: Encoded
+    x: Subject
     layer: int = -1
     readout: Readout | None = None
     map_of: Head | None = None
@@ -176,7 +175,7 @@ class AttentionPathGradient:
     The answer is an `AttributedMaps`.
     """
 
-    x: Encoded
+    x: Subject
     readout: Readout
     alphas: tuple[float, ...]
 
@@ -209,7 +208,7 @@ class Generate:
     The answer is a `Generated`.
     """
 
-    x: PromptedInput
+    x: Subject
     generator: TextGenerator
     request: GeneratePass
 
@@ -225,7 +224,7 @@ class Likelihood:
     The answer is an array, shape [continuations].
     """
 
-    x: PromptedInput
+    x: Subject
     generator: TextGenerator
     request: LikelihoodPass
 
@@ -242,7 +241,7 @@ class Choose:
     The answer is a `Choice`.
     """
 
-    x: PromptedInput
+    x: Subject
     generator: Chooser
     request: ChoicePass
 
@@ -259,7 +258,7 @@ class Candidates:
     The answer is a list of `Generated`, the most likely first.
     """
 
-    x: PromptedInput
+    x: Subject
     generator: CandidateGenerator
     request: CandidatesPass
 
@@ -294,7 +293,7 @@ T = TypeVar("T")
 QuestionGenerator = Generator[Question, Any, T]
 
 
-def resolve(target: Target, x: Encoded) -> QuestionGenerator[Readout]:
+def resolve(target: Target, x: Subject) -> QuestionGenerator[Readout]:
     """Settle the class that a target means; the prediction is that of the unperturbed input, whatever x has lost."""
     of = "loss" if target.of == "loss" else target.space
     if target.of == "prediction":
@@ -309,9 +308,9 @@ def resolve(target: Target, x: Encoded) -> QuestionGenerator[Readout]:
     return Readout(of, named)
 
 
-def gold_class(x: Encoded) -> int:
+def gold_class(x: Subject) -> int:
     """The number of the input's gold class among those of the model."""
-    label, gold = x.encoding.instance.label, x.encoding.gold
+    label, gold = x.instance.label, x.encoding.gold
     if gold is not None:
         return gold
     if label is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
 from verax.engine.questions import QuestionGenerator
-from verax.models.self_explainer import PromptedInput
+from verax.models.subject import Subject
 from verax.models.wording import Stage
 from verax.types import LabelSource, Measured, Nle, Note, TrialLog
 
@@ -48,10 +48,10 @@ class AnsweringMethod(Protocol):
     stages: ClassVar[tuple[Stage, ...]]
     trained: ClassVar[bool]
 
-    def answer(self, x: PromptedInput) -> QuestionGenerator[Answer]:
+    def answer(self, x: Subject) -> QuestionGenerator[Answer]:
         """The class of x; its explanation too, where the class depends on it."""
 
-    def explain(self, x: PromptedInput, said: Answer) -> QuestionGenerator[Answer]:
+    def explain(self, x: Subject, said: Answer) -> QuestionGenerator[Answer]:
         """The same with the explanation."""
 
 
@@ -96,5 +96,5 @@ class TextMetric(Protocol):
     def max_inputs(self, parts: int, labels: int) -> int:
         """How many new inputs it asks about at most, of so many parts and classes."""
 
-    def __call__(self, x: PromptedInput, nle: Nle, *args: Any, **handed: Any) -> QuestionGenerator[Tested | Measured]:
+    def __call__(self, x: Subject, nle: Nle, *args: Any, **handed: Any) -> QuestionGenerator[Tested | Measured]:
         """The value for one explanation of x; what it needs is handed by name."""

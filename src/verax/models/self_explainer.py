@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -13,7 +13,7 @@ from verax.models.load import DType, checkpoint_folder, fingerprint, load_genera
 from verax.models.wording import Wording, shipped_wording
 from verax.registry import unknown
 from verax.store.keys import hash_files
-from verax.types import Instance, UserError
+from verax.types import UserError
 
 TrainedMethodName = Literal["mt_re", "mt_ra", "st_re", "st_ra"]
 """One model for both tasks (mt) or one for each (st); an explanation of the input (re) or of its class (ra)."""
@@ -50,22 +50,6 @@ class SelfExplainer:
         """Whatever decides its answers."""
         who = {"explainer": self.explainer.fingerprint, "predictor": self.predictor.fingerprint}
         return _identity(who, self.wording, self.labels, self.setup)
-
-
-@dataclass(frozen=True, eq=False)
-class PromptedInput:
-    """One input as it is posed to a self-explaining model.
-
-    `memo` holds what was answered about it and about its edits: views that `edited` gives share it.
-    """
-
-    instance: Instance
-    model: SelfExplainer
-    memo: dict[Any, Any] = field(default_factory=dict)
-
-    def edited(self, instance: Instance) -> PromptedInput:
-        """Another input, posed to the same model."""
-        return PromptedInput(instance, self.model, self.memo)
 
 
 def load_self_explainer(

@@ -15,7 +15,7 @@ from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.protocols import Method, Metric, as_generator, needs
 from verax.engine.questions import Outputs, QuestionGenerator
 from verax.metrics.budget import budget_of
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.run.parameters import Configured
 from verax.run.plan import Plan, PlannedExplanation, PlannedInstance, PlannedScore, explain_again
 from verax.stats.masf import InDistributionTest
@@ -89,7 +89,7 @@ class Execution:
     def _tasks(self, planned: PlannedInstance) -> Iterator[Task[Any]]:
         """The tasks of one instance, or none if the model can't be asked about it: then all its rows are skips."""
         try:
-            x = Encoded.of(self.engine.encoder.encode(planned.instance), self.plan.parts)
+            x = Subject(planned.instance, self.engine.encoder, self.plan.parts).encoded()
         except UserError:
             raise
         except Exception as error:  # noqa: BLE001 - a tokenizer that fails on one text must not end the run
@@ -127,7 +127,7 @@ class Execution:
                 score = Score(skip.instance_id, skip.method, planned.metric.label, None, skip.reason, skip.detail)
                 self._add(planned.key, score)
 
-    def _prediction(self, planned: PlannedInstance, x: Encoded) -> Task[Any]:
+    def _prediction(self, planned: PlannedInstance, x: Subject) -> Task[Any]:
         def done(outcome: Outcome[Prediction]) -> Iterable[Task[Any]]:
             row: Prediction | Skip = as_skip(planned.instance.id, PREDICTION, outcome.error)
             if outcome.value is not None:
@@ -137,8 +137,8 @@ class Execution:
 
         return Task(predict(x), done)
 
-    def _explain(self, x: Encoded, explanation: PlannedExplanation, made: _Made) -> Iterator[Task[Any]]:
-        instance = x.encoding.instance
+    def _explain(self, x: Subject, explanation: PlannedExplanation, made: _Made) -> Iterator[Task[Any]]:
+        instance = x.instance
         if explanation.method is None:
             missing = Skip(instance.id, explanation.label, "not_given", "the file has no explanation of this instance")
             row: Explained = explanation.given or missing
@@ -158,7 +158,7 @@ class Execution:
 
         yield Task(as_generator(method.component, x), done)
 
-    def _measure(self, x: Encoded, explanation: PlannedExplanation, row: Explained, made: _Made) -> Iterator[Task[Any]]:
+    def _measure(self, x: Subject, explanation: PlannedExplanation, row: Explained, made: _Made) -> Iterator[Task[Any]]:
         """The scores of an explanation, those that wait for others only once these are made."""
         made.rows[explanation.label] = row
         if isinstance(row, Skip):
@@ -175,7 +175,7 @@ class Execution:
             yield self._score(x, score, highlight, method, made)
 
     def _score(
-        self, x: Encoded, planned: PlannedScore, highlight: Highlight, method: Configured[Method] | None, made: _Made
+        self, x: Subject, planned: PlannedScore, highlight: Highlight, method: Configured[Method] | None, made: _Made
     ) -> Task[Any]:
         metric = planned.metric
 
@@ -233,13 +233,13 @@ def _refused(error: Undefined) -> QuestionGenerator[Any]:
     raise error
 
 
-def predict(x: Encoded) -> QuestionGenerator[Prediction]:
+def predict(x: Subject) -> QuestionGenerator[Prediction]:
     """The model's answer to the unperturbed input."""
     logits: FloatArray = yield Outputs(x, np.empty((0, x.n_units), bool), and_full=True)
     probabilities = softmax(logits[-1])
     labels = x.encoding.labels
     best = labels[int(np.argmax(logits[-1]))]
-    return Prediction(x.encoding.instance.id, best, labels, tuple(probabilities.tolist()))
+    return Prediction(x.instance.id, best, labels, tuple(probabilities.tolist()))
 
 
 def as_highlight(

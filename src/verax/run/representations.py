@@ -14,7 +14,7 @@ from verax.align.parallel import Parallel, parallel_instances
 from verax.engine.engine import Engine, Outcome, Task, token_budget
 from verax.engine.questions import QuestionGenerator, TokenStates
 from verax.models.classifier import Encoder
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.registry import unknown
 from verax.run.progress import progress_counter
 from verax.stats.cka import BATCH, CANDIDATES, FEWEST, matched
@@ -141,7 +141,7 @@ def representations(
     def tasks() -> Iterable[Task[FloatArray]]:
         for instance in instances:
             try:
-                x = Encoded.of(model.encode(instance))
+                x = Subject(instance, model).encoded()
             except Undefined:
                 on_read()
                 continue
@@ -159,7 +159,7 @@ def representations(
     return read
 
 
-def _pooled(x: Encoded, layer: int, pooling: Pooling) -> QuestionGenerator[FloatArray]:
+def _pooled(x: Subject, layer: int, pooling: Pooling) -> QuestionGenerator[FloatArray]:
     states: FloatArray = yield TokenStates(x, layer)
     pooled = states[0] if pooling == "first" else states[x.encoding.token_unit >= 0].mean(0)
     if not np.isfinite(pooled).all():

@@ -21,7 +21,7 @@ from verax.metrics.free_text.insertion import Insertion
 from verax.metrics.free_text.random_editor import RandomEditor
 from verax.metrics.free_text.semantic import Explained, SemanticMatch
 from verax.models.load import load_encoder
-from verax.models.self_explainer import PromptedInput
+from verax.models.subject import Subject
 from verax.types import TrialLog, Undefined, UserError
 
 PREMISE = "The gardener waters the roses while children chase a dog around the pond."
@@ -58,7 +58,7 @@ class Given:
         return len(self.proposals)
 
     def propose(
-        self, x: PromptedInput, wanted: Sequence[str], parts: Collection[int] | None = None
+        self, x: Subject, wanted: Sequence[str], parts: Collection[int] | None = None
     ) -> QuestionGenerator[Proposals]:
         yield from ()
         return self.proposals

@@ -8,7 +8,7 @@ from typing import ClassVar
 from verax.engine.questions import AttentionPathGradient, AttributedMaps, QuestionGenerator, resolve
 from verax.methods.aggregation import over_subword_pairs
 from verax.methods.pairs import Pairing, pair_attribution
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, Base, Kind, Passes, Target, UserError
 
 
@@ -45,7 +45,7 @@ class AttentionAttribution:
         """A gradient for each step, in each layer of the model, and one pass to know the prediction."""
         return Passes(1, self.steps)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question: the maps of all layers."""
         readout = yield from resolve(self.target, x)
         alphas = tuple((k + 1) / self.steps for k in range(self.steps))

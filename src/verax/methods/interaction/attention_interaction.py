@@ -9,7 +9,7 @@ from verax.engine.questions import Attention, QuestionGenerator, resolve
 from verax.methods.aggregation import over_subword_pairs
 from verax.methods.pairs import Pairing, pair_attribution
 from verax.models.classifier import AttentionRead, Head
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, Base, Kind, Note, Passes, Target
 
 
@@ -45,7 +45,7 @@ class AttentionInteraction:
         """One pass; backward too, and one to know the prediction, if heads are weighed."""
         return Passes(1, 1) if self.head == "most_important" else Passes(1, 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question: the attention map of a layer."""
         readout = (yield from resolve(self.target, x)) if self.head == "most_important" else None
         read: AttentionRead = yield Attention(x, self.layer, readout, map_of=self.head)

@@ -11,7 +11,7 @@ import numpy as np
 from verax.engine.questions import Outputs, QuestionGenerator, resolve
 from verax.methods.games import sampled_passes
 from verax.methods.pairs import Pairing, pair_attribution
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, BoolArray, FloatArray, Kind, Passes, Removal, Target, UserError
 
 
@@ -49,7 +49,7 @@ class ShapleyInteraction:
         """The budget, and never more than there are coalitions."""
         return Passes(sampled_passes(n, self.budget), 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """The coalitions that shapiq wants to know, in as many questions as it has."""
         readout = yield from resolve(self.target, x)
         known: dict[bytes, float] = {}
@@ -63,7 +63,7 @@ class ShapleyInteraction:
             else:
                 return pair_attribution(x, index, self.parts)
 
-    def _estimate(self, x: Encoded, game: Callable[[BoolArray], FloatArray]) -> FloatArray:
+    def _estimate(self, x: Subject, game: Callable[[BoolArray], FloatArray]) -> FloatArray:
         """The index of every pair, shape [n_units, n_units]; raises `_Unknown` until the game can answer."""
         import shapiq  # noqa: PLC0415 - an extra, and slow to import
 

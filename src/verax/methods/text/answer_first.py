@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from verax.engine.questions import QuestionGenerator
 from verax.engine.text_protocols import Answer
 from verax.methods.text.asked import most_likely, prompt_for, reason
-from verax.models.self_explainer import PromptedInput
+from verax.models.subject import Subject
 from verax.models.wording import Stage
 
 
@@ -22,11 +22,11 @@ class MTRe:
     stages: ClassVar[tuple[Stage, ...]] = ("answer", "explain")
     trained: ClassVar[bool] = True
 
-    def answer(self, x: PromptedInput) -> QuestionGenerator[Answer]:
+    def answer(self, x: Subject) -> QuestionGenerator[Answer]:
         """The likeliest class."""
         return (yield from most_likely(x, prompt_for(x, "answer")))
 
-    def explain(self, x: PromptedInput, said: Answer) -> QuestionGenerator[Answer]:
+    def explain(self, x: Subject, said: Answer) -> QuestionGenerator[Answer]:
         """Why, whatever the class."""
         text, notes = yield from reason(x, prompt_for(x, "explain"))
         return replace(said, text=text, notes=notes)
@@ -42,11 +42,11 @@ class MTRa:
     stages: ClassVar[tuple[Stage, ...]] = ("answer", "explain_label")
     trained: ClassVar[bool] = True
 
-    def answer(self, x: PromptedInput) -> QuestionGenerator[Answer]:
+    def answer(self, x: Subject) -> QuestionGenerator[Answer]:
         """The likeliest class."""
         return (yield from most_likely(x, prompt_for(x, "answer")))
 
-    def explain(self, x: PromptedInput, said: Answer) -> QuestionGenerator[Answer]:
+    def explain(self, x: Subject, said: Answer) -> QuestionGenerator[Answer]:
         """Why it is the predicted class."""
         text, notes = yield from reason(x, prompt_for(x, "explain_label", label=said.label))
         return replace(said, text=text, notes=notes)

@@ -11,7 +11,7 @@ from verax.engine.questions import Likelihood, QuestionGenerator
 from verax.engine.text_protocols import Answer
 from verax.methods.text.asked import most_likely, prompt_for, reason
 from verax.models.generator import LikelihoodPass
-from verax.models.self_explainer import PromptedInput
+from verax.models.subject import Subject
 from verax.models.wording import Stage
 from verax.types import FloatArray, UserError
 
@@ -26,13 +26,13 @@ class STRe:
     stages: ClassVar[tuple[Stage, ...]] = ("explain", "answer_explanation")
     trained: ClassVar[bool] = True
 
-    def answer(self, x: PromptedInput) -> QuestionGenerator[Answer]:
+    def answer(self, x: Subject) -> QuestionGenerator[Answer]:
         """The likeliest class, given the explanation, which comes with it."""
         text, notes = yield from reason(x, prompt_for(x, "explain"))
         said = yield from most_likely(x, prompt_for(x, "answer_explanation", explanation=text))
         return replace(said, text=text, notes=notes)
 
-    def explain(self, x: PromptedInput, said: Answer) -> QuestionGenerator[Answer]:
+    def explain(self, x: Subject, said: Answer) -> QuestionGenerator[Answer]:
         """There already."""
         yield from ()
         return said
@@ -57,7 +57,7 @@ class STRa:
     stages: ClassVar[tuple[Stage, ...]] = ("explain_label", "answer_explanation")
     trained: ClassVar[bool] = True
 
-    def answer(self, x: PromptedInput) -> QuestionGenerator[Answer]:
+    def answer(self, x: Subject) -> QuestionGenerator[Answer]:
         """The class with the highest probability given its own explanation; that explanation comes with it.
 
         The probabilities are each of another prompt: they do not sum to 1.
@@ -78,7 +78,7 @@ class STRa:
         text, notes = texts[best]
         return Answer(labels[best], tuple(chances), "likelihood", text, notes)
 
-    def explain(self, x: PromptedInput, said: Answer) -> QuestionGenerator[Answer]:
+    def explain(self, x: Subject, said: Answer) -> QuestionGenerator[Answer]:
         """There already."""
         yield from ()
         return said

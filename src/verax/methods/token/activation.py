@@ -8,7 +8,7 @@ from typing import ClassVar
 from verax.engine.questions import Embeddings, QuestionGenerator
 from verax.methods.aggregation import Aggregation, to_words
 from verax.models.classifier import Path
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, Kind, Passes, Target
 
 
@@ -36,7 +36,7 @@ class Activation:
         """None: embeddings are looked up."""
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question: the embeddings."""
         path: Path = yield Embeddings(x)
         scores = to_words(path.inputs, path.token_unit, x, aggregate=self.aggregate, absolute=self.absolute)

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from verax.engine.questions import PathGradient, QuestionGenerator, SummedGradient, VocabularyNorm, resolve
 from verax.methods.aggregation import over_subwords
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, FloatArray, Kind, Passes, Target
 
 
@@ -35,7 +35,7 @@ class GradientVocabulary:
         """One gradient, and one forward pass to know the prediction."""
         return Passes(1, 1)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """The gradient at the input, and its norm."""
         readout = yield from resolve(self.target, x)
         at_input: SummedGradient = yield PathGradient(x, readout)

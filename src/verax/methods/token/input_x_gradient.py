@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from verax.engine.questions import PathGradient, QuestionGenerator, SummedGradient, resolve
 from verax.methods.aggregation import Aggregation, to_words
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, Kind, Passes, Target
 
 
@@ -34,7 +34,7 @@ class InputXGradient:
         """One gradient, and one forward pass to know the prediction."""
         return Passes(1, 1)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question: the gradient at the input."""
         readout = yield from resolve(self.target, x)
         at_input: SummedGradient = yield PathGradient(x, readout)

@@ -9,7 +9,7 @@ import numpy as np
 
 from verax.engine.questions import Outputs, PathGradient, QuestionGenerator, SummedGradient, resolve
 from verax.methods.aggregation import Aggregation, to_words
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, Base, FloatArray, Kind, Passes, Removal, Target, UserError
 
 Baseline = Literal["pad", "mask", "zero", "zero_words"]
@@ -54,7 +54,7 @@ class IntegratedGradients:
         """A gradient for each step, and the values at both ends."""
         return Passes(1, self.steps + 1) if self.baseline == "zero" else Passes(2, self.steps)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question for the whole path, and one for the values at its ends."""
         readout = yield from resolve(self.target, x)
         alphas, weights = self._points()

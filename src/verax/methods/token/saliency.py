@@ -9,7 +9,7 @@ import numpy as np
 
 from verax.engine.questions import PathGradient, QuestionGenerator, SummedGradient, resolve
 from verax.methods.aggregation import Aggregation, check_signal, to_words
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, Kind, Passes, Target, UserError
 
 
@@ -41,7 +41,7 @@ class Saliency:
         """One gradient, and one forward pass to know the prediction."""
         return Passes(1, 1)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question: the gradient at the input."""
         readout = yield from resolve(self.target, x)
         at_input: SummedGradient = yield PathGradient(x, readout)

@@ -11,7 +11,7 @@ from scipy.special import entr
 from verax.engine.protocols import Need
 from verax.metrics.budget import Budget, Matched
 from verax.metrics.ranking import best_first
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import FloatArray, Highlight, Measured, Passes, Undefined
 
 
@@ -46,7 +46,7 @@ class Complexity:
         """None."""
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded, highlight: Highlight, *, budget: Budget | None = None) -> Measured:
+    def __call__(self, x: Subject, highlight: Highlight, *, budget: Budget | None = None) -> Measured:
         """From 0 (one piece) to ln of their number (all alike).
 
         With a budget the bounds are kept too: as many scores drawn from [0, 1), and as many equal ones.

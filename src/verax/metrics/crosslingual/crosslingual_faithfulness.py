@@ -11,7 +11,7 @@ from verax.align.embedding import Embedding
 from verax.align.protocol import Aligner
 from verax.engine.protocols import Need
 from verax.metrics.ranking import needs_tokens
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import FloatArray, Highlight, Instance, IntArray, Links, Measured, Passes, Undefined, UserError
 
 AlignParts = Literal["apart", "joint"]
@@ -63,9 +63,9 @@ class CrosslingualFaithfulness:
         """None of the model: both explanations are there already."""
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded, highlight: Highlight, *, translation: Translated) -> Measured:
+    def __call__(self, x: Subject, highlight: Highlight, *, translation: Translated) -> Measured:
         """The correlation for the explanation of a translation."""
-        return self.measured(x.encoding.instance, highlight, translation)
+        return self.measured(x.instance, highlight, translation)
 
     def measured(self, instance: Instance, highlight: Highlight, translation: Translated) -> Measured:
         """The same for an input that is not encoded; `linked` tells how many of the reference's words have a link."""

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from verax.engine.protocols import Explain, Need
 from verax.engine.questions import Hidden, QuestionGenerator
 from verax.metrics.faithfulness.masked_by import check_steps, explained_again, masked_by
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.stats.inference import simes
 from verax.stats.masf import InDistributionTest, Variant
 from verax.types import FloatArray, Highlight, Measured, Passes, Removal, UserError
@@ -71,7 +71,7 @@ class InDistribution:
             )
 
     def __call__(
-        self, x: Encoded, highlight: Highlight, *, explain: Explain | None, reference: InDistributionTest
+        self, x: Subject, highlight: Highlight, *, explain: Explain | None, reference: InDistributionTest
     ) -> QuestionGenerator[Measured]:
         """Simes over the steps, and the p-value of each step."""
         keep = yield from masked_by(x, highlight, explain, self.steps)

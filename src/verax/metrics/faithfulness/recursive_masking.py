@@ -11,7 +11,7 @@ from scipy.special import softmax
 from verax.engine.protocols import Explain, Need
 from verax.engine.questions import Outputs, QuestionGenerator, gold_class
 from verax.metrics.faithfulness.masked_by import REFERENCE, check_steps, explained_again, masked_by
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import FloatArray, Highlight, Measured, Passes, Removal
 
 
@@ -49,7 +49,7 @@ class RecursiveMasking:
         """How many words are left each time that the input is explained anew."""
         return explained_again(n, self.steps)
 
-    def __call__(self, x: Encoded, highlight: Highlight, *, explain: Explain | None) -> QuestionGenerator[Measured]:
+    def __call__(self, x: Subject, highlight: Highlight, *, explain: Explain | None) -> QuestionGenerator[Measured]:
         """The mean drop, the gold probability at each step, and the classes predicted there."""
         gold = gold_class(x)
         keep = yield from masked_by(x, highlight, explain, self.steps)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from verax.engine.questions import QuestionGenerator
 from verax.metrics.free_text.linguistics import EXTRA
-from verax.models.self_explainer import PromptedInput
+from verax.models.subject import Subject
 from verax.types import Measured, Nle, Undefined, UserError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Bleu:
         """None: people's explanations are there."""
         return 0
 
-    def __call__(self, x: PromptedInput, nle: Nle) -> QuestionGenerator[Measured]:
+    def __call__(self, x: Subject, nle: Nle) -> QuestionGenerator[Measured]:
         """The value for one explanation of x; no model is asked."""
         yield from ()
         human = x.instance.human

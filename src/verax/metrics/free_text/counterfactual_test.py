@@ -18,7 +18,7 @@ from verax.metrics.free_text.noise import random_insertions
 from verax.metrics.free_text.random_editor import RandomEditor
 from verax.metrics.free_text.semantic import Explained, SemanticMatch
 from verax.models.classifier import Encoder
-from verax.models.self_explainer import PromptedInput
+from verax.models.subject import Subject
 from verax.stats.drawing import spread
 from verax.types import Instance, Nle, Trial, TrialLog, Undefined, UserError
 
@@ -105,7 +105,7 @@ class CounterfactualTest:
 
     def __call__(
         self,
-        x: PromptedInput,
+        x: Subject,
         nle: Nle,
         *,
         setup: AnsweringMethod,
@@ -159,7 +159,7 @@ class CounterfactualTest:
             )
         return [_Edit("noise", insertion, ("",)) for insertion in drawn]
 
-    def _try(self, x: PromptedInput, edit: _Edit, before: str, setup: AnsweringMethod) -> QuestionGenerator[_Tried]:
+    def _try(self, x: Subject, edit: _Edit, before: str, setup: AnsweringMethod) -> QuestionGenerator[_Tried]:
         """What the model predicts for an edit; if that is news, or whatever it is for noise, what it says of it."""
         edited = edit.insertion.apply(x.instance)
         posed = x.edited(edited)
@@ -212,7 +212,7 @@ def _is_silent(trial: Trial) -> bool:
     return trial.kind == "edit" and trial.flipped and not trial.mentioned
 
 
-def _explained(setup: AnsweringMethod, posed: PromptedInput, said: Answer, edit: _Edit) -> QuestionGenerator[Answer]:
+def _explained(setup: AnsweringMethod, posed: Subject, said: Answer, edit: _Edit) -> QuestionGenerator[Answer]:
     """The same with an explanation; a counterfactual that gets none is told from an edit without an answer."""
     try:
         return (yield from setup.explain(posed, said))

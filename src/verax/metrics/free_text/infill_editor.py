@@ -16,7 +16,7 @@ from verax.metrics.free_text.insertion import Insertion
 from verax.metrics.free_text.second_model import folder_of, generator_beside, hashes_of
 from verax.models.editor_wording import FACTS, EditorFacts, editor_prompt, read_editor_facts
 from verax.models.generator import CandidateGenerator, CandidatesPass
-from verax.models.self_explainer import PromptedInput
+from verax.models.subject import Subject
 from verax.stats.drawing import rng_of
 from verax.store.keys import hash_files
 from verax.types import Generated, Instance, UserError
@@ -74,7 +74,7 @@ class InfillEditor:
         self._refuse_others(read_editor_facts(folder_of(self.path)), labels, parts)
 
     def propose(
-        self, x: PromptedInput, wanted: Sequence[str], parts: Collection[int] | None = None
+        self, x: Subject, wanted: Sequence[str], parts: Collection[int] | None = None
     ) -> QuestionGenerator[Proposals]:
         """What the editor writes for each class, position by position, all of them asked at once.
 
@@ -110,7 +110,7 @@ class InfillEditor:
         return drawn
 
     def _written(
-        self, x: PromptedInput, facts: EditorFacts, generator: CandidateGenerator, label: str, part: int, position: int
+        self, x: Subject, facts: EditorFacts, generator: CandidateGenerator, label: str, part: int, position: int
     ) -> QuestionGenerator[Proposals]:
         """The different edits at one position."""
         prompt = editor_prompt(facts, x.instance, part, position, label)
@@ -138,6 +138,6 @@ def _repeats(words: tuple[str, ...], around: tuple[str, ...], position: int) -> 
     return any(tuple(map(str.lower, found)) == wanted for found in beside)
 
 
-def _load(path: str, x: PromptedInput) -> _Loaded:
+def _load(path: str, x: Subject) -> _Loaded:
     # every model that is loaded from a folder can be asked for candidates; endpoints can't
     return _Loaded(read_editor_facts(folder_of(path)), cast("CandidateGenerator", generator_beside(x, path)))

@@ -17,7 +17,7 @@ from verax.metrics.free_text.reconstruction import (
     Reconstructed,
     Reconstruction,
 )
-from verax.models.self_explainer import PromptedInput
+from verax.models.subject import Subject
 from verax.models.wording import task_of
 from verax.types import Nle, Trial, TrialLog, Undefined
 
@@ -61,7 +61,7 @@ class ReconstructionTest:
         """The reconstructed one; and what a model writes may be asked for first."""
         return 2
 
-    def __call__(self, x: PromptedInput, nle: Nle, *, setup: AnsweringMethod) -> QuestionGenerator[Tested]:
+    def __call__(self, x: Subject, nle: Nle, *, setup: AnsweringMethod) -> QuestionGenerator[Tested]:
         """The verdict on the explanation of x.
 
         Args:

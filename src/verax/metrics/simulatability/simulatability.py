@@ -11,7 +11,7 @@ import numpy as np
 from verax.engine.protocols import Need
 from verax.metrics.budget import Budget, Matched, check_budget
 from verax.metrics.simulatability.insertion import Insertion, with_explanation
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.train.loop import FineTuning
 from verax.types import Highlight, Instance, Measured, Passes, Undefined, UserError
 
@@ -79,7 +79,7 @@ class Simulatability:
         return FineTuning(epochs=self.epochs, batch_size=self.batch_size, learning_rate=self.learning_rate, seed=number)
 
     def __call__(
-        self, x: Encoded, highlight: Highlight, *, agents: Mapping[str, Answers], budget: Budget | None = None
+        self, x: Subject, highlight: Highlight, *, agents: Mapping[str, Answers], budget: Budget | None = None
     ) -> Measured:
         """The difference of the shares, and every class that was named.
 

@@ -11,7 +11,8 @@ from verax.engine.protocols import as_generator
 from verax.engine.questions import QuestionGenerator
 from verax.engine.text_protocols import AnsweringMethod, Tested, TextMetric
 from verax.models.classifier import Encoder
-from verax.models.self_explainer import PromptedInput, SelfExplainer
+from verax.models.self_explainer import SelfExplainer
+from verax.models.subject import Subject
 from verax.run.execute import as_score, as_skip
 from verax.run.nle.plan import PlannedInput, PlannedNle, PlannedTest, TextPlan
 from verax.run.parameters import Configured
@@ -51,7 +52,7 @@ class TextExecution:
         self.engine.run(task for planned in todo for task in self._tasks(planned, rows))
 
     def _tasks(self, planned: PlannedInput, rows: dict[str, Nle | Skip]) -> Iterator[Task[Any]]:
-        x = PromptedInput(planned.instance, self.by)
+        x = Subject(planned.instance, self.by)
         for explanation in planned.explanations:
             row = rows.pop(explanation.key, None)
             if row is None:
@@ -63,7 +64,7 @@ class TextExecution:
         self.store.append(key, row)
         self.on_row()
 
-    def _explain(self, x: PromptedInput, explanation: PlannedNle) -> Task[Any]:
+    def _explain(self, x: Subject, explanation: PlannedNle) -> Task[Any]:
         def done(outcome: Outcome[Nle]) -> Iterable[Task[Any]]:
             row: Nle | Skip
             if outcome.value is None:
@@ -75,7 +76,7 @@ class TextExecution:
 
         return Task(explained(x, explanation.setup), done)
 
-    def _measure(self, x: PromptedInput, explanation: PlannedNle, row: Nle | Skip) -> Iterator[Task[Any]]:
+    def _measure(self, x: Subject, explanation: PlannedNle, row: Nle | Skip) -> Iterator[Task[Any]]:
         for planned in explanation.scores:
             if planned.key in self.store.keys:
                 continue
@@ -85,7 +86,7 @@ class TextExecution:
             else:
                 yield self._score(x, planned, row, explanation.setup.component)
 
-    def _score(self, x: PromptedInput, planned: PlannedTest, nle: Nle, setup: AnsweringMethod) -> Task[Any]:
+    def _score(self, x: Subject, planned: PlannedTest, nle: Nle, setup: AnsweringMethod) -> Task[Any]:
         label = planned.metric.label
 
         def done(outcome: Outcome[Tested | Measured]) -> Iterable[Task[Any]]:
@@ -95,7 +96,7 @@ class TextExecution:
         return Task(measuring(x, nle, planned.metric.component, setup, self.vocabulary, self.engine.model), done)
 
 
-def explained(x: PromptedInput, setup: Configured[AnsweringMethod]) -> QuestionGenerator[Nle]:
+def explained(x: Subject, setup: Configured[AnsweringMethod]) -> QuestionGenerator[Nle]:
     """What a set-up says of an input."""
     if empty := [number for number, part in enumerate(x.instance.parts, 1) if not part.words]:
         raise Undefined("empty", f"part {empty[0]} of the input has no word")
@@ -108,7 +109,7 @@ def explained(x: PromptedInput, setup: Configured[AnsweringMethod]) -> QuestionG
 
 
 def measuring(
-    x: PromptedInput,
+    x: Subject,
     nle: Nle,
     metric: TextMetric,
     setup: AnsweringMethod,
