@@ -14,8 +14,7 @@ from typing import get_args
 import pytest
 
 import verax
-from verax.engine.protocols import Method, Metric
-from verax.engine.text_protocols import AnsweringMethod, TextMetric
+from verax.engine.protocols import AnsweringMethod, Method, Metric, TextMetric
 from verax.registry import BUILT_IN, Namespace, entries, resolve
 from verax.types import UserError
 

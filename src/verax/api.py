@@ -139,7 +139,7 @@ def explain(
     instance = _as_instance(texts, label, lang)
     named = from_config("methods", method, seed)
     check_fit(named, model)
-    x, engine = Subject(instance, model).encoded(), Engine(model)
+    x, engine = Subject(instance, model).encoded(), Engine()
     return _explanation(engine, x, _result(engine, predict(x)), named)
 
 
@@ -163,7 +163,7 @@ def explain_all(
     if methods is not None and (isinstance(methods, str) or not methods):
         raise UserError(f"explain_all: methods: expected a list of methods, got {methods!r}")
     instance = _as_instance(texts, label, lang)
-    x, engine = Subject(instance, model).encoded(), Engine(model)
+    x, engine = Subject(instance, model).encoded(), Engine()
     prediction = _result(engine, predict(x))
     made, skipped = [], []
     scoring = [entry.name for entry in entries("methods").values() if entry.kind != SPOKEN]
@@ -297,7 +297,7 @@ def explain_in_words(
     check_setup(named, model)
     x = Subject(_as_instance(texts, label, lang), model)
     check_prompts(named, model, x.instance)
-    return _result(Engine(None), explained(x, named))
+    return _result(Engine(), explained(x, named))
 
 
 def evaluate_texts(

@@ -164,7 +164,7 @@ def test_a_consistency_test_over_a_served_model_that_follows_a_rule(
     assert run.card["requests"] == 2 * (2 + 2 + 1), "and the second run asks nothing"
     assert [(nle.label, nle.text, nle.label_source) for nle in run.stored.texts] == [("no", "no", "parsed")] * 2
     assert [score.value for score in run.scores] == [0.0, 0.0]
-    trials = [trial for score in run.scores if score.card for trial in score.trial_log.trials]
+    trials = [trial for score in run.scores if score.trial_log for trial in score.trial_log.trials]
     assert [(one.words, one.predicted, one.explanation, one.mentioned) for one in trials] == [
         (WORD, "yes", "yes", False)
     ] * 2

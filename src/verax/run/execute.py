@@ -15,6 +15,7 @@ from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.protocols import Method, Metric, as_generator, needs
 from verax.engine.questions import Outputs, QuestionGenerator
 from verax.metrics.budget import budget_of
+from verax.models.classifier import Classifier
 from verax.models.subject import Subject
 from verax.run.parameters import Configured
 from verax.run.plan import Plan, PlannedExplanation, PlannedInstance, PlannedScore, explain_again
@@ -49,7 +50,8 @@ class Execution:
     Args:
         plan: what the run consists of.
         store: where its rows go, and where those that are there already come from.
-        engine: asks the model.
+        engine: runs the tasks.
+        model: the model that is explained.
         on_row: called after each row.
         on_explained: called with each explanation that was made, and its key.
         references: what was learned from a validation set, for each metric that needs it, by its label.
@@ -58,6 +60,7 @@ class Execution:
     plan: Plan
     store: Store
     engine: Engine
+    model: Classifier
     on_row: Callable[[], None] = lambda: None
     on_explained: Callable[[str, Explained], None] = lambda *_: None
     references: Mapping[str, InDistributionTest] = field(default_factory=dict)
@@ -89,7 +92,7 @@ class Execution:
     def _tasks(self, planned: PlannedInstance) -> Iterator[Task[Any]]:
         """The tasks of one instance, or none if the model can't be asked about it: then all its rows are skips."""
         try:
-            x = Subject(planned.instance, self.engine.encoder, self.plan.parts).encoded()
+            x = Subject(planned.instance, self.model, self.plan.parts).encoded()
         except UserError:
             raise
         except Exception as error:  # noqa: BLE001 - a tokenizer that fails on one text must not end the run
@@ -253,14 +256,14 @@ def as_highlight(
 
 def as_score(instance_id: str, method: str, metric: str, outcome: Outcome[Measured]) -> Score:
     """How a metric ended, as a row."""
-    who = (instance_id, method, metric)
-    if outcome.value is None:
+    ids, measured, cost = (instance_id, method, metric), outcome.value, outcome.cost
+    if measured is None:
         reason, detail = _reason(outcome.error)
-        return Score(*who, None, reason, detail, cost=outcome.cost)
-    value, curve, series = outcome.value
-    if not np.isfinite(value):
-        return Score(*who, None, "nonfinite", "the metric's value is not a finite number", cost=outcome.cost)
-    return Score(*who, value, curve=curve, cost=outcome.cost, series=series)
+        return Score(*ids, None, reason, detail, cost=cost)
+    value, curve, series, no_value, detail, log = measured
+    if value is not None and not np.isfinite(value):
+        return Score(*ids, None, "nonfinite", "the metric's value is not a finite number", cost=cost)
+    return Score(*ids, value, no_value, detail, curve, cost, series, log)
 
 
 def as_skip(instance_id: str, method: str, error: Exception | None) -> Skip:

@@ -43,7 +43,7 @@ def test_every_row_is_there_and_counted(model: Rigged, tmp_path: Path) -> None:
     tests = by_metric(run, "counterfactual_test")
     assert [score.value for score in tests] == [1.0] * 6, "it names the word that decides"
     for score in tests:
-        assert score.card is not None
+        assert score.trial_log is not None
         assert {trial.words for trial in score.trial_log.trials if trial.kind == "edit"} == {text_runs.WORD}
         assert sum(trial.kind == "noise" for trial in score.trial_log.trials) == 2
     assert [score.reason for score in by_metric(run, "reconstruction_test")] == ["no_reconstruction"] * 6

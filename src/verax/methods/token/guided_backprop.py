@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from verax.engine.questions import PathGradient, QuestionGenerator, SummedGradient, resolve
 from verax.methods.aggregation import Aggregation, check_signal, to_words
+from verax.models.classifier import Capability
 from verax.models.subject import Subject
 from verax.types import Attribution, Kind, Passes, Target
 
@@ -28,6 +29,7 @@ class GuidedBackprop:
     absolute: bool = False
 
     kind: ClassVar[Kind] = "token"
+    requires: ClassVar[frozenset[Capability]] = frozenset({"outputs", "gradients"})
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Springenberg et al. 2015, Striving for simplicity: the all convolutional net"
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from verax.align.embedding import Embedding
 from verax.align.protocol import Aligner
-from verax.engine.protocols import Need
 from verax.metrics.ranking import needs_tokens
 from verax.models.subject import Subject
 from verax.types import FloatArray, Highlight, Instance, IntArray, Links, Measured, Passes, Undefined, UserError
@@ -46,7 +45,7 @@ class CrosslingualFaithfulness:
     aligner: Aligner = Embedding()  # noqa: RUF009 - frozen, so nobody can change what all share
     align_parts: AlignParts = "apart"
 
-    needs: ClassVar[frozenset[Need]] = frozenset({"translation"})
+    needs: ClassVar[frozenset[str]] = frozenset({"translation"})
     version: ClassVar[int] = 1
     reference: ClassVar[str] = (
         "Zaman and Belinkov 2022, A multilingual perspective towards the evaluation of attribution methods in natural "

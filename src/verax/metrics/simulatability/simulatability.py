@@ -8,7 +8,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from verax.engine.protocols import Need
 from verax.metrics.budget import Budget, Matched, check_budget
 from verax.metrics.simulatability.insertion import Insertion, with_explanation
 from verax.models.subject import Subject
@@ -52,7 +51,7 @@ class Simulatability:
     batch_size: int = 16
     seed: int = 0
 
-    needs: ClassVar[frozenset[Need]] = frozenset({"budget", "agents"})
+    needs: ClassVar[frozenset[str]] = frozenset({"budget", "agents"})
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Sun, Atanasova and Augenstein 2024, Equations 12 to 15 and Appendix B"
     higher_is_better: ClassVar[bool] = True

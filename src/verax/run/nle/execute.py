@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.protocols import as_generator
+from verax.engine.protocols import AnsweringMethod, TextMetric, as_generator, needs
 from verax.engine.questions import QuestionGenerator
-from verax.engine.text_protocols import AnsweringMethod, Tested, TextMetric
 from verax.models.classifier import Encoder
 from verax.models.self_explainer import SelfExplainer
 from verax.models.subject import Subject
@@ -27,9 +26,10 @@ class TextExecution:
     Args:
         plan: what the run consists of.
         store: where its rows go.
-        engine: asks the generators; its own model is the encoder of the semantic match, if there is one.
+        engine: runs the tasks.
         by: who explains.
         vocabulary: what metrics draw random words from.
+        encoder: of the semantic match, if there is one.
         on_row: called after each row.
     """
 
@@ -38,6 +38,7 @@ class TextExecution:
     engine: Engine
     by: SelfExplainer
     vocabulary: Sequence[str]
+    encoder: Encoder | None = None
     on_row: Callable[[], None] = lambda: None
 
     def run(self) -> None:
@@ -89,11 +90,11 @@ class TextExecution:
     def _score(self, x: Subject, planned: PlannedTest, nle: Nle, setup: AnsweringMethod) -> Task[Any]:
         label = planned.metric.label
 
-        def done(outcome: Outcome[Tested | Measured]) -> Iterable[Task[Any]]:
-            self._add(planned.key, tested_score(nle, label, outcome))
+        def done(outcome: Outcome[Measured]) -> Iterable[Task[Any]]:
+            self._add(planned.key, as_score(nle.instance_id, nle.method, label, outcome))
             return ()
 
-        return Task(measuring(x, nle, planned.metric.component, setup, self.vocabulary, self.engine.model), done)
+        return Task(measuring(x, nle, planned.metric.component, setup, self.vocabulary, self.encoder), done)
 
 
 def explained(x: Subject, setup: Configured[AnsweringMethod]) -> QuestionGenerator[Nle]:
@@ -115,16 +116,8 @@ def measuring(
     setup: AnsweringMethod,
     vocabulary: Sequence[str],
     encoder: Encoder | None,
-) -> QuestionGenerator[Tested | Measured]:
+) -> QuestionGenerator[Measured]:
     """A metric with all that it needs."""
     at_hand = {"setup": setup, "vocabulary": vocabulary, "encoder": encoder}
-    handed = {name: what for name, what in at_hand.items() if name in metric.needs}
+    handed = {name: what for name, what in at_hand.items() if name in needs(metric)}
     return as_generator(lambda: metric(x, nle, **handed))
-
-
-def tested_score(nle: Nle, metric: str, outcome: Outcome[Tested | Measured]) -> Score:
-    """How a metric ended, as a row."""
-    if isinstance(outcome.value, Tested):
-        value, reason, detail, card = outcome.value
-        return Score(nle.instance_id, nle.method, metric, value, reason, detail, cost=outcome.cost, trial_log=card)
-    return as_score(nle.instance_id, nle.method, metric, outcome)  # type: ignore[arg-type]

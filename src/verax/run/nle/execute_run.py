@@ -93,8 +93,9 @@ def _ask(prepared: PreparedText, plan: TextPlan, left: Remaining, store: Store, 
     with progress_bar(left.rows, left.done, console) as watch:
         window = NEARBY if prepared.endpoint is None else FAR_AWAY
         budget = prepared.spec.token_budget
-        engine = Engine(prepared.encoder, token_budget=budget, window=window, on_batch=watch.on_batch)
-        TextExecution(plan, store, engine, prepared.by, prepared.vocabulary, on_row=watch.on_row).run()
+        engine = Engine(token_budget=budget, window=window, on_batch=watch.on_batch)
+        given = (prepared.by, prepared.vocabulary, prepared.encoder)
+        TextExecution(plan, store, engine, *given, on_row=watch.on_row).run()
 
 
 def _hosts(card: Mapping[str, Any]) -> list[str]:
