@@ -15,8 +15,8 @@ from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.protocols import Method, Metric, as_generator
 from verax.engine.questions import QuestionGenerator
 from verax.models.classifier import Classifier
-from verax.models.encoding import Encoded
-from verax.models.self_explainer import PromptedInput, SelfExplainer
+from verax.models.self_explainer import SelfExplainer
+from verax.models.subject import Subject
 from verax.registry import Namespace, entries
 from verax.report.notebook import highlight_html
 from verax.report.page import write_report
@@ -139,7 +139,7 @@ def explain(
     instance = _as_instance(texts, label, lang)
     named = from_config("methods", method, seed)
     check_fit(named, model)
-    x, engine = Encoded.of(model.encode(instance)), Engine(model)
+    x, engine = Subject(instance, model).encoded(), Engine()
     return _explanation(engine, x, _result(engine, predict(x)), named)
 
 
@@ -163,7 +163,7 @@ def explain_all(
     if methods is not None and (isinstance(methods, str) or not methods):
         raise UserError(f"explain_all: methods: expected a list of methods, got {methods!r}")
     instance = _as_instance(texts, label, lang)
-    x, engine = Encoded.of(model.encode(instance)), Engine(model)
+    x, engine = Subject(instance, model).encoded(), Engine()
     prediction = _result(engine, predict(x))
     made, skipped = [], []
     scoring = [entry.name for entry in entries("methods").values() if entry.kind != SPOKEN]
@@ -198,8 +198,8 @@ def _at(method: Any, target: Target) -> Any:
     return replace(method, **changed, **({"target": target} if "target" in values else {}))
 
 
-def _explanation(engine: Engine, x: Encoded, prediction: Prediction, named: Configured[Any]) -> Explanation:
-    instance = x.encoding.instance
+def _explanation(engine: Engine, x: Subject, prediction: Prediction, named: Configured[Any]) -> Explanation:
+    instance = x.instance
     outcome = _outcome(engine, as_generator(named.component, x))
     highlight = as_highlight(instance, named, outcome.value, outcome.cost)  # type: ignore[arg-type]
     return Explanation(instance, prediction, highlight, named.parameters)
@@ -295,9 +295,9 @@ def explain_in_words(
         raise UserError(f"explain_in_words: model: expected what load_self_explainer returns, got {model!r:.60}")
     named = from_config("methods", setup or model.setup or "explain_then_answer", 0)
     check_setup(named, model)
-    x = PromptedInput(_as_instance(texts, label, lang), model)
+    x = Subject(_as_instance(texts, label, lang), model)
     check_prompts(named, model, x.instance)
-    return _result(Engine(None), explained(x, named))
+    return _result(Engine(), explained(x, named))
 
 
 def evaluate_texts(

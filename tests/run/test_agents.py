@@ -21,8 +21,8 @@ import tiny
 from verax.api import Run, evaluate
 from verax.data.text import split_words
 from verax.models.classifier import Classifier
-from verax.models.encoding import Encoded
 from verax.models.load import load_model
+from verax.models.subject import Subject
 from verax.run import simulation
 from verax.run.execute_run import execute_run, prepare_with
 from verax.run.held_out import Parts
@@ -87,12 +87,12 @@ def of_method(run: Run, method: str) -> Simulated:
 def test_the_model_of_these_tests_is_decided_by_the_word_that_they_say(hidden: Path) -> None:
     model, data = load_model(hidden), hidden_place.texts(50)
     for instance in data.instances:
-        x = Encoded.of(model.encode(instance))
+        x = Subject(instance, model)
         (logits,) = model.logits([_row(x)])
         assert model.labels[int(logits.argmax())] == instance.parts[0].words[hidden_place.decisive(instance)]
 
 
-def _row(x: Encoded) -> Any:
+def _row(x: Subject) -> Any:
     from verax.models.classifier import Row
 
     return Row(x.encoding, x.state)
@@ -192,8 +192,8 @@ class Sparse:
     def passes(self, n: int) -> Passes:
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded) -> Attribution:
-        if int(x.encoding.instance.id.split()[1]) % self.every:
+    def __call__(self, x: Subject) -> Attribution:
+        if int(x.instance.id.split()[1]) % self.every:
             raise Undefined("shy", "not this one")
         import numpy as np
 

@@ -15,8 +15,8 @@ from verax.data.explanations import load_explanations
 from verax.data.load import load_dataset
 from verax.engine.questions import QuestionGenerator
 from verax.metrics.budget import budget_of
-from verax.models.encoding import Encoded
 from verax.models.load import load_model
+from verax.models.subject import Subject
 from verax.run.parameters import from_config
 from verax.run.plan import Source, sources, span_labels
 from verax.types import Attribution, Kind, Passes, Undefined, UserError
@@ -57,9 +57,9 @@ class GoldSpans:
     def passes(self, n: int) -> Passes:
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         yield from ()
-        human = x.encoding.instance.human
+        human = x.instance.human
         if human is None or not human.span_pairs:
             raise Undefined("no_gold")
         units = tuple(dict.fromkeys(human.span_pairs))

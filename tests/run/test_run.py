@@ -18,8 +18,8 @@ from verax.api import Run, open_run
 from verax.data.text import split_words
 from verax.engine.questions import Outputs, QuestionGenerator
 from verax.models.classifier import Classifier
-from verax.models.encoding import Encoded
 from verax.models.load import load_model
+from verax.models.subject import Subject
 from verax.store.store import Store
 from verax.types import Attribution, Dataset, Highlight, Instance, Kind, Measured, Passes, UserError
 
@@ -181,9 +181,9 @@ class Broken:
     def passes(self, n: int) -> Passes:
         return Passes(1, 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         logits = yield Outputs(x, np.ones((1, x.n_units), bool))
-        if "boat" in x.encoding.instance.parts[0].words:
+        if "boat" in x.instance.parts[0].words:
             raise KeyError("nobody foresaw a boat")
         return x.attribution(np.full(x.n_units, logits[0, 0]))
 
@@ -200,7 +200,7 @@ class Half:
     def passes(self, n: int) -> Passes:
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded, highlight: Highlight) -> Measured:
+    def __call__(self, x: Subject, highlight: Highlight) -> Measured:
         return Measured(0.5)
 
 

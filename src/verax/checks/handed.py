@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from itertools import cycle
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,9 +14,10 @@ from verax.methods.token.random import Random
 from verax.metrics.budget import Budget
 from verax.metrics.crosslingual.crosslingual_faithfulness import Translated
 from verax.metrics.simulatability.simulatability import Answers
-from verax.models.classifier import Classifier, Row
-from verax.models.encoding import Encoded, Encoding
+from verax.models.classifier import Classifier, Encoder, Row
+from verax.models.encoding import Encoding
 from verax.models.removal import CODES
+from verax.models.subject import Subject
 from verax.stats.masf import InDistributionTest
 from verax.types import Highlight
 
@@ -38,7 +39,8 @@ def handing(what: Any, model: Classifier, encodings: Sequence[Encoding]) -> Any:
         rng = np.random.default_rng(0)
         often = [x for _, x in zip(range(_ENOUGH), cycle(encodings), strict=False)]
         rows = [Row(x, ((rng.random(len(x.units)) < rng.random()) * CODES["mask"]).astype(np.int8)) for x in often]
-        seen = np.stack([model.hidden([row])[0] for row in rows])
+        encoder = cast("Encoder", model)
+        seen = np.stack([encoder.hidden([row])[0] for row in rows])
         handed["reference"] = InDistributionTest.fit(
             seen, getattr(what, "variant", "conformal"), seed=getattr(what, "seed", 0)
         )
@@ -51,8 +53,8 @@ def handing(what: Any, model: Classifier, encodings: Sequence[Encoding]) -> Any:
     return partial(what, **handed) if handed else what
 
 
-def _with_itself(what: Any, x: Encoded, highlight: Highlight) -> Any:
+def _with_itself(what: Any, x: Subject, highlight: Highlight) -> Any:
     """A metric of translations where an input is its own: each word is linked with itself."""
-    instance = x.encoding.instance
+    instance = x.instance
     links = tuple((i, i) for i in range(len(instance.units)))
     return what(x, highlight, translation=Translated(instance, highlight, links))

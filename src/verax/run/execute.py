@@ -15,7 +15,8 @@ from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.protocols import Method, Metric, as_generator, needs
 from verax.engine.questions import Outputs, QuestionGenerator
 from verax.metrics.budget import budget_of
-from verax.models.encoding import Encoded
+from verax.models.classifier import Classifier
+from verax.models.subject import Subject
 from verax.run.parameters import Configured
 from verax.run.plan import Plan, PlannedExplanation, PlannedInstance, PlannedScore, explain_again
 from verax.stats.masf import InDistributionTest
@@ -49,7 +50,8 @@ class Execution:
     Args:
         plan: what the run consists of.
         store: where its rows go, and where those that are there already come from.
-        engine: asks the model.
+        engine: runs the tasks.
+        model: the model that is explained.
         on_row: called after each row.
         on_explained: called with each explanation that was made, and its key.
         references: what was learned from a validation set, for each metric that needs it, by its label.
@@ -58,6 +60,7 @@ class Execution:
     plan: Plan
     store: Store
     engine: Engine
+    model: Classifier
     on_row: Callable[[], None] = lambda: None
     on_explained: Callable[[str, Explained], None] = lambda *_: None
     references: Mapping[str, InDistributionTest] = field(default_factory=dict)
@@ -89,7 +92,7 @@ class Execution:
     def _tasks(self, planned: PlannedInstance) -> Iterator[Task[Any]]:
         """The tasks of one instance, or none if the model can't be asked about it: then all its rows are skips."""
         try:
-            x = Encoded.of(self.engine.encoder.encode(planned.instance), self.plan.parts)
+            x = Subject(planned.instance, self.model, self.plan.parts).encoded()
         except UserError:
             raise
         except Exception as error:  # noqa: BLE001 - a tokenizer that fails on one text must not end the run
@@ -127,7 +130,7 @@ class Execution:
                 score = Score(skip.instance_id, skip.method, planned.metric.label, None, skip.reason, skip.detail)
                 self._add(planned.key, score)
 
-    def _prediction(self, planned: PlannedInstance, x: Encoded) -> Task[Any]:
+    def _prediction(self, planned: PlannedInstance, x: Subject) -> Task[Any]:
         def done(outcome: Outcome[Prediction]) -> Iterable[Task[Any]]:
             row: Prediction | Skip = as_skip(planned.instance.id, PREDICTION, outcome.error)
             if outcome.value is not None:
@@ -137,8 +140,8 @@ class Execution:
 
         return Task(predict(x), done)
 
-    def _explain(self, x: Encoded, explanation: PlannedExplanation, made: _Made) -> Iterator[Task[Any]]:
-        instance = x.encoding.instance
+    def _explain(self, x: Subject, explanation: PlannedExplanation, made: _Made) -> Iterator[Task[Any]]:
+        instance = x.instance
         if explanation.method is None:
             missing = Skip(instance.id, explanation.label, "not_given", "the file has no explanation of this instance")
             row: Explained = explanation.given or missing
@@ -158,7 +161,7 @@ class Execution:
 
         yield Task(as_generator(method.component, x), done)
 
-    def _measure(self, x: Encoded, explanation: PlannedExplanation, row: Explained, made: _Made) -> Iterator[Task[Any]]:
+    def _measure(self, x: Subject, explanation: PlannedExplanation, row: Explained, made: _Made) -> Iterator[Task[Any]]:
         """The scores of an explanation, those that wait for others only once these are made."""
         made.rows[explanation.label] = row
         if isinstance(row, Skip):
@@ -175,7 +178,7 @@ class Execution:
             yield self._score(x, score, highlight, method, made)
 
     def _score(
-        self, x: Encoded, planned: PlannedScore, highlight: Highlight, method: Configured[Method] | None, made: _Made
+        self, x: Subject, planned: PlannedScore, highlight: Highlight, method: Configured[Method] | None, made: _Made
     ) -> Task[Any]:
         metric = planned.metric
 
@@ -233,13 +236,13 @@ def _refused(error: Undefined) -> QuestionGenerator[Any]:
     raise error
 
 
-def predict(x: Encoded) -> QuestionGenerator[Prediction]:
+def predict(x: Subject) -> QuestionGenerator[Prediction]:
     """The model's answer to the unperturbed input."""
     logits: FloatArray = yield Outputs(x, np.empty((0, x.n_units), bool), and_full=True)
     probabilities = softmax(logits[-1])
     labels = x.encoding.labels
     best = labels[int(np.argmax(logits[-1]))]
-    return Prediction(x.encoding.instance.id, best, labels, tuple(probabilities.tolist()))
+    return Prediction(x.instance.id, best, labels, tuple(probabilities.tolist()))
 
 
 def as_highlight(
@@ -253,14 +256,14 @@ def as_highlight(
 
 def as_score(instance_id: str, method: str, metric: str, outcome: Outcome[Measured]) -> Score:
     """How a metric ended, as a row."""
-    who = (instance_id, method, metric)
-    if outcome.value is None:
+    ids, measured, cost = (instance_id, method, metric), outcome.value, outcome.cost
+    if measured is None:
         reason, detail = _reason(outcome.error)
-        return Score(*who, None, reason, detail, cost=outcome.cost)
-    value, curve, series = outcome.value
-    if not np.isfinite(value):
-        return Score(*who, None, "nonfinite", "the metric's value is not a finite number", cost=outcome.cost)
-    return Score(*who, value, curve=curve, cost=outcome.cost, series=series)
+        return Score(*ids, None, reason, detail, cost=cost)
+    value, curve, series, no_value, detail, log = measured
+    if value is not None and not np.isfinite(value):
+        return Score(*ids, None, "nonfinite", "the metric's value is not a finite number", cost=cost)
+    return Score(*ids, value, no_value, detail, curve, cost, series, log)
 
 
 def as_skip(instance_id: str, method: str, error: Exception | None) -> Skip:

@@ -258,12 +258,12 @@ def execute_run(
         learned = {}
         if left.done < left.rows:
             for label, reference in prepared.references.items():
-                learned[label] = reference.learn(model, Engine(model, token_budget=budget), console)
+                learned[label] = reference.learn(model, Engine(token_budget=budget), console)
         later = sum(key not in store.keys for key in _later(plan))
         translating = Translating(plan, store, prepared.aligners, console)
         with progress_bar(left.rows - later, left.done, console) as watch:
-            engine = Engine(model, token_budget=budget, on_batch=watch.on_batch)
-            Execution(plan, store, engine, watch.on_row, translating.keep, learned).run()
+            engine = Engine(token_budget=budget, on_batch=watch.on_batch)
+            Execution(plan, store, engine, model, watch.on_row, translating.keep, learned).run()
         if prepared.starts:
             from verax.run.simulation import Simulation  # noqa: PLC0415 - imports torch
 

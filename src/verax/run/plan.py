@@ -9,8 +9,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from verax.align.protocol import Aligner
-from verax.engine.protocols import Method, Metric, needs
-from verax.engine.text_protocols import AnsweringMethod, TextMetric
+from verax.engine.protocols import Method, Metric, check_capabilities, needs
 from verax.models.classifier import Classifier
 from verax.models.labels import check_target
 from verax.models.removal import check_removal
@@ -219,7 +218,7 @@ def make_plan(
         explanations = [keys.by_method(explained, method) for method in methods]
         explanations += [keys.from_outside(explained, label, rows.get(instance.id)) for label, rows in given.items()]
         instances.append(PlannedInstance(instance, content, keys.prediction(content), tuple(explanations)))
-    layers = model.attention_layers if any(per_layer(method.component) for method in methods) else 1
+    layers = getattr(model, "attention_layers", 1) if any(per_layer(method.component) for method in methods) else 1
     pairs = _translations(instances, aligners or {})
     scored = _with_scores(instances, everybody, keys, pairs)
     alignments = {pair.alignment.key: pair.alignment for found in pairs.values() for pair in found.values() if pair}
@@ -310,8 +309,8 @@ def _with_scores(
 def check_fit(named: Configured[Any], model: Classifier) -> None:
     """Refuse a method or metric that asks for what the model can't do."""
     what = named.component
-    if isinstance(what, (AnsweringMethod, TextMetric)):
-        raise UserError(f"{named.name} is about explanations in free text: verax run --preset nle measures those")
+    for problem in check_capabilities(what, model, named.name):
+        raise UserError(problem)
     for inner in (getattr(what, field.name) for field in dataclasses.fields(what)):
         if isinstance(inner, Method):
             check_fit(Configured(named.name, inner), model)
@@ -321,17 +320,11 @@ def check_fit(named: Configured[Any], model: Classifier) -> None:
         check_removal(what.removal, model.removals, model.name)
     if hasattr(what, "target"):
         check_target(what.target, model.labels)
-    if hasattr(what, "baseline") and what.baseline not in model.baselines:
-        can = ", ".join(sorted(model.baselines)) or "none, it has no gradients"
-        raise UserError(f"{named.name}: baseline: got {what.baseline!r}; those of {model.name!r}: {can}")
-    if not model.baselines and looks_inside(what):
-        needed = "gradients" if isinstance(what, Method) else "hidden states"
-        raise UserError(f"{named.name} needs {needed}; the model {model.name!r} is a callable, nobody can look inside")
-
-
-def looks_inside(what: Method | Metric) -> bool:
-    """Whether a method or metric needs more of a model than its outputs."""
-    return bool(what.passes(1).backward) or bool(getattr(what, "looks_inside", False))
+    if hasattr(what, "baseline"):
+        baselines: frozenset[str] = getattr(model, "baselines", frozenset())
+        if what.baseline not in baselines:
+            can = ", ".join(sorted(baselines)) or "none, it has no gradients"
+            raise UserError(f"{named.name}: baseline: got {what.baseline!r}; those of {model.name!r}: {can}")
 
 
 def input_key(instance: Instance) -> str:

@@ -17,7 +17,7 @@ from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.questions import Hidden, QuestionGenerator
 from verax.metrics.faithfulness.in_distribution import InDistribution
 from verax.models.classifier import Classifier
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.registry import entries
 from verax.run.plan import input_key
 from verax.run.progress import progress_counter
@@ -85,7 +85,7 @@ class Reference:
     def _tasks(self, model: Classifier, rows: list[FloatArray | None], advance: Any) -> Iterator[Task[Any]]:
         for number, instance in enumerate(self.instances):
             try:
-                x = Encoded.of(model.encode(model.by_token(instance)), self.parts)
+                x = Subject(model.by_token(instance), model, self.parts).encoded()
             except Undefined:  # nothing to learn from an input that the model can't read
                 advance()
                 continue
@@ -97,7 +97,7 @@ class Reference:
 
             yield Task(self._maxima(x, number), done)
 
-    def _maxima(self, x: Encoded, number: int) -> QuestionGenerator[FloatArray]:
+    def _maxima(self, x: Subject, number: int) -> QuestionGenerator[FloatArray]:
         """Masked as in training: each input, or every other one, at a rate of its own, each sub-word by chance."""
         rng = x.rng(self.metric.seed, "in_distribution")
         masked = self.masking == "masking" or (self.masking == "half" and number % 2 == 1)

@@ -11,10 +11,10 @@ import numpy as np
 from rich.console import Console
 
 from verax.align.parallel import Parallel, parallel_instances
-from verax.engine.engine import Engine, Outcome, Task, token_budget
+from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.questions import QuestionGenerator, TokenStates
 from verax.models.classifier import Encoder
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.registry import unknown
 from verax.run.progress import progress_counter
 from verax.stats.cka import BATCH, CANDIDATES, FEWEST, matched
@@ -141,7 +141,7 @@ def representations(
     def tasks() -> Iterable[Task[FloatArray]]:
         for instance in instances:
             try:
-                x = Encoded.of(model.encode(instance))
+                x = Subject(instance, model).encoded()
             except Undefined:
                 on_read()
                 continue
@@ -155,11 +155,11 @@ def representations(
             raise outcome.error or RuntimeError(f"{name!r} was read without a result")
         return ()
 
-    Engine(model, token_budget=token_budget(model)).run(tasks())
+    Engine().run(tasks())
     return read
 
 
-def _pooled(x: Encoded, layer: int, pooling: Pooling) -> QuestionGenerator[FloatArray]:
+def _pooled(x: Subject, layer: int, pooling: Pooling) -> QuestionGenerator[FloatArray]:
     states: FloatArray = yield TokenStates(x, layer)
     pooled = states[0] if pooling == "first" else states[x.encoding.token_unit >= 0].mean(0)
     if not np.isfinite(pooled).all():

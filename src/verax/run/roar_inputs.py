@@ -12,14 +12,14 @@ import torch
 from scipy.special import softmax
 from torch import Tensor
 
-from verax.engine.engine import Engine, Outcome, Task, token_budget
+from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.protocols import Method, as_generator
 from verax.engine.questions import Outputs, QuestionGenerator
 from verax.metrics.faithfulness.masked_by import newly_masked
 from verax.metrics.ranking import best_first
 from verax.models.classifier import Classifier, Row
-from verax.models.encoding import Encoded
 from verax.models.sequences import TokenSequence
+from verax.models.subject import Subject
 from verax.run.parameters import Configured
 from verax.train.rows import Rows, check_parts, gold_classes
 from verax.types import Attribution, BoolArray, Dataset, FloatArray, Instance, IntArray, Undefined, UserError
@@ -57,7 +57,7 @@ class Split:
         left_out: Counter[str] = Counter()
         for instance in data.instances:
             try:
-                sizes.append(Encoded.of(classifier.encode(instance), parts).n_units)
+                sizes.append(Subject(instance, classifier, parts).n_units)
             except Undefined as undefined:
                 left_out[undefined.reason] += 1
             else:
@@ -80,9 +80,9 @@ class Split:
         """Nothing masked, or everything."""
         return tuple(np.full(size, masked) for size in self.sizes)
 
-    def encode(self, classifier: Classifier, number: int) -> Encoded:
+    def encode(self, classifier: Classifier, number: int) -> Subject:
         """One instance, nothing masked. Encoded anew each time: all at once, long texts would not fit into memory."""
-        return Encoded.of(classifier.encode(self.instances[number]), self.parts)
+        return Subject(self.instances[number], classifier, self.parts)
 
     def rows(self, classifier: Classifier, tokenizer: Any, masks: Masks) -> Rows:
         """The masked split as a model is trained on it."""
@@ -141,7 +141,7 @@ def mask_more(
 
             yield Task(as_generator(method.component, split.encode(classifier, number).without(masked, "mask")), done)
 
-    Engine(classifier, token_budget=token_budget(classifier)).run(tasks())
+    Engine().run(tasks())
     return after
 
 
@@ -171,10 +171,10 @@ def answers(split: Split, classifier: Classifier, masks: Masks) -> tuple[IntArra
 
             yield Task(_logits(split.encode(classifier, number), masked), done)
 
-    Engine(classifier, token_budget=token_budget(classifier)).run(tasks())
+    Engine().run(tasks())
     return predicted, probability
 
 
-def _logits(x: Encoded, masked: BoolArray) -> QuestionGenerator[FloatArray]:
+def _logits(x: Subject, masked: BoolArray) -> QuestionGenerator[FloatArray]:
     logits: FloatArray = yield Outputs(x, ~masked[None], "mask")
     return np.asarray(logits[0])

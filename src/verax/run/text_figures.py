@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.protocols import Answer, AnsweringMethod
 from verax.engine.questions import QuestionGenerator
-from verax.engine.text_protocols import Answer, AnsweringMethod
 from verax.metrics.free_text.bleu import Bleu
-from verax.models.self_explainer import PromptedInput, SelfExplainer
+from verax.models.self_explainer import SelfExplainer
+from verax.models.subject import Subject
 from verax.registry import resolve
 from verax.stats.bleu import corpus_bleu, counts_of
 from verax.types import Dataset, Instance, Measured, Nle, Target, Undefined
@@ -63,7 +64,7 @@ def nle_figures(by: SelfExplainer, data: Dataset, most: int) -> NleFigures:
 def ask_each(
     by: SelfExplainer,
     instances: Iterable[Instance],
-    question: Callable[[PromptedInput], QuestionGenerator[T]],
+    question: Callable[[Subject], QuestionGenerator[T]],
     keep: Callable[[Instance, T], None],
     ended: Callable[[], None] = lambda: None,
 ) -> None:
@@ -82,10 +83,10 @@ def ask_each(
         ended()
         return ()
 
-    Engine(None).run(Task(question(PromptedInput(one, by)), partial(done, one)) for one in instances)
+    Engine().run(Task(question(Subject(one, by)), partial(done, one)) for one in instances)
 
 
-def _said(x: PromptedInput, setup: AnsweringMethod) -> QuestionGenerator[tuple[Answer, Measured | None]]:
+def _said(x: Subject, setup: AnsweringMethod) -> QuestionGenerator[tuple[Answer, Measured | None]]:
     """What the model says of an input, and how its explanation compares with what people say."""
     said = yield from setup.answer(x)
     try:

@@ -9,9 +9,8 @@ import numpy as np
 
 from verax.align.embedding import Embedding
 from verax.align.protocol import Aligner
-from verax.engine.protocols import Need
 from verax.metrics.ranking import needs_tokens
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import FloatArray, Highlight, Instance, IntArray, Links, Measured, Passes, Undefined, UserError
 
 AlignParts = Literal["apart", "joint"]
@@ -51,7 +50,7 @@ class CrosslingualFaithfulness:
     summary: ClassVar[str] = "Rank correlation between the scores of words and of their translations; higher is better."
     cost: ClassVar[str] = "none"
     measures: ClassVar[str] = "crosslingual"
-    needs: ClassVar[frozenset[Need]] = frozenset({"translation"})
+    needs: ClassVar[frozenset[str]] = frozenset({"translation"})
     version: ClassVar[int] = 1
     reference: ClassVar[str] = (
         "Zaman and Belinkov 2022, A multilingual perspective towards the evaluation of attribution methods in natural "
@@ -68,9 +67,9 @@ class CrosslingualFaithfulness:
         """None of the model: both explanations are there already."""
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded, highlight: Highlight, *, translation: Translated) -> Measured:
+    def __call__(self, x: Subject, highlight: Highlight, *, translation: Translated) -> Measured:
         """The correlation for the explanation of a translation."""
-        return self.measured(x.encoding.instance, highlight, translation)
+        return self.measured(x.instance, highlight, translation)
 
     def measured(self, instance: Instance, highlight: Highlight, translation: Translated) -> Measured:
         """The same for an input that is not encoded; `linked` tells how many of the reference's words have a link."""

@@ -8,10 +8,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from verax.engine.protocols import Need
 from verax.metrics.budget import Budget, Matched, check_budget
 from verax.metrics.simulatability.insertion import Insertion, with_explanation
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.train.loop import FineTuning
 from verax.types import Highlight, Instance, Measured, Passes, Undefined, UserError
 
@@ -59,7 +58,7 @@ class Simulatability:
     )
     cost: ClassVar[str] = "none; trains `seeds` agents per method, and `seeds` without explanations"
     measures: ClassVar[str] = "simulatability"
-    needs: ClassVar[frozenset[Need]] = frozenset({"budget", "agents"})
+    needs: ClassVar[frozenset[str]] = frozenset({"budget", "agents"})
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Sun, Atanasova and Augenstein 2024, Equations 12 to 15 and Appendix B"
     higher_is_better: ClassVar[bool] = True
@@ -86,7 +85,7 @@ class Simulatability:
         return FineTuning(epochs=self.epochs, batch_size=self.batch_size, learning_rate=self.learning_rate, seed=number)
 
     def __call__(
-        self, x: Encoded, highlight: Highlight, *, agents: Mapping[str, Answers], budget: Budget | None = None
+        self, x: Subject, highlight: Highlight, *, agents: Mapping[str, Answers], budget: Budget | None = None
     ) -> Measured:
         """The difference of the shares, and every class that was named.
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.protocols import as_generator
+from verax.engine.protocols import AnsweringMethod, TextMetric, as_generator, needs
 from verax.engine.questions import QuestionGenerator
-from verax.engine.text_protocols import AnsweringMethod, Tested, TextMetric
 from verax.models.classifier import Encoder
-from verax.models.self_explainer import PromptedInput, SelfExplainer
+from verax.models.self_explainer import SelfExplainer
+from verax.models.subject import Subject
 from verax.run.execute import as_score, as_skip
 from verax.run.nle.plan import PlannedInput, PlannedNle, PlannedTest, TextPlan
 from verax.run.parameters import Configured
@@ -26,9 +26,10 @@ class TextExecution:
     Args:
         plan: what the run consists of.
         store: where its rows go.
-        engine: asks the generators; its own model is the encoder of the semantic match, if there is one.
+        engine: runs the tasks.
         by: who explains.
         vocabulary: what metrics draw random words from.
+        encoder: of the semantic match, if there is one.
         on_row: called after each row.
     """
 
@@ -37,6 +38,7 @@ class TextExecution:
     engine: Engine
     by: SelfExplainer
     vocabulary: Sequence[str]
+    encoder: Encoder | None = None
     on_row: Callable[[], None] = lambda: None
 
     def run(self) -> None:
@@ -51,7 +53,7 @@ class TextExecution:
         self.engine.run(task for planned in todo for task in self._tasks(planned, rows))
 
     def _tasks(self, planned: PlannedInput, rows: dict[str, Nle | Skip]) -> Iterator[Task[Any]]:
-        x = PromptedInput(planned.instance, self.by)
+        x = Subject(planned.instance, self.by)
         for explanation in planned.explanations:
             row = rows.pop(explanation.key, None)
             if row is None:
@@ -63,7 +65,7 @@ class TextExecution:
         self.store.append(key, row)
         self.on_row()
 
-    def _explain(self, x: PromptedInput, explanation: PlannedNle) -> Task[Any]:
+    def _explain(self, x: Subject, explanation: PlannedNle) -> Task[Any]:
         def done(outcome: Outcome[Nle]) -> Iterable[Task[Any]]:
             row: Nle | Skip
             if outcome.value is None:
@@ -75,7 +77,7 @@ class TextExecution:
 
         return Task(explained(x, explanation.setup), done)
 
-    def _measure(self, x: PromptedInput, explanation: PlannedNle, row: Nle | Skip) -> Iterator[Task[Any]]:
+    def _measure(self, x: Subject, explanation: PlannedNle, row: Nle | Skip) -> Iterator[Task[Any]]:
         for planned in explanation.scores:
             if planned.key in self.store.keys:
                 continue
@@ -85,17 +87,17 @@ class TextExecution:
             else:
                 yield self._score(x, planned, row, explanation.setup.component)
 
-    def _score(self, x: PromptedInput, planned: PlannedTest, nle: Nle, setup: AnsweringMethod) -> Task[Any]:
+    def _score(self, x: Subject, planned: PlannedTest, nle: Nle, setup: AnsweringMethod) -> Task[Any]:
         label = planned.metric.label
 
-        def done(outcome: Outcome[Tested | Measured]) -> Iterable[Task[Any]]:
-            self._add(planned.key, tested_score(nle, label, outcome))
+        def done(outcome: Outcome[Measured]) -> Iterable[Task[Any]]:
+            self._add(planned.key, as_score(nle.instance_id, nle.method, label, outcome))
             return ()
 
-        return Task(measuring(x, nle, planned.metric.component, setup, self.vocabulary, self.engine.model), done)
+        return Task(measuring(x, nle, planned.metric.component, setup, self.vocabulary, self.encoder), done)
 
 
-def explained(x: PromptedInput, setup: Configured[AnsweringMethod]) -> QuestionGenerator[Nle]:
+def explained(x: Subject, setup: Configured[AnsweringMethod]) -> QuestionGenerator[Nle]:
     """What a set-up says of an input."""
     if empty := [number for number, part in enumerate(x.instance.parts, 1) if not part.words]:
         raise Undefined("empty", f"part {empty[0]} of the input has no word")
@@ -108,22 +110,14 @@ def explained(x: PromptedInput, setup: Configured[AnsweringMethod]) -> QuestionG
 
 
 def measuring(
-    x: PromptedInput,
+    x: Subject,
     nle: Nle,
     metric: TextMetric,
     setup: AnsweringMethod,
     vocabulary: Sequence[str],
     encoder: Encoder | None,
-) -> QuestionGenerator[Tested | Measured]:
+) -> QuestionGenerator[Measured]:
     """A metric with all that it needs."""
     at_hand = {"setup": setup, "vocabulary": vocabulary, "encoder": encoder}
-    handed = {name: what for name, what in at_hand.items() if name in metric.needs}
+    handed = {name: what for name, what in at_hand.items() if name in needs(metric)}
     return as_generator(lambda: metric(x, nle, **handed))
-
-
-def tested_score(nle: Nle, metric: str, outcome: Outcome[Tested | Measured]) -> Score:
-    """How a metric ended, as a row."""
-    if isinstance(outcome.value, Tested):
-        value, reason, detail, card = outcome.value
-        return Score(nle.instance_id, nle.method, metric, value, reason, detail, cost=outcome.cost, trial_log=card)
-    return as_score(nle.instance_id, nle.method, metric, outcome)  # type: ignore[arg-type]

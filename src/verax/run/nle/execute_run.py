@@ -81,8 +81,9 @@ def _ask(prepared: PreparedText, plan: TextPlan, left: Remaining, store: Store, 
         endpoint = prepared.endpoint
         window = NEARBY if endpoint is None else max(AT_AN_ENDPOINT, 2 * endpoint.concurrency)
         budget = prepared.spec.token_budget
-        engine = Engine(prepared.encoder, token_budget=budget, window=window, on_batch=watch.on_batch)
-        TextExecution(plan, store, engine, prepared.by, prepared.vocabulary, on_row=watch.on_row).run()
+        engine = Engine(token_budget=budget, window=window, on_batch=watch.on_batch)
+        given = (prepared.by, prepared.vocabulary, prepared.encoder)
+        TextExecution(plan, store, engine, *given, on_row=watch.on_row).run()
 
 
 def _hosts(card: Mapping[str, Any]) -> list[str]:

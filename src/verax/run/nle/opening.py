@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from verax.engine.text_protocols import AnsweringMethod, TextMetric
+from verax.engine.protocols import AnsweringMethod, TextMetric
 from verax.metrics.free_text.counterfactual_test import CounterfactualTest
 from verax.metrics.free_text.editor import ParticularEditor
 from verax.metrics.free_text.reconstruction_test import ReconstructionTest, fitting

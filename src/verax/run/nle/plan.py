@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from verax.engine.text_protocols import AnsweringMethod, TextMetric
+from verax.engine.protocols import AnsweringMethod, TextMetric, needs
 from verax.models.classifier import Encoder
 from verax.models.self_explainer import SelfExplainer
 from verax.run.parameters import Configured
@@ -119,9 +119,9 @@ def _identity(named: Configured[AnsweringMethod] | Configured[TextMetric]) -> di
 
 def _told(named: Configured[TextMetric], words: str, encoder: Encoder | None) -> dict[str, JSON]:
     """What decides the scores of a metric beside the explanation."""
-    needs, semantic = named.component.needs, getattr(named.component, "semantic", None)
+    needed, semantic = needs(named.component), getattr(named.component, "semantic", None)
     handed: Mapping[str, JSON] = {
-        **({"vocabulary": words} if "vocabulary" in needs else {}),
+        **({"vocabulary": words} if "vocabulary" in needed else {}),
         **({"encoder": encoder.fingerprint} if encoder is not None and semantic is not None else {}),
     }
     return {**_identity(named), "told": dict(named.component.provenance), "handed": handed}
