@@ -57,7 +57,7 @@ def no_proxy() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def four_are_enough() -> Iterator[None]:
-    """Four inputs can be counted by hand: let the tables across languages tell methods apart by as few."""
+    """Four inputs can be counted by hand: let the tables across languages test differences of as few."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(crosslingual_grids, "FEWEST_INPUTS", 4)
         yield

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -12,13 +11,13 @@ from verax.report.parallel_plot import Scored, drawing
 from verax.report.words import word_scores
 from verax.results.render.markup import Html, join, tag
 from verax.results.render.numbers import number, plural
-from verax.stats.crosslingual import CrossLingual
-from verax.stats.crosslingual_rows import Explainer, Measure
+from verax.studies.crosslingual.analysis import CrossLingual
+from verax.studies.crosslingual.rows import Explainer, Measure
+from verax.studies.crosslingual.tables import method_name
 from verax.types import Alignment, Highlight, Instance
 
 PAIRS = 60
 """How many pairs of texts a page holds at most."""
-_RANDOM = "random"
 
 
 class Pair(NamedTuple):
@@ -74,14 +73,11 @@ def pairs_of(content: Content, found: CrossLingual) -> list[Pair]:
 
 
 def _aligned(alignments: Sequence[Alignment], measure: Measure) -> dict[str, Alignment]:
-    """The alignment of each translation by the aligner of the tables, as far as labels tell it, else by another."""
-    wanted = (measure.aligner or "").replace("align_parts=", "parts ")
-    name = re.split("[(,]", wanted, maxsplit=1)[0]
-
-    def nearness(label: str) -> tuple[bool, ...]:
-        return label == wanted, label.startswith(name), not label.startswith(_RANDOM)
-
-    chosen = max(dict.fromkeys(one.aligner for one in alignments), key=nearness, default=None)
+    """The alignment of each translation by the aligner of the tables."""
+    known = dict.fromkeys(one.aligner for one in alignments)
+    chosen = next((label for label in measure.aligner_labels if label in known), None)
+    if chosen is None and len(known) == 1:  # the only aligner of the run, labelled by other defaults
+        (chosen,) = known
     return {one.instance_id: one for one in alignments if one.aligner == chosen}
 
 
@@ -104,17 +100,13 @@ def _first(found: CrossLingual, methods: Sequence[Explainer]) -> int:
     return values.index(max(values))
 
 
-def _name(method: Explainer) -> str:
-    return f"{method.row}, {method.output}" if method.output else method.row
-
-
 def _reading(found: CrossLingual, pairs: Sequence[Pair]) -> str:
     shown = len({pair.reference.id for pair in pairs})
     return (
         f"The first {plural(shown, 'input')} in {found.reference}, above, and their translations, below. Each side is "
         "coloured by its own explanation, of the class that is predicted for it: orange over a solid line supports it, "
-        "blue over a dotted one opposes it, deeper is stronger. A line joins words that are aligned: the stronger both words, "
-        "the stronger the line; orange or blue where both are. Where texts are cut, numbers stand at both ends of a "
+        "blue over a dotted one opposes it, deeper is stronger. A line joins words that are aligned: the stronger both "
+        "words, the stronger the line; orange or blue where both are. Where texts are cut, numbers are at both ends of a "
         "link that leads to another line. Point at a word for its score. ρ is the correlation of this pair."
     )
 
@@ -141,7 +133,7 @@ def _choice(pairs: Sequence[Pair], methods: Sequence[Explainer], first: int) -> 
             tag(
                 "select",
                 [
-                    tag("option", _name(method), value=place, selected=place == first)
+                    tag("option", method_name(method), value=place, selected=place == first)
                     for place, method in enumerate(methods)
                 ],
                 id="parallel-method",
@@ -169,7 +161,7 @@ def _pair(view: View, found: CrossLingual, pair: Pair, methods: Sequence[Explain
         tag(
             "figcaption",
             tag("span", f"{pair.reference.lang} ↔ {pair.translation.lang}", class_="languages"),
-            tag("span", _name(methods[first]), class_="whose", dir="auto"),
+            tag("span", method_name(methods[first]), class_="whose", dir="auto"),
             tag("span", values[first], class_="value"),
             tag("span", _predicted(view, pair), class_="quiet", dir="auto"),
             _trouble(pair.alignment),
