@@ -1,0 +1,122 @@
+"""Checks before anything is computed: does each component fit the model, the data and the rest of the run?"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Any
+
+from verax.engine.protocols import Method, Metric
+from verax.models.labels import check_target, class_of
+from verax.models.removal import check_removal
+from verax.run.context import TEXT, RunContext
+from verax.run.parameters import Configured
+from verax.types import Instance, UserError
+
+
+def check_fit(named: Configured[Any], model: Any) -> None:
+    """Reject a method or metric that asks for what the model cannot answer."""
+    component = named.component
+    for inner in (getattr(component, field.name) for field in dataclasses.fields(component)):
+        if isinstance(inner, Method):
+            check_fit(Configured(named.name, inner), model)
+    if hasattr(component, "extra") and find_spec(component.extra[0]) is None:
+        raise UserError(f"{named.name} needs {component.extra[0]}: pip install 'verax[{component.extra[1]}]'")
+    if hasattr(component, "removal"):
+        check_removal(component.removal, model.removals, model.name)
+    if hasattr(component, "target"):
+        check_target(component.target, model.labels)
+    if hasattr(component, "baseline") and component.baseline not in model.baselines:
+        valid = ", ".join(sorted(model.baselines)) or "none, it has no gradients"
+        raise UserError(f"{named.name}: baseline: got {component.baseline!r}; those of {model.name!r}: {valid}")
+    if not model.baselines and looks_inside(component):
+        needed = "gradients" if isinstance(component, Method) else "hidden states"
+        raise UserError(f"{named.name} needs {needed}; the model {model.name!r} is a callable and has none")
+
+
+def looks_inside(component: Method | Metric) -> bool:
+    """Whether a method or metric needs more of a model than its outputs."""
+    return bool(component.passes(1).backward) or bool(getattr(component, "looks_inside", False))
+
+
+def check_run(run: RunContext) -> None:
+    """Reject what does not fit together."""
+    for named in (*run.methods, *run.metrics):
+        check_fit(named, run.model)
+    _check_labels(run)
+    _check_paired_parts(run)
+    if any(method.component.kind == TEXT for method in run.methods):
+        _check_alike(run)
+    for named in (*run.methods, *run.metrics):
+        if hasattr(named.component, "check"):
+            named.component.check(run)
+
+
+def check_unique(run: RunContext) -> None:
+    """Reject labels that are there twice: rows are told apart by them."""
+    labels = {
+        "methods": [explainer.label for explainer in run.explainers],
+        "metrics": [metric.label for metric in run.metrics],
+    }
+    for field, several in labels.items():
+        if repeated := sorted({label for label in several if several.count(label) > 1}):
+            raise UserError(f"{field}: {repeated[0]!r} is there twice")
+
+
+def _check_labels(run: RunContext) -> None:
+    """Reject data without any gold class that the model knows, where a metric needs it."""
+    data, classes = run.data, run.model.labels
+    needing = [metric.name for metric in run.metrics if getattr(metric.component, "labelled", False)]
+    if not needing or any(class_of(instance.label, classes) is not None for instance in data.instances):
+        return
+    labels = sorted({instance.label for instance in data.instances if instance.label is not None})
+    hint = "data.columns.label names the column"
+    if labels:
+        hint = f"there are {', '.join(labels[:4])}; the model knows {', '.join(classes)}; model.labels renames them"
+    raise UserError(
+        f"{needing[0]} needs the gold class of the inputs, and none of the {len(data)} of {data.name} has a label that "
+        f"the model knows: {hint}"
+    )
+
+
+def _check_paired_parts(run: RunContext) -> None:
+    """Reject interactions between two parts where no input has two, or only one of them is explained."""
+    data = run.data
+    pairing = next((method for method in run.methods if _pairs_parts(method)), None)
+    if pairing is None or not data.instances:
+        return
+    if any(len(instance.parts) == 2 for instance in data.instances):
+        if run.parts is not None and len(run.parts) < 2:
+            raise UserError(
+                f"{pairing.label} pairs the words of two parts, and data.explain: maskable leaves one of them out; use "
+                "explain: all"
+            )
+        return
+    fix = "parts: within"
+    if hasattr(pairing.component, "over"):
+        fix = f"{{{pairing.name}: {{over: {{...: {{parts: within}}}}}}}}"
+    raise UserError(
+        f"{pairing.label} pairs the words of two parts, and the inputs of {data.name} have "
+        f"{len(data.instances[0].parts)}; {fix} pairs the words of the same part"
+    )
+
+
+def _pairs_parts(named: Configured[Any]) -> bool:
+    return getattr(getattr(named.component, "over", named.component), "parts", None) == "between"
+
+
+def _check_alike(run: RunContext) -> None:
+    """Reject inputs with different numbers of parts: a prompt has a place for each part."""
+    if not run.data.instances:
+        raise UserError(f"data: {run.data.name} has no inputs")
+    first = run.data.instances[0]
+    for instance in _others(run, first):
+        raise UserError(
+            f"data: {run.data.name}: instance {instance.id!r} has {len(instance.parts)} parts and {first.id!r} has "
+            f"{len(first.parts)}; all inputs of a run need as many"
+        )
+
+
+def _others(run: RunContext, first: Instance) -> Iterator[Instance]:
+    return (instance for instance in run.data.instances if len(instance.parts) != len(first.parts))
