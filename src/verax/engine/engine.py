@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, Literal, TypeVar, cast
@@ -106,6 +106,11 @@ class Engine:
 
     def run(self, tasks: Iterable[Task[Any]]) -> None:
         """Run all tasks, and those they lead to, to their end."""
+        for _ in self.rounds(tasks):
+            pass
+
+    def rounds(self, tasks: Iterable[Task[Any]]) -> Iterator[None]:
+        """Run all tasks, and those they lead to, to their end; yields whenever some may have ended."""
         source = iter(tasks)
         waiting: deque[Task[Any]] = deque()
         while True:
@@ -116,6 +121,7 @@ class Engine:
                     if new is None:
                         break
                     waiting.extend(self._advance(new, None))
+                    yield
                     continue
                 task = waiting.popleft()
                 pool.tasks.append(task)
@@ -126,6 +132,7 @@ class Engine:
             ready = [one for task in pool.tasks for one in self._advance(task, self._answer(task.ask))]
             # those furthest on come first: what is finished is kept, and a run of hours that dies has lost little
             waiting.extendleft(reversed(ready))
+            yield
 
     def _advance(self, task: Task[Any], answer: Any) -> Iterable[Task[Any]]:
         """Hand a task its answer; gives the tasks that now have a question open: itself, or those it led to."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 from verax.engine.questions import QuestionGenerator
 from verax.models.subject import Subject
-from verax.types import Attribution, Highlight, Kind, Measured, Passes
+from verax.types import Attribution, Dataset, Highlight, Kind, Measured, Passes
 
 T = TypeVar("T")
 Explain = Callable[[Subject], QuestionGenerator[Attribution]]
@@ -73,6 +73,46 @@ class Metric(Protocol):
 
     def __call__(self, x: Subject, highlight: Highlight) -> QuestionGenerator[Measured] | Measured:
         """The value for one explanation of x: at once, or as a generator of questions if the model is needed."""
+
+
+class NamedComponent(Protocol):
+    """A method or metric with its name in the registry and its label in the run."""
+
+    @property
+    def name(self) -> str:
+        """Name in the registry."""
+
+    @property
+    def label(self) -> str:
+        """Name and parameters that differ from their defaults."""
+
+    @property
+    def component(self) -> Any:
+        """The method or metric."""
+
+
+class RunFacts(Protocol):
+    """A run before it starts.
+
+    A method or metric may define `check(run: RunFacts)`, which raises UserError if it does not fit, and a metric
+    `fitted(run: RunFacts)`, which returns it with the parameters that were left open.
+    """
+
+    @property
+    def model(self) -> Any:
+        """The model that is explained."""
+
+    @property
+    def data(self) -> Dataset:
+        """The inputs."""
+
+    @property
+    def methods(self) -> Sequence[NamedComponent]:
+        """All methods of the run."""
+
+    @property
+    def metrics(self) -> Sequence[NamedComponent]:
+        """All metrics of the run."""
 
 
 def needs(metric: Metric) -> frozenset[str]:

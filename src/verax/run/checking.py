@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from verax.engine.protocols import Method, Metric
+from verax.engine.text_protocols import TextMetric
 from verax.models.labels import check_target, class_of
 from verax.models.removal import check_removal
 from verax.run.context import TEXT, RunContext
@@ -18,6 +19,11 @@ from verax.types import Instance, UserError
 def check_fit(named: Configured[Any], model: Any) -> None:
     """Reject a method or metric that asks for what the model cannot answer."""
     component = named.component
+    if getattr(component, "kind", None) == TEXT:
+        _check_text_method(named, model)
+        return
+    if isinstance(component, TextMetric):
+        return
     for inner in (getattr(component, field.name) for field in dataclasses.fields(component)):
         if isinstance(inner, Method):
             check_fit(Configured(named.name, inner), model)
@@ -35,6 +41,27 @@ def check_fit(named: Configured[Any], model: Any) -> None:
         raise UserError(f"{named.name} needs {needed}; the model {model.name!r} is a callable and has none")
 
 
+def _check_text_method(named: Configured[Any], model: Any) -> None:
+    """Reject a way to explain itself that the model was not trained for, and prompts that lack what it needs."""
+    if named.component.trained and model.setup != named.name:
+        trained = f"was trained as {model.setup}" if model.setup else "was not trained to explain itself"
+        raise UserError(
+            f"methods: {named.name}: the model {model.name!r} {trained}; `verax train nle --setup {named.name}` trains "
+            "one, and explain_then_answer and answer_then_explain ask any model that follows instructions"
+        )
+    if not named.component.trained and model.setup is not None:
+        raise UserError(
+            f"methods: {named.name}: the model {model.name!r} was trained as {model.setup}; leave methods out"
+        )
+    model.wording.check(named.component.stages)
+
+
+def check_prompts(named: Configured[Any], model: Any, instance: Instance) -> None:
+    """Fill every prompt of a method once, so that a placeholder without a value is found before anything is asked."""
+    for stage in named.component.stages:
+        model.wording.prompt(stage, instance, model.labels, label=model.labels[0], explanation="", plain=model.plain)
+
+
 def looks_inside(component: Method | Metric) -> bool:
     """Whether a method or metric needs more of a model than its outputs."""
     return bool(component.passes(1).backward) or bool(getattr(component, "looks_inside", False))
@@ -42,13 +69,17 @@ def looks_inside(component: Method | Metric) -> bool:
 
 def check_run(run: RunContext) -> None:
     """Reject what does not fit together."""
-    for named in (*run.methods, *run.metrics):
+    components: tuple[Configured[Any], ...] = (*run.methods, *run.metrics)
+    for named in components:
         check_fit(named, run.model)
     _check_labels(run)
     _check_paired_parts(run)
-    if any(method.component.kind == TEXT for method in run.methods):
+    if run.writes_text:
         _check_alike(run)
-    for named in (*run.methods, *run.metrics):
+        for method in run.methods:
+            if method.component.kind == TEXT:
+                check_prompts(method, run.model, run.data.instances[0])
+    for named in components:
         if hasattr(named.component, "check"):
             named.component.check(run)
 

@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from verax.engine.protocols import Method, Metric
+from verax.engine.text_protocols import TextMetric
 from verax.run.parameters import Configured
 from verax.run.spec import Spec
 from verax.types import Dataset, Highlight, Kind
 
 BASELINE = "random"
 TEXT = "text"
+
+
+def kinds_of(metric: Any) -> frozenset[str]:
+    """Kinds of explanations that a metric measures: those by scores, if it does not say."""
+    if isinstance(metric, TextMetric):
+        return frozenset({TEXT})
+    return frozenset(getattr(metric, "kinds", get_args(Kind)))
 
 
 class Explainer(NamedTuple):
@@ -55,10 +63,16 @@ class RunContext:
     @cached_property
     def explainers(self) -> tuple[Explainer, ...]:
         """All sources of explanations: the methods, then the files."""
-        methods = [Explainer(one.label, one.component.kind, getattr(one.component, "base", None)) for one in self.methods]
-        return (*methods, *(Explainer(label, kind) for label, kind in self.given_kinds.items()))
+        methods = [(method.label, method.component) for method in self.methods]
+        made = [Explainer(label, method.kind, getattr(method, "base", None)) for label, method in methods]
+        return (*made, *(Explainer(label, kind) for label, kind in self.given_kinds.items()))
 
     @property
     def scores_words(self) -> bool:
         """Whether some explanation is one by scores, not by text."""
         return any(explainer.kind != TEXT for explainer in self.explainers)
+
+    @property
+    def writes_text(self) -> bool:
+        """Whether some explanation is one in free text."""
+        return any(explainer.kind == TEXT for explainer in self.explainers)

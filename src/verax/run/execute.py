@@ -74,11 +74,12 @@ class Execution:
     def _tasks(self, work: Work) -> Iterator[Task[Any]]:
         instance = _InstanceWork(work, Subject(work.planned.instance, self._plan.run.model, self._plan.run.parts))
         unreadable = self._unreadable(instance)
-        if work.planned.prediction in work.todo:
+        prediction = work.planned.prediction
+        if prediction is not None and prediction in work.todo:
             if unreadable is not None:
-                self._add(work.planned.prediction, as_skip(work.planned.instance.id, PREDICTION, unreadable))
+                self._add(prediction, as_skip(work.planned.instance.id, PREDICTION, unreadable))
             else:
-                yield self._prediction(work.planned.prediction, instance.x)
+                yield self._prediction(prediction, instance.x)
         for explanation in work.planned.explanations:
             if explanation.key in work.rows:
                 yield from self._measure(instance, explanation, work.rows[explanation.key])  # type: ignore[arg-type]
@@ -119,8 +120,8 @@ class Execution:
         if unreadable is not None and explanation.kind != TEXT:
             row: Explained = as_skip(x.instance.id, explanation.label, unreadable)
         elif method is None:
-            missing = Skip(x.instance.id, explanation.label, "not_given", "the file has no explanation of this instance")
-            row = explanation.given or missing
+            why = ("not_given", "the file has no explanation of this instance")
+            row = explanation.given or Skip(x.instance.id, explanation.label, *why)
         else:
             yield self._explaining(instance, explanation)
             return
@@ -145,9 +146,7 @@ class Execution:
         explaining = write_text(x, method) if explanation.kind == TEXT else as_generator(method.component, x)  # type: ignore[arg-type]
         return Task(explaining, done)
 
-    def _measure(
-        self, instance: _InstanceWork, explanation: PlannedExplanation, row: Explained
-    ) -> Iterator[Task[Any]]:
+    def _measure(self, instance: _InstanceWork, explanation: PlannedExplanation, row: Explained) -> Iterator[Task[Any]]:
         """Measure an explanation, and whatever waited for it; scores that need other rows wait for those."""
         instance.rows[explanation.key] = row
         for score in explanation.scores:
@@ -169,9 +168,7 @@ class Execution:
 
         return Task(self._measuring(request, instance.work.provided.get(score.key, {})), done)
 
-    def _measuring(
-        self, request: Request, provided: Mapping[str, Any] | Undefined
-    ) -> QuestionGenerator[Any]:
+    def _measuring(self, request: Request, provided: Mapping[str, Any] | Undefined) -> QuestionGenerator[Any]:
         """Call a metric with what its providers provide."""
         if isinstance(provided, Undefined):
             raise provided

@@ -24,6 +24,13 @@ def open_model(spec: ModelSpec) -> Classifier:
     return load_model(spec.name, **options)
 
 
+def explains_itself(spec: ModelSpec) -> bool:
+    """Whether the model that a spec names can only be one that explains itself in free text."""
+    if spec.endpoint is not None or spec.prompts is not None:
+        return True
+    return not spec.name.startswith("python:") and is_trained(spec.name, spec.revision)
+
+
 def open_self_explainer(spec: ModelSpec, data: Dataset, labels: Sequence[str] | None = None) -> SelfExplainer:
     """The model that a spec names as one that explains itself in free text.
 

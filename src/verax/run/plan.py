@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from verax.align.protocol import Aligner
 from verax.engine.protocols import Method, Metric
-from verax.run.context import TEXT, RunContext
+from verax.run.context import TEXT, RunContext, kinds_of
 from verax.run.parameters import Configured
 from verax.run.providers import Provider, Providers
 from verax.store.keys import JSON, key_of
-from verax.types import Highlight, Instance, Kind, Passes, UserError
+from verax.types import Highlight, Instance, Kind, Passes
 
 
 class PlannedScore(NamedTuple):
@@ -194,12 +194,13 @@ def input_key(instance: Instance) -> str:
     return key_of(row="instance", **dataclasses.asdict(instance))
 
 
-def measures(metric: Metric, kind: Kind) -> bool:
+def measures(metric: Metric, kind: str) -> bool:
     """Whether a metric gives explanations of a kind a score.
 
     Explanations by scores of a kind that the metric does not measure get one too: it has the metric's reason.
     """
-    return kind in metric.kinds or (kind != TEXT and bool(metric.kinds - {TEXT}))
+    kinds = kinds_of(metric)
+    return kind in kinds or (kind != TEXT and bool(kinds - {TEXT}))
 
 
 class _Explainer(NamedTuple):
@@ -240,9 +241,9 @@ class _Keys:
                 tuple(providers.of(metric).values()),
                 providers.is_deferred(metric),
                 _with_keys(_identity("score", self._fingerprint, metric), metric, providers),
-                _text_metric_identity(metric, providers) if TEXT in metric.component.kinds else None,
+                _text_metric_identity(metric, providers) if measures(metric.component, TEXT) else None,
             )
-            for metric in run.metrics
+            for metric in sorted(run.metrics, key=providers.is_selective)
         ]
 
     def content(self, instance: Instance) -> str:

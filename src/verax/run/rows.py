@@ -50,9 +50,9 @@ def write_text(x: Subject, method: Configured[AnsweringMethod]) -> QuestionGener
     answer = yield from method.component.explain(x, answer)
     if answer.text is None:
         raise TypeError(f"{method.label} ended without an explanation")
-    ids = (x.instance.id, method.label, Target())
-    prediction = (answer.label, x.model.labels, answer.probabilities, answer.label_source)
-    return Nle(*ids, answer.text, *prediction, notes=answer.notes)
+    ids, labels = (x.instance.id, method.label, Target()), x.model.labels
+    predicted, source = answer.probabilities, answer.label_source
+    return Nle(*ids, answer.text, answer.label, labels, predicted, source, notes=answer.notes)
 
 
 def as_highlight(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from verax.engine.protocols import as_generator
+from verax.engine.protocols import RunFacts, as_generator
 from verax.engine.questions import QuestionGenerator
 from verax.engine.text_protocols import AnsweringMethod, Tested
 from verax.metrics.free_text.model_written import ModelWritten
@@ -56,6 +56,12 @@ class ReconstructionTest:
     def provenance(self) -> Mapping[str, str]:
         """What decides the new input; nothing is known of it before a way is chosen."""
         return {} if self.by is None else self.by.provenance
+
+    def fitted(self, run: RunFacts) -> ReconstructionTest:
+        """The test with the reconstruction for the task of the run, if none is named."""
+        if self.by is not None or not run.data.instances:
+            return self
+        return replace(self, by=fitting(run.model.labels, len(run.data.instances[0].parts)))
 
     def max_inputs(self, parts: int, labels: int) -> int:
         """The reconstructed one; and what a model writes may be asked for first."""

@@ -96,6 +96,8 @@ class Provider:
     """Names of providers that it needs itself."""
     deferred: ClassVar[bool] = False
     """Whether it has to wait until every explanation is stored; then `after` is called, and `provide` afterwards."""
+    selective: ClassVar[bool] = False
+    """Whether `part` leaves instances out; metrics that need it come last among the scores of an explanation."""
     request: ClassVar[type | None] = None
     """Dataclass of the parameters by which a spec can ask for its products; metrics that need it have them too."""
     owns_seed: ClassVar[bool] = False
@@ -148,19 +150,25 @@ class Provider:
         raise UserError(f"{cls.__name__} has no example of what it provides: define {cls.__name__}.example")
 
 
-def provider_class(component: Any, name: str) -> type[Provider]:
-    """The provider that a metric, or another provider, means by a name."""
-    own: Mapping[str, type[Provider]] = getattr(component, "providers", {})
-    if name in own:
-        return own[name]
+def find_provider(name: str) -> type[Provider] | None:
+    """The provider of verax with a name, if there is one."""
     module = f"{__name__}.{name}"
     if not name.isidentifier() or find_spec(module) is None:
+        return None
+    classes = [value for value in vars(importlib.import_module(module)).values() if isinstance(value, type)]
+    return next(one for one in classes if issubclass(one, Provider) and one.__module__ == module)
+
+
+def provider_class(component: Any, name: str) -> type[Provider]:
+    """The provider that a metric, or a provider that it needs, means by a name."""
+    own: Mapping[str, type[Provider]] = getattr(component, "providers", {})
+    found = own.get(name) or find_provider(name)
+    if found is None:
         raise UserError(
             f"{type(component).__name__} needs {name!r}, and there is no such provider; a metric brings its own in "
             "`providers`"
         )
-    classes = [value for value in vars(importlib.import_module(module)).values() if isinstance(value, type)]
-    return next(one for one in classes if issubclass(one, Provider) and one.__module__ == module)
+    return found
 
 
 def needed_by(component: Any) -> dict[str, type[Provider]]:
@@ -195,9 +203,7 @@ class Providers:
         for cls, metrics in users.items():
             others = {name: self._all[provider_class(metrics[0].component, name)] for name in cls.needs}
             self._all[cls] = cls(run, metrics, others)
-        self._of = {
-            label: {name: self._all[cls] for name, cls in named.items()} for label, named in classes.items()
-        }
+        self._of = {label: {name: self._all[cls] for name, cls in named.items()} for label, named in classes.items()}
 
     def __iter__(self) -> Iterator[Provider]:
         return iter(self._all.values())
@@ -205,6 +211,10 @@ class Providers:
     def of(self, metric: Configured[Any]) -> Mapping[str, Provider]:
         """The providers of a metric by name, those that others need first."""
         return self._of[metric.label]
+
+    def is_selective(self, metric: Configured[Any]) -> bool:
+        """Whether a metric may leave instances out."""
+        return any(provider.selective for provider in self.of(metric).values())
 
     def is_deferred(self, metric: Configured[Any]) -> bool:
         """Whether a metric can be measured only once every explanation is stored."""

@@ -17,13 +17,13 @@ from verax.models.subject import Subject
 from verax.run.context import RunContext
 from verax.run.held_out import FEWEST, Parts
 from verax.run.parameters import Configured
-from verax.run.plan import Outline, Plan, PlannedExplanation, PlannedInstance
+from verax.run.plan import Outline, Plan, PlannedInstance
 from verax.run.providers import Part, Provider, Request, Stage
 from verax.run.providers.budget import BudgetProvider, spans_in
 from verax.store.codec import Row
 from verax.train.agent import Agent, Lessons, Shown
 from verax.train.agent_start import Start, find_start
-from verax.types import Highlight, Instance, Prediction, Skip, Undefined, UserError
+from verax.types import Highlight, Instance, Prediction, Undefined, UserError
 
 FOLDER = "agents"
 
@@ -162,7 +162,7 @@ class _Lessons:
     agents: list[tuple[Agent, Agent]] = field(default_factory=list)
     answers: dict[str, Answers] = field(default_factory=dict)
 
-    def add(self, instance: Instance, row: Row, spans: Callable[[], Sequence[Highlight]], has_prediction: bool) -> None:  # noqa: FBT001
+    def add(self, instance: Instance, row: Row, spans: Callable[[], Sequence[Highlight]], has_prediction: bool) -> None:
         """Add the explanation of an instance; `spans` gives those that set its budget."""
         try:
             if not isinstance(row, Highlight):

@@ -43,6 +43,7 @@ class AlignmentProvider(Provider):
     """Alignments, stored as rows of the run; each is computed once for all metrics with the same aligner."""
 
     deferred: ClassVar[bool] = True
+    selective: ClassVar[bool] = True
     request: ClassVar[type | None] = RequestedAlignment
 
     def __init__(self, run: RunContext, metrics: Sequence[Configured[Any]], others: Mapping[str, Provider]) -> None:

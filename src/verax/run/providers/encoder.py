@@ -22,6 +22,13 @@ class EncoderProvider(Provider):
         names = {metric.label: _name(metric) for metric in metrics}
         self._loaded = {name: load_encoder(name) for name in dict.fromkeys(names.values()) if name is not None}
         self._names = names
+        if len(self._loaded) > 1:
+            raise UserError(f"semantic: one encoder serves a whole run, got {' and '.join(map(repr, self._loaded))}")
+
+    @property
+    def model(self) -> Encoder | None:
+        """The only encoder of the run."""
+        return next(iter(self._loaded.values()), None)
 
     def _encoder(self, metric: Configured[Metric]) -> Encoder | None:
         name = self._names[metric.label]

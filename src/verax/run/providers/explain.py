@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 from verax.engine.protocols import Explain, Method, Metric, as_generator
@@ -30,12 +29,16 @@ class ExplainProvider(Provider):
         method = request.explanation.method
         if method is None or _is_recursive(method.component):
             return None
-        return partial(as_generator, method.component)
+        return _explaining(method.component)
 
     @classmethod
     def example(cls, metric: Any, subjects: Sequence[Subject]) -> Callable[[Subject, Highlight], Explain]:
         """Random scores."""
-        return lambda x, highlight: partial(as_generator, Random())
+        return lambda x, highlight: _explaining(Random())
+
+
+def _explaining(method: Method) -> Explain:
+    return lambda x: as_generator(method, x)
 
 
 def _is_recursive(method: Method) -> bool:

@@ -27,7 +27,7 @@ from verax.run.parameters import Configured
 from verax.run.plan import input_key
 from verax.run.progress import progress_counter
 from verax.run.providers import Provider, Request
-from verax.stats.masf import InDistributionTest
+from verax.stats.masf import InDistributionTest, Variant
 from verax.store.files import replace_file
 from verax.store.keys import hash_bytes, key_of
 from verax.types import Dataset, FloatArray, Highlight, Instance, Undefined, UserError
@@ -69,7 +69,8 @@ class ReferenceProvider(Provider):
         for x in islice(cycle(subjects), EXAMPLES):
             state = ((rng.random(len(x.encoding.units)) < rng.random()) * CODES["mask"]).astype(np.int8)
             maxima.append(x.model.hidden([Row(x.encoding, state)])[0])
-        variant, seed = getattr(metric, "variant", "conformal"), getattr(metric, "seed", 0)
+        variant: Variant = getattr(metric, "variant", "conformal")
+        seed = getattr(metric, "seed", 0)
         learned = InDistributionTest.fit(np.stack(maxima), variant, seed=seed)
         return lambda x, highlight: learned
 
