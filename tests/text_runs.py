@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from verax.run.nle.execute_run import execute_text_run
+from verax.run.nle.opening import PreparedText, open_texts
 
 from rigged import NLI, Rigged
 from verax.models.self_explainer import FACTS, PROMPTS
 from verax.models.wording import shipped_wording
-from verax.run.nle.execute_run import execute_text_run
-from verax.run.nle.opening import PreparedText, open_texts
 from verax.run.run import Run
 from verax.run.spec import parse_spec
 

@@ -23,9 +23,9 @@ from verax.data.text import split_words
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
 from verax.models.subject import Subject
-from verax.run import simulation
-from verax.run.execute_run import execute_run, prepare_with
+from verax.run.execute_run import execute_run
 from verax.run.held_out import Parts
+from verax.run.prepare import prepare
 from verax.run.spec import parse_spec
 from verax.stats.simulation import Simulated, simulated
 from verax.train.agent import Agent, Lessons, Shown
@@ -370,8 +370,9 @@ def test_the_cost_is_told_before_it_starts(hidden: Path, tmp_path: Path, monkeyp
 
     said = io.StringIO()
     spec = parse_spec({"model": "m", "data": "d", "methods": ["random"], "metrics": [{"simulatability": QUICK}]})
-    prepared = prepare_with(spec, load_model(hidden), hidden_place.texts(30), methods=[PAIR])
-    assert simulation.most_agents(prepared.plan) == 3
+    prepared = prepare(spec, load_model(hidden), hidden_place.texts(30), methods=[PAIR])
+    (line,) = [line for provider in prepared.providers if (line := provider.announcement()) is not None]
+    assert line.startswith("then at most 3 agents are trained")
     monkeypatch.setattr(Agent, "train", stop)
     with pytest.raises(KeyboardInterrupt):
         execute_run(prepared, tmp_path / "run", command="", console=Console(file=said, width=200))

@@ -22,7 +22,7 @@ from verax.metrics.faithfulness.in_distribution import InDistribution
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
 from verax.models.subject import Subject
-from verax.run.reference import Reference
+from verax.run.providers.reference import Reference
 from verax.stats.inference import simes
 from verax.stats.masf import InDistributionTest
 from verax.train.masking import fully_masked

@@ -16,9 +16,9 @@ from verax.data.text import split_words
 from verax.engine.engine import Engine
 from verax.metrics.faithfulness.in_distribution import InDistribution
 from verax.models.load import load_model
-from verax.run import reference
-from verax.run.execute_run import prepare
-from verax.run.reference import Reference
+from verax.run.prepare import prepare
+from verax.run.providers import reference
+from verax.run.providers.reference import Reference
 from verax.run.spec import parse_spec
 from verax.stats.inference import simes
 from verax.stats.masf import InDistributionTest

@@ -17,8 +17,9 @@ from verax.engine.questions import QuestionGenerator
 from verax.metrics.budget import budget_of
 from verax.models.load import load_model
 from verax.models.subject import Subject
+from verax.run.context import Explainer
 from verax.run.parameters import from_config
-from verax.run.plan import Source, sources, span_labels
+from verax.run.providers.budget import span_labels
 from verax.types import Attribution, Kind, Passes, Undefined, UserError
 
 N = 24
@@ -161,7 +162,8 @@ def test_a_method_that_comes_later_finds_the_spans_of_its_budget(tmp_path: Path)
 
 def test_whose_span_pairs_count() -> None:
     names: list[Any] = ["random", "kernel_shap", "saliency", "louvain", {"louvain": {"over": "attention_interaction"}}]
-    methods = sources([from_config("methods", given, 0) for given in [*names, "random_span"]], {})
+    components = [from_config("methods", given, 0) for given in [*names, "random_span"]]
+    methods = [Explainer(one.label, one.component.kind, getattr(one.component, "base", None)) for one in components]
     shapley, attention = "louvain", "louvain(over=attention_interaction)"
     assert span_labels(methods, "kernel_shap", "base") == (shapley,)
     assert span_labels(methods, attention, "base") == (attention,)
@@ -169,7 +171,7 @@ def test_whose_span_pairs_count() -> None:
     assert span_labels(methods, "random_span", "base") == (shapley, attention)
     assert span_labels(methods, "made elsewhere", "base") == (shapley, attention)
     assert span_labels(methods, "kernel_shap", "shared") == (shapley, attention)
-    mine = [*methods, Source("mine", "span_interaction")]
+    mine = [*methods, Explainer("mine", "span_interaction")]
     assert span_labels(mine, "mine", "base") == ("mine",)
     assert span_labels(mine, "saliency", "base") == (shapley, attention, "mine")
     only_random = [methods[0], methods[-1]]

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from verax.data.text import from_words, split_words
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
 from verax.store.store import Store
-from verax.types import Dataset, GivenAlignment, Instance, UserError
+from verax.types import Dataset, GivenAlignment, Highlight, Instance, UserError
 
 GIVEN = {"crosslingual_faithfulness": {"aligner": "given"}}
 _WORDS = ("the", "small", "red", "boat", "sails", "far", "away", "from", "home", "today")
@@ -78,28 +79,26 @@ def test_the_value_is_that_of_the_two_stored_explanations(model: Classifier, tmp
         assert score.value == pytest.approx(spearmanr(reference.scores, turned).statistic, abs=1e-12)
 
 
-def test_what_is_compared_is_held_as_it_is_made_and_read_again_where_there_is_no_room(
+def test_values_do_not_depend_on_how_many_stored_rows_are_read_at_a_time(
     model: Classifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read: list[str] = []
+    read: Counter[str] = Counter()
     rows = Store.rows
 
     def counted(self: Store, wanted: Any = None) -> Any:
         for key, row in rows(self, wanted):
-            read.append(type(row).__name__)
+            read[key] += isinstance(row, Highlight)
             yield key, row
 
     monkeypatch.setattr(Store, "rows", counted)
-    found = {}
-    for namespace, numbers in (("ample", 2**24), ("some", 25), ("none", 0)):
-        monkeypatch.setattr("verax.run.translating.MOST_HELD", numbers)
+    found = []
+    for most in (1, 7, 20_000):
+        monkeypatch.setattr("verax.run.stored.MOST_READ", most)
         read.clear()
-        run = _run(model, parallel_data(), tmp_path / namespace, GIVEN)
-        found[namespace] = {(score.instance_id, score.method): score.value for score in run.scores}, len(read)
-        assert set(read) <= {"Highlight"}
-    values, counts = zip(*found.values(), strict=True)
-    assert values[0] == values[1] == values[2]
-    assert counts[0] == 0 < counts[1] < counts[2] == 2 * 6  # two methods; those of the reference are always held
+        run = _run(model, parallel_data(), tmp_path / str(most), GIVEN)
+        found.append({(score.instance_id, score.method): score.value for score in run.scores})
+        assert sum(read.values()) == 2 * 6 * 2, "two methods, and of six pairs both sides, once each"
+    assert found[0] == found[1] == found[2]
 
 
 def test_translations_of_one_input_count_once_on_the_leaderboard(model: Classifier, tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def execute_run(
         try:
             if endpoint is not None:
                 endpoint.open_with(store)
-            _Driver(plan, store, console).run(left)
+            Driver(plan, store, console).run(left)
         finally:  # also where `max_requests` or invalid input ends the run
             if endpoint is not None:
                 card = with_requests(card, endpoint.requests - sent, earlier)
@@ -95,23 +95,31 @@ def remaining_in(prepared: Prepared, folder: Path) -> Remaining:
     return prepared.plan_again(again).remaining({key for key, _ in rows})
 
 
-class _Driver:
+class Driver:
     """Computes and stores the rows of a plan that are missing."""
 
     def __init__(self, plan: Plan, store: Store, console: Console) -> None:
         self._plan, self._store, self._console = plan, store, console
 
     def run(self, left: Remaining) -> None:
-        """First whatever depends on one instance alone, then what had to wait for all explanations."""
+        """Compute all of them."""
         engine = _engine(self._plan)
         if left.done < left.rows:
             for provider in self._plan.providers:
                 provider.prepare(engine, self._console)
-        executor: Executor = InlineExecutor(Execution(self._plan, engine))
+        executor = InlineExecutor(Execution(self._plan, engine))
+        self.run_immediate(executor, left)
+        self.run_deferred(executor, left)
+
+    def run_immediate(self, executor: Executor, left: Remaining) -> None:
+        """Compute whatever depends on one instance alone."""
         with progress_bar(left.rows - left.deferred, left.done, self._console) as bar:
             for key, row in executor.map(self._shards(deferred=False)):
                 self._store.append(key, row)
                 bar.on_row(row)
+
+    def run_deferred(self, executor: Executor, left: Remaining) -> None:
+        """Compute what had to wait until every explanation is stored."""
         read = partial(self._read, self._plan)
         stage = Stage(self._plan, self._store.keys, read, self._store.folder, self._console)
         for provider in self._plan.providers:

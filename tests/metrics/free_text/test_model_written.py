@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from verax.run.nle.execute_run import left_in
 
 import text_runs
 from rigged import Rigged, instance, posed, result
@@ -18,7 +19,6 @@ from verax.models.generator import GeneratePass, Prompt
 from verax.models.load import load_generator
 from verax.models.self_explainer import FACTS
 from verax.models.subject import Subject
-from verax.run.nle.execute_run import left_in
 from verax.types import Generated, Undefined, UserError
 
 

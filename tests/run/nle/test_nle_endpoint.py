@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from verax.run.nle import kept as kept_answers
 
 from answering import answers_by_rule, bodies, rule_of, wants_label
 from fault_server import Asked, Fault, FaultServer, Handler, after, completion, resets, resets_mid_body, says, sends
@@ -21,7 +22,6 @@ from verax.models import endpoint
 from verax.models.endpoint import FAILURES_IN_A_ROW
 from verax.models.generator import Choice
 from verax.report.page import write_report
-from verax.run.nle import kept as kept_answers
 from verax.run.run import Run
 from verax.store.read import read_rows
 from verax.types import Generated

@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from verax.run.nle.opening import PreparedText, prepare_texts, with_editor
+from verax.run.nle.plan import make_plan
 
 from rigged import Rigged
 from verax.data.load import load_dataset
@@ -13,8 +15,6 @@ from verax.data.text import split_words
 from verax.models.load import load_encoder
 from verax.models.self_explainer import SelfExplainer
 from verax.models.wording import shipped_wording
-from verax.run.nle.opening import PreparedText, prepare_texts, with_editor
-from verax.run.nle.plan import make_plan
 from verax.run.parameters import from_config
 from verax.run.spec import parse_spec
 from verax.stats.nle_rows import consistency_tests, unions
