@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 import yaml
-from verax.run.nle import kept as kept_answers
 
 from answering import answers_by_rule, bodies, rule_of, wants_label
 from fault_server import Asked, Fault, FaultServer, Handler, after, completion, resets, resets_mid_body, says, sends
@@ -22,6 +21,7 @@ from verax.models import endpoint
 from verax.models.endpoint import FAILURES_IN_A_ROW
 from verax.models.generator import Choice
 from verax.report.page import write_report
+from verax.run import kept as kept_answers
 from verax.run.run import Run
 from verax.store.read import read_rows
 from verax.types import Generated
@@ -83,9 +83,9 @@ def test_every_answer_is_kept_and_asked_for_once(ask: Callable[..., Any], tmp_pa
     run = Run(tmp_path / "run")
     assert Counter(nle.method for nle in run.stored.texts) == {"explain_then_answer": 6, "answer_then_explain": 6}
     assert {(nle.label_source, nle.probabilities) for nle in run.stored.texts} == {("parsed", ())}
-    tested = [score for score in run.scores if score.card is not None]
+    tested = [score for score in run.scores if score.trial_log is not None]
     assert {score.value for score in tested} == {1.0}
-    assert {trial.label_source for score in tested if score.card for trial in score.trial_log.trials} == {"parsed"}
+    assert {trial.label_source for score in tested if score.trial_log for trial in score.trial_log.trials} == {"parsed"}
     assert run.card["model"]["architecture"] == "endpoint"
     assert run.card["counts"]["failed"] == 0
     assert all(one.body["model"] == "m" and one.body["temperature"] == 0 for one in server.asked)
@@ -109,9 +109,9 @@ def test_classes_by_first_tokens_are_kept_like_any_answer(ask: Callable[..., Any
     run = Run(tmp_path / "run")
     assert {nle.label_source for nle in run.stored.texts} == {"first_token"}
     assert {max(nle.probabilities) for nle in run.stored.texts} == {1.0}
-    trials = [trial for score in run.scores if score.card for trial in score.trial_log.trials]
+    trials = [trial for score in run.scores if score.trial_log for trial in score.trial_log.trials]
     assert {trial.label_source for trial in trials} == {"first_token"}
-    assert {score.value for score in run.scores if score.card is not None} == {1.0}
+    assert {score.value for score in run.scores if score.trial_log is not None} == {1.0}
     page = write_report(tmp_path / "run").read_text()
     assert "by the first token" in page
     assert "read from the answer" not in page
@@ -231,14 +231,14 @@ def test_edits_without_an_answer_are_asked_again(ask: Callable[..., Any], tmp_pa
     with FaultServer(default=by_text({" tall ": sends(b"{}", status=418)})) as server:
         assert ask(server.url, metrics, methods=methods, limit=2).code == 0
     before = Run(tmp_path / "run").scores
-    assert all(score.value == 1.0 and score.card is not None and score.card.unanswered for score in before)
+    assert all(score.value == 1.0 and score.trial_log is not None and score.trial_log.unanswered for score in before)
     with FaultServer(default=answers_by_rule()) as server:
         assert ask(server.url, metrics, methods=methods, limit=2).code == 0
     assert server.asked
     assert all(" tall " in one.user for one in server.asked), "the others are kept"
     later = Run(tmp_path / "run").scores
     assert [score.value for score in later] == [1.0, 1.0]
-    assert all(score.card is not None and not score.card.unanswered for score in later)
+    assert all(score.trial_log is not None and not score.trial_log.unanswered for score in later)
     assert len(later) == len(before), "a reader sees the newest verdict alone"
 
 

@@ -47,7 +47,7 @@ def outcome(folder: Path) -> Any:
     run = Run(folder)
     assert run.stored.damaged == ()
     said = [(nle.instance_id, nle.method, nle.text, nle.label) for nle in run.stored.texts]
-    return said, [(one.instance_id, one.method, one.metric, one.value, one.reason, one.card) for one in run.scores]
+    return said, [(one.instance_id, one.method, one.metric, one.value, one.reason, one.trial_log) for one in run.scores]
 
 
 def test_a_local_run_goes_on_where_it_was_killed(go: Go, tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_every_row_is_there_and_counted(model: Rigged, tmp_path: Path) -> None:
     tests = by_metric(run, "counterfactual_test")
     assert [score.value for score in tests] == [1.0] * 6, "it names the word that decides"
     for score in tests:
-        assert score.card is not None
+        assert score.trial_log is not None
         assert {trial.words for trial in score.trial_log.trials if trial.kind == "edit"} == {text_runs.WORD}
         assert sum(trial.kind == "noise" for trial in score.trial_log.trials) == 2
     assert [score.reason for score in by_metric(run, "reconstruction_test")] == ["no_reconstruction"] * 6
@@ -142,7 +142,7 @@ def test_classes_that_are_named_or_known_are_not_added_to(model: Rigged, tmp_pat
     named = ["entailment", "contradiction"]
 
     def labels(**changes: Any) -> tuple[str, ...]:
-        return text_runs.prepared(content(tmp_path, **{"data": data, "metrics": ["bleu"], **changes})).by.labels
+        return text_runs.prepared(content(tmp_path, **{"data": data, "metrics": ["bleu"], **changes})).run.model.labels
 
     as_generator = {"methods": ["answer_then_explain"], "model": prompted}
     assert labels(**as_generator) == NLI
@@ -229,7 +229,8 @@ def test_a_dry_run_asks_and_writes_nothing(model: Rigged, verax: Callable[..., A
     (tmp_path / "spec.yaml").write_text(yaml.safe_dump(content(tmp_path)))
     said = verax("run", "spec.yaml", "--out", "run", "--dry-run")
     assert said.code == 0
-    assert "6 instances x 1 set-ups x 3 metrics: 24 rows (explanations, scores) in run; done already: 0" in said.err
+    assert "6 instances x 1 methods x 3 metrics: 24 rows (explanations, scores) in run" in said.err
+    assert "done already: 0; to do: 24" in said.err
     assert model.calls == []
     assert not (tmp_path / "run").exists()
     assert verax("run", "spec.yaml", "--out", "run", "--limit", "2").code == 0
