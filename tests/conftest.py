@@ -16,6 +16,7 @@ from verax.models.load import load_model
 from verax.stats import crosslingual_grids
 from verax.types import Human, Instance
 
+pytest_plugins = ["support.plug_ins"]
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 # no test is timed: a busy machine must not make one fail
 settings.register_profile("untimed", deadline=None)
@@ -41,6 +42,16 @@ def some_wordnet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, str(write_words(tmp_path_factory.mktemp("wordnet"))))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_proxy() -> Iterator[None]:
+    """No proxy of this machine: the servers of the tests are on loopback."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+            patch.delenv(name, raising=False)
+            patch.delenv(name.upper(), raising=False)
         yield
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from verax.data.text import split_words
-from verax.store.codec import Row
 from verax.store.read import Stored
 from verax.store.store import Store
+from verax.store.tables import Row
 from verax.types import Human, Instance, Nle, Score, Span, Target, Trial, TrialLog
 
 LABELS = ("yes", "no")

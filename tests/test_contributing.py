@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import json
 import re
 import sys
 import textwrap
@@ -18,7 +18,7 @@ from verax.engine.protocols import Method, Metric
 from verax.engine.questions import Outputs
 from verax.models.encoding import Encoding
 from verax.models.subject import Subject
-from verax.registry import Entry
+from verax.registry import index
 from verax.types import FloatArray, Highlight, Instance, Target, Text
 
 ROOT = Path(__file__).parent.parent
@@ -32,22 +32,19 @@ def blocks() -> list[str]:
 
 @pytest.fixture
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
-    """Gives the class that an example defines, as the registry's line beside it names it."""
+    """Gives the class that an example defines, found as the index finds it."""
 
     def load(path: str) -> Any:
         (code,) = [block for block in blocks() if block.startswith(f"# {path}\n")]
         assert not (ROOT / path).exists()
+        namespace, name = path.split("/")[2], Path(path).stem
         (tmp_path / "example.py").write_text(code, "utf-8")
-        spec = importlib.util.spec_from_file_location("example", tmp_path / "example.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        monkeypatch.setitem(sys.modules, "example", module)
-        spec.loader.exec_module(module)
-        lines = [eval(block, {"Entry": Entry}) for block in blocks() if block.startswith("Entry(")]  # noqa: S307
-        dotted = path.removeprefix("src/").removesuffix(".py").replace("/", ".")
-        (named,) = [line.target.removeprefix(f"{dotted}:") for line in lines if line.target.startswith(f"{dotted}:")]
-        return getattr(module, named)
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, "example", raising=False)
+        monkeypatch.setattr(index, "PACKAGES", {"example": namespace})
+        entry = json.loads(index.index_text())[namespace][name]
+        assert {"display", "summary", "cost", "reference"} <= set(entry)
+        return getattr(sys.modules["example"], entry["target"].removeprefix("example:"))
 
     return load
 

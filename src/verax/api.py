@@ -22,13 +22,13 @@ from verax.registry import Namespace, entries
 from verax.report.notebook import highlight_html
 from verax.report.page import write_report
 from verax.report.pairs import words_of
+from verax.results.run import Run as _Run
 from verax.run.checking import check_fit, check_prompts
 from verax.run.context import TEXT
 from verax.run.execute_run import execute_run
 from verax.run.parameters import Configured, from_config
 from verax.run.prepare import prepare
 from verax.run.rows import as_highlight, predict, write_text
-from verax.run.run import Run as _Run
 from verax.run.spec import parse_spec
 from verax.types import Dataset, Highlight, Instance, Nle, Prediction, Skip, Span, Target, Undefined, UserError
 

@@ -15,10 +15,11 @@ import pytest
 import many_languages as made
 from verax.cli import main
 from verax.run.parameters import from_config
-from verax.run.presets import ATTRIBUTION_TABLE, CROSSLINGUAL
 from verax.stats.crosslingual_rows import measures
-from verax.store.codec import Row
 from verax.store.store import Store
+from verax.studies.crosslingual.presets import CROSSLINGUAL
+from verax.studies.leaderboard.presets import ATTRIBUTION_TABLE
+from verax.store.tables import Row
 
 pytestmark = pytest.mark.usefixtures("four_are_enough")
 
@@ -62,8 +63,8 @@ def model(architecture: str, key: str) -> dict[str, str]:
 
 
 def test_the_preset_is_the_attribution_table_across_languages() -> None:
-    assert CROSSLINGUAL["methods"] == ATTRIBUTION_TABLE["methods"]
-    metrics = [from_config("metrics", given, 0) for given in CROSSLINGUAL["metrics"]]
+    assert CROSSLINGUAL.content["methods"] == ATTRIBUTION_TABLE.content["methods"]
+    metrics = [from_config("metrics", given, 0) for given in CROSSLINGUAL.content["metrics"]]
     found = measures({"metrics": [{"label": m.label, "name": m.name, "parameters": m.parameters} for m in metrics]})
     assert [(one.name, one.aligner) for one in found] == [
         ("faithfulness", "embedding(extract=itermax)"),

@@ -1,4 +1,4 @@
-"""Runs made by hand, and a real browser to look at their reports with."""
+"""Runs made by hand, and a real browser to look at their reports with, in fonts of the tests' choice."""
 
 import itertools
 import json
@@ -7,9 +7,10 @@ import select
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -83,7 +84,7 @@ def skipped_only() -> Stored:
 class Browser:
     """A headless Chromium, spoken to through a pipe (the DevTools protocol)."""
 
-    def __init__(self, binary: str, profile: str) -> None:
+    def __init__(self, binary: str, profile: str, environment: Mapping[str, str]) -> None:
         to_browser, self._out = os.pipe()
         self._in, from_browser = os.pipe()
         flags = (
@@ -96,7 +97,7 @@ class Browser:
         self._process = os.posix_spawn(
             binary,
             [binary, *flags.split(), f"--user-data-dir={profile}", "--host-resolver-rules=MAP * ~NOTFOUND"],
-            os.environ,
+            environment,
             file_actions=[(os.POSIX_SPAWN_DUP2, a, b) for a, b in steps],
         )
         for end in (to_browser, from_browser, quiet):
@@ -107,7 +108,7 @@ class Browser:
         self.requests: list[str] = []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Network", "Runtime"):
+        for domain in ("Page", "Network", "Runtime", "DOM", "CSS"):
             self.call(f"{domain}.enable")
 
     def _message(self, deadline: float) -> dict[str, Any]:
@@ -166,6 +167,12 @@ class Browser:
             raise RuntimeError(answer["exceptionDetails"])
         return answer["result"].get("value")
 
+    def fonts_of(self, selector: str) -> list[str]:
+        """The families that the browser draws the first element of a selector with."""
+        root = self.call("DOM.getDocument")["root"]["nodeId"]
+        node = self.call("DOM.querySelector", nodeId=root, selector=selector)["nodeId"]
+        return [font["familyName"] for font in self.call("CSS.getPlatformFontsForNode", nodeId=node)["fonts"]]
+
     def close(self) -> None:
         self._session = None
         os.write(self._out, json.dumps({"id": 0, "method": "Browser.close"}).encode() + b"\0")
@@ -174,16 +181,102 @@ class Browser:
         os.close(self._in)
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def missing(reason: str) -> NoReturn:
+    """Skip a test that needs what this machine does not have; on CI, which must have it, fail."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@contextmanager
+def started(environment: Mapping[str, str]) -> Iterator[Browser]:
+    """A browser with these environment variables."""
     names = ("chromium", "chromium-browser", "google-chrome")
     binary = next((path for name in names if (path := shutil.which(name))), None)
     if binary is None:
-        said = f"no browser to look at the report with: none of {', '.join(names)} is installed"
-        if os.environ.get("CI") == "true":
-            pytest.fail(said)
-        pytest.skip(said)
+        missing(f"no browser to look at the report with: none of {', '.join(names)} is installed")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        made = Browser(binary, profile)
+        made = Browser(binary, profile, environment)
         yield made
         made.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A browser with the fonts of this machine."""
+    with started(os.environ) as made:
+        yield made
+
+
+FAMILIES = {"DejaVu Sans": "fonts-dejavu-core", "Liberation Sans": "fonts-liberation", "Noto Sans": "fonts-noto-core"}
+"""Font families that differ in their widths, and the Debian packages that have them."""
+FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
+
+
+@pytest.fixture(scope="session", params=FAMILIES)
+def font_family(request: pytest.FixtureRequest) -> str:
+    """Each font family in turn."""
+    family: str = request.param
+    return family
+
+
+@pytest.fixture(scope="session")
+def font_browser(font_family: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A browser that has no other font than those of one family."""
+    stem = font_family.replace(" ", "")
+    files = [file for folder in FONT_FOLDERS for file in Path(folder).expanduser().rglob(f"{stem}*.ttf")]
+    if not {f"{stem}.ttf", f"{stem}-Regular.ttf"} & {file.name for file in files}:
+        missing(f"{font_family} is not installed (Debian package {FAMILIES[font_family]})")
+    home = tmp_path_factory.mktemp("fonts")
+    (home / "family").mkdir()
+    for file in files:
+        with suppress(FileExistsError):
+            (home / "family" / file.name).symlink_to(file)
+    config = home / "fonts.conf"
+    config.write_text(
+        f"""<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
+<fontconfig>
+  <dir>{home / "family"}</dir>
+  <cachedir>{home / "cache"}</cachedir>
+  <alias binding="strong"><family>sans-serif</family><prefer><family>{font_family}</family></prefer></alias>
+</fontconfig>
+""",
+        encoding="utf-8",
+    )
+    with started({**os.environ, "FONTCONFIG_FILE": str(config)}) as made:
+        yield made
+
+
+TEXTS_IN_PICTURES = """
+const seen = e => e.getClientRects().length && e.getComputedTextLength();
+[...document.querySelectorAll('svg text')].filter(seen).map(e => {
+  let picture = e.ownerSVGElement;
+  while (picture.ownerSVGElement) picture = picture.ownerSVGElement;
+  const [inner, outer] = [e.getBoundingClientRect(), picture.getBoundingClientRect()];
+  return {
+    text: e.textContent,
+    planned: parseFloat(e.getAttribute('textLength')),
+    drawn: e.getComputedTextLength(),
+    outside: Math.max(outer.left - inner.left, inner.right - outer.right),
+  };
+})
+"""
+
+
+@pytest.fixture
+def assert_texts_fit(font_browser: Browser, font_family: str, tmp_path: Path) -> Callable[..., None]:
+    """Checks that a page draws all texts of its pictures in the font, as wide as planned, and cuts none off."""
+
+    def check(html: str, width: int = 1280) -> None:
+        path = tmp_path / "page.html"
+        path.write_text(html, encoding="utf-8")
+        font_browser.open(path, width=width)
+        assert all(name.startswith(font_family) for name in font_browser.fonts_of("svg text"))
+        texts = font_browser.ask(TEXTS_IN_PICTURES)
+        assert texts
+        for text in texts:
+            assert text["drawn"] == pytest.approx(text["planned"], abs=0.1), text
+            assert text["outside"] < 1.5, text
+
+    return check

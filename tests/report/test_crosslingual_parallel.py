@@ -382,14 +382,26 @@ def test_pointing_at_a_word_brings_out_its_links(browser, page):
     assert browser.ask(met) == []
 
 
-def test_the_words_of_an_arabic_pair_stand_in_their_order_in_a_browser(browser, tmp_path):
+def test_the_words_of_an_arabic_pair_stand_in_their_order_in_every_font(font_browser, assert_texts_fit):
     pair = [instance("the boat was on the water", name="a"), instance(ARABIC, lang="ar", name="b")]
     svg = drawing(pair[0], pair[1], ((1, 1), (5, 3)), (Scored({1: 1.0}), Scored({1: 1.0})))
-    path = tmp_path / "pair.html"
-    path.write_text(f"<!doctype html><meta charset=utf-8><body>{svg}", encoding="utf-8")
-    browser.open(path)
-    lefts = browser.ask(
+    assert_texts_fit(f"<!doctype html><meta charset=utf-8><body>{svg}")
+    lefts = font_browser.ask(
         "[...document.querySelectorAll('[data-at^=\"1 \"] text')].map(e => e.getBoundingClientRect().x)"
     )
     assert lefts == sorted(lefts, reverse=True)
     assert len(lefts) == 4
+
+
+def test_words_stay_within_their_colours_in_every_font(font_browser, assert_texts_fit):
+    long = " ".join(["a boat with seven hundred gulls follows the wind"] * 6)
+    above, below = instance(long, name="a"), instance(long, name="b")
+    links = tuple((word, 53 - word) for word in range(54))
+    scores = Scored(dict.fromkeys(range(54), 1.0))
+    assert_texts_fit(f"<!doctype html><meta charset=utf-8><body>{drawing(above, below, links, (scores, scores))}")
+    outside = font_browser.ask(
+        "[...document.querySelectorAll('.scored')].map(e => [e.querySelector('text'), e.querySelector('rect')]"
+        ".map(part => part.getBoundingClientRect())).filter(([text, box]) => text.left < box.left - 0.6 ||"
+        " box.right + 0.6 < text.right).length"
+    )
+    assert outside == 0

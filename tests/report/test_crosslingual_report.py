@@ -24,7 +24,7 @@ from verax.stats.crosslingual_grids import Language
 from verax.stats.crosslingual_relations import Correlation
 from verax.stats.crosslingual_rows import LanguageRun
 from verax.store.read import Stored
-from verax.types import Alignment, Highlight, Interval, Target
+from verax.types import Alignment, Estimate, Highlight, Target
 
 pytestmark = pytest.mark.usefixtures("four_are_enough")
 
@@ -253,7 +253,7 @@ def test_the_scatter_has_a_point_for_each_language_but_the_reference(found):
 def test_names_in_the_scatter_stand_over_no_point_and_no_other_name(found):
     at = [(0.85, 0.383), (0.875, 0.378), (0.86, 0.38), (0.65, 0.3)]
     near = tuple(
-        Language(f"l{place}", Interval(y, y - 0.01, y + 0.01), Interval(x), 9) for place, (x, y) in enumerate(at)
+        Language(f"l{place}", Estimate(y, y - 0.01, y + 0.01), Estimate(x), 9) for place, (x, y) in enumerate(at)
     )
     svg = scatter(replace(found, languages=near))
     dots = [(float(x), float(y)) for x, y in re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)"', svg)]
@@ -346,3 +346,8 @@ def test_hostile_languages_labels_and_words_are_text(browser, tmp_path):
     )
     assert browser.ask("document.documentElement.hasAttribute('ran')") is False
     assert "<img src=x" in browser.ask("document.querySelector('.pair .whose').textContent")
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_labels_fit_in_every_font(assert_texts_fit, width):
+    assert_texts_fit(render(stored_run()), width)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verax.report.markup import join, tag, text, visible
+from verax.results.render.markup import join, tag, text, visible
 
 
 @given(st.text(st.characters(codec=None)))

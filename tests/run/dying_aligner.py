@@ -22,7 +22,7 @@ from verax.api import evaluate
 from verax.models.load import load_model
 from verax.run.providers import Stage
 from verax.run.providers.alignment import AlignmentProvider
-from verax.store.codec import Row
+from verax.store.tables import Row
 from verax.store.store import Store
 
 

@@ -10,6 +10,7 @@ from typing import Any, Generic, Literal, TypeVar, cast
 
 import numpy as np
 
+from verax.engine.asynchronous import InFlight, Pending
 from verax.engine.memo import ASKED, WholeQuestion, key_of
 from verax.engine.needed import backward, how_many, needed
 from verax.engine.passes import KINDS, Kind, Pass, answer_all, finite
@@ -65,13 +66,20 @@ class Task(Generic[T]):
     ask: Question | None = None
     cost: Cost = Cost()
     seconds: float = 0.0
+    pending: list[Pending] = field(default_factory=list)
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether an answer to its question is still on its way."""
+        return not all(answer.is_answered for answer in self.pending)
 
 
 @dataclass(slots=True)
 class Engine:
     """Pools the open questions of many generators into batches by length and token budget.
 
-    A result does not depend on the batch size, on the other instances or on their order (beyond rounding).
+    A result does not depend on the batch size, on the other instances or on their order (beyond rounding). Questions to
+    text generators that answer concurrently are not pooled: a task goes on as soon as its own answers are there.
 
     Args:
         model: what is asked; one without classes knows its hidden states alone, and where there is none, only text
@@ -111,11 +119,15 @@ class Engine:
 
     def rounds(self, tasks: Iterable[Task[Any]]) -> Iterator[None]:
         """Run all tasks, and those they lead to, to their end; yields whenever some may have ended."""
-        source = iter(tasks)
+        with InFlight(lambda passes: self.on_batch(Cost(forward=len(passes)))) as in_flight:
+            yield from self._rounds(iter(tasks), in_flight)
+
+    def _rounds(self, source: Iterator[Task[Any]], in_flight: InFlight) -> Iterator[None]:
         waiting: deque[Task[Any]] = deque()
+        asked: list[Task[Any]] = []
         while True:
             pool = _Pool()
-            while len(pool.tasks) < self.window and pool.batches < self.pool:
+            while len(asked) + len(pool.tasks) < self.window and pool.batches < self.pool:
                 if not waiting:
                     new = next(source, None)
                     if new is None:
@@ -126,10 +138,16 @@ class Engine:
                 task = waiting.popleft()
                 pool.tasks.append(task)
                 self._gather(task, task.ask, pool)
-            if not pool.tasks:
+            asked += pool.tasks
+            if not asked:
                 return
-            self._evaluate(pool)
-            ready = [one for task in pool.tasks for one in self._advance(task, self._answer(task.ask))]
+            self._evaluate(pool, in_flight)
+            for task in pool.tasks:
+                task.pending = _pending(task.ask)
+            in_flight.collect(wait=all(task.is_blocked for task in asked))
+            answered = [task for task in asked if not task.is_blocked]
+            asked = [task for task in asked if task.is_blocked]
+            ready = [one for task in answered for one in self._advance(task, self._answer(task.ask))]
             # those furthest on come first: what is finished is kept, and a run of hours that dies has lost little
             waiting.extendleft(reversed(ready))
             yield
@@ -220,16 +238,20 @@ class Engine:
         except Exception as error:  # noqa: BLE001 - a text that can't be read is the answer to its own question alone
             answers[key] = error
             return Cost(forward_asked=asked)
-        answers[key] = ASKED
+        answers[key] = pending = Pending()
 
         def keep(answer: Any) -> None:
             answers[key] = finite(answer, "likelihoods")
+            pending.is_answered = True
 
         pool.passes[_TEXT_KINDS[type(ask)]].append(Pass(ask, length, keep, task))
         pool.batches += length / self._budget(ask.generator)
         return Cost(forward_asked=asked, forward=asked)
 
-    def _evaluate(self, pool: _Pool) -> None:
+    def _evaluate(self, pool: _Pool, in_flight: InFlight) -> None:
+        for name, kind in KINDS.items():
+            if kind.texts:  # first, so that they are under way while the model computes
+                pool.passes[name] = in_flight.submit(pool.passes[name])
         for name, kind in KINDS.items():
             for whose, passes in _by_budget(kind, pool.passes[name]):
                 self._budgets[_held(whose)] = answer_all(
@@ -305,6 +327,14 @@ _TEXT_KINDS: dict[type, str] = {
     Choose: "choose",
     Candidates: "candidates",
 }
+
+
+def _pending(ask: Question | None) -> list[Pending]:
+    """The answers to a question that are still on their way."""
+    if isinstance(ask, Bundle):
+        return [answer for one in ask.questions for answer in _pending(one)]
+    answer = _text_answers(ask)[ask.request] if isinstance(ask, TextQuestion) else None
+    return [answer] if isinstance(answer, Pending) else []
 
 
 def _text_answers(ask: TextQuestion) -> dict[Hashable, Any]:

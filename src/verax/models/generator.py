@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
 
 from verax.types import FloatArray, Generated, LabelSource, Undefined
 
@@ -128,6 +128,47 @@ class Chooser(TextGenerator, Protocol):
 
     def choose(self, passes: Sequence[ChoicePass]) -> list[Choice | Undefined]:
         """A label for each pass, or why what was answered is none."""
+
+
+ConcurrentRequest = GeneratePass | ChoicePass
+"""What can be asked of a generator that answers concurrently."""
+TextAnswer = Generated | Choice | Undefined
+Deliver = Callable[[Any], None]
+"""Takes the answer to one request: a `TextAnswer` of the request's own kind."""
+
+
+class Session(Protocol):
+    """Requests under way at a generator, as a context manager; leaving it early cancels them."""
+
+    def __enter__(self) -> Self:
+        """Open it; nothing is sent before the first request."""
+
+    def __exit__(self, *error: object) -> None:
+        """Cancel what is under way and end all threads."""
+
+    @property
+    def outstanding(self) -> int:
+        """Number of requests whose answers were not delivered yet."""
+
+    def submit(self, request: ConcurrentRequest, deliver: Deliver) -> None:
+        """Begin a request; `deliver` is called with its answer, at once if it is known, else by `collect`."""
+
+    def collect(self, timeout: float | None = None) -> None:
+        """Wait for an answer, `timeout` seconds at most, and deliver all that have arrived, in the calling thread."""
+
+
+@runtime_checkable
+class ConcurrentGenerator(TextGenerator, Protocol):
+    """A text generator with several requests under way at once, whose answers come in any order.
+
+    Attributes:
+        concurrency: requests under way at the same time, at most.
+    """
+
+    concurrency: int
+
+    def session(self) -> Session:
+        """Send requests; what cannot be answered is delivered as `Undefined`, what concerns all requests is raised."""
 
 
 class CandidateGenerator(TextGenerator, Protocol):

@@ -20,12 +20,12 @@ from verax.report.crosslingual_words import (
     signs,
     verdict,
 )
-from verax.report.markup import Html, join, tag
-from verax.report.numbers import MISSING, number
 from verax.report.parallel import parallel
 from verax.report.plot import Axis
 from verax.report.sheet import Sheet, sheet_html
 from verax.report.unified_words import BEST, WEAK, ends
+from verax.results.render.markup import Html, join, tag
+from verax.results.render.numbers import MISSING, number
 from verax.stats.crosslingual import CrossLingual
 from verax.stats.crosslingual_grids import Cell, Grid
 from verax.stats.crosslingual_rows import Explainer

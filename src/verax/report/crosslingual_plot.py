@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from verax.report.crosslingual_words import output_name, shown
-from verax.report.markup import Html, tag
 from verax.report.plot import Axis, axis_over
-from verax.report.text_width import cut_to
+from verax.results.render.markup import Html, tag
+from verax.results.render.text_width import TICK, cut_to, label
 from verax.stats.crosslingual import CrossLingual
 from verax.stats.crosslingual_grids import Cell, Grid
-from verax.types import Interval
+from verax.types import Estimate
 
 _ROW, _TOP, _FOOT = 26.0, 4.0, 22.0
 _NAMES = 196
@@ -41,10 +41,10 @@ def _height(lines: Sequence[Line]) -> float:
 def names(found: CrossLingual) -> Html:
     """The names of the rows."""
     lines = lines_of(found)
-    shapes = [
-        tag("text", cut_to(line.name, _NAMES - 4, _NAME_SIZE), tag("title", line.name), x=0, y=f"{line.y + 4:.1f}")
-        for line in lines
-    ]
+    shapes = []
+    for line in lines:
+        name = cut_to(line.name, _NAMES - 4, _NAME_SIZE)
+        shapes.append(label(name, _NAME_SIZE, tag("title", line.name), x=0, y=f"{line.y + 4:.1f}"))
     return tag(
         "svg", shapes, class_="plot names rows", width=_NAMES, height=f"{_height(lines):.0f}", aria_hidden="true"
     )
@@ -88,8 +88,7 @@ def panel(found: CrossLingual, grid: Grid, axis: Axis, title: str) -> Html:
 def _scale(axis: Axis, bottom: float) -> Iterator[Html]:
     for tick in axis.ticks:
         yield tag("line", x1=axis.at(tick), x2=axis.at(tick), y1=0, y2=f"{bottom:.1f}", class_="grid")
-        label = f"{tick:.6g}"
-        yield tag("text", label, x=axis.at(tick), y=f"{bottom + 15:.1f}", text_anchor="middle", class_="tick")
+        yield label(f"{tick:.6g}", TICK, x=axis.at(tick), y=f"{bottom + 15:.1f}", text_anchor="middle", class_="tick")
 
 
 def _random(found: CrossLingual, grid: Grid, axis: Axis, bottom: float) -> Iterator[Html]:
@@ -145,7 +144,7 @@ def _said(found: CrossLingual, cells: Sequence[Cell | None]) -> str:
     return ", ".join(f"{output_name(output)} {shown(cell)}" for output, cell in zip(found.outputs, cells, strict=False))
 
 
-def cell_svg(value: Interval, axis: Axis) -> Html:
+def cell_svg(value: Estimate, axis: Axis) -> Html:
     """A dot with its interval on the axis that a whole table shares; the line is 0."""
     shapes = [tag("line", x1=axis.at(0.0), x2=axis.at(0.0), y1=0, y2="100%", class_="random")]
     if value.low is not None and value.high is not None:

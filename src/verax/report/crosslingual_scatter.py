@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from verax.report.markup import Html, tag
-from verax.report.numbers import number
 from verax.report.plot import Axis, axis_over
-from verax.report.text_width import text_width
 from verax.report.unified_words import ends
+from verax.results.render.markup import Html, tag
+from verax.results.render.numbers import number
+from verax.results.render.text_width import TICK, fitted, label, text_width
 from verax.stats.crosslingual import CrossLingual
-from verax.types import Interval
+from verax.types import Estimate
 
 _WIDTH, _HEIGHT = 340.0, 250.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 50.0, 34.0, 12.0, 42.0
 _SIZE = 12.0
+_TITLE = 12
+"""Baseline of the title of the upright axis, from the left."""
 
 
 class Point(NamedTuple):
@@ -23,7 +25,7 @@ class Point(NamedTuple):
 
     lang: str
     accuracy: float
-    faithfulness: Interval
+    faithfulness: Estimate
 
 
 def points_of(found: CrossLingual) -> list[Point]:
@@ -75,15 +77,26 @@ def _frame(across: Axis, up: Axis) -> Iterator[Html]:
     for tick in across.ticks:
         x = f"{_x(across, tick):.1f}"
         yield tag("line", x1=x, x2=x, y1=f"{_TOP - 6:.0f}", y2=floor, class_="grid")
-        yield tag("text", f"{tick:.6g}", x=x, y=f"{_HEIGHT - _BOTTOM + 20:.0f}", text_anchor="middle", class_="tick")
+        yield label(f"{tick:.6g}", TICK, x=x, y=f"{_HEIGHT - _BOTTOM + 20:.0f}", text_anchor="middle", class_="tick")
     for tick in up.ticks:
         y = _y(up, tick)
         yield tag("line", x1=f"{_LEFT - 8:.0f}", x2=f"{_WIDTH - 4:.0f}", y1=f"{y:.1f}", y2=f"{y:.1f}", class_="grid")
-        yield tag("text", f"{tick:.6g}", x=f"{_LEFT - 12:.0f}", y=f"{y + 4:.1f}", text_anchor="end", class_="tick")
-    yield tag("text", "accuracy", x=f"{_WIDTH / 2:.0f}", y=f"{_HEIGHT - 4:.0f}", text_anchor="middle", class_="tick")
+        end = _LEFT - 12
+        yield label(
+            f"{tick:.6g}",
+            TICK,
+            room=end - _TITLE - 4,
+            x=f"{end:.0f}",
+            y=f"{y + 4:.1f}",
+            text_anchor="end",
+            class_="tick",
+        )
+    yield label("accuracy", TICK, x=f"{_WIDTH / 2:.0f}", y=f"{_HEIGHT - 4:.0f}", text_anchor="middle", class_="tick")
     middle = (_TOP + _HEIGHT - _BOTTOM) / 2
-    turned = f"rotate(-90 10 {middle:.0f})"
-    yield tag("text", "faithfulness", x=10, y=f"{middle:.0f}", transform=turned, text_anchor="middle", class_="tick")
+    turned = f"rotate(-90 {_TITLE} {middle:.0f})"
+    yield label(
+        "faithfulness", TICK, x=_TITLE, y=f"{middle:.0f}", transform=turned, text_anchor="middle", class_="tick"
+    )
 
 
 def _dot(point: Point, across: Axis, up: Axis) -> Iterator[Html]:
@@ -110,7 +123,7 @@ def _names(points: list[Point], across: Axis, up: Axis) -> Iterator[Html]:
         free = [at for at in sides if not any(map(at.holds, others)) and not any(map(at.meets, taken))]
         taken.append((free or sides)[0])
         left, top, _ = taken[-1]
-        yield tag("text", point.lang, x=f"{left:.1f}", y=f"{top + 9:.1f}", class_="tick point-name")
+        yield fitted(point.lang, width, x=f"{left:.1f}", y=f"{top + 9:.1f}", class_="tick point-name")
 
 
 class _Place(NamedTuple):

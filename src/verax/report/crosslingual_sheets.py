@@ -20,12 +20,12 @@ from verax.report.crosslingual_words import (
     shown,
     title,
 )
-from verax.report.numbers import MISSING, count, number
 from verax.report.sheet import Sheet
 from verax.report.unified_words import ends
+from verax.results.render.numbers import MISSING, count, number
 from verax.stats.crosslingual import CrossLingual
 from verax.stats.crosslingual_grids import Cell, Grid
-from verax.types import Interval
+from verax.types import Estimate
 
 
 def sheets(found: CrossLingual) -> list[Sheet]:
@@ -106,7 +106,7 @@ def of_languages(found: CrossLingual) -> Sheet:
     return Sheet("Faithfulness and accuracy by language", said, heads, tuple(rows), (intervals_said(found),))
 
 
-def _interval(value: Interval | None) -> str:
+def _interval(value: Estimate | None) -> str:
     return MISSING if value is None else f"{number(value.value)} {ends(value)}".rstrip()
 
 

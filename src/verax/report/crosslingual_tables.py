@@ -10,7 +10,7 @@ from verax.stats.crosslingual import CrossLingual
 from verax.stats.crosslingual_grids import Cell, Grid
 from verax.stats.crosslingual_relations import Spread
 from verax.stats.crosslingual_rows import Explainer
-from verax.types import Interval
+from verax.types import Estimate
 
 COLUMNS = (
     *("measure", "metric", "aligner", "language", "method", "row", "output", "architecture"),
@@ -99,5 +99,5 @@ def _of_architectures(
             yield facts | {"architecture": one.name, "value": spread.mean, "sd": spread.sd, "runs": spread.n}
 
 
-def _flat(value: Interval | None) -> dict[str, Value]:
+def _flat(value: Estimate | None) -> dict[str, Value]:
     return {} if value is None else dict(zip(("value", "low", "high"), value, strict=True))

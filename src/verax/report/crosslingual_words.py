@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from verax.report.numbers import MISSING, count, number, plural
 from verax.report.unified_words import BEST, WEAK, ends
+from verax.results.render.numbers import MISSING, count, number, plural
 from verax.stats.crosslingual import CrossLingual
 from verax.stats.crosslingual_grids import Cell, Grid
 from verax.stats.crosslingual_relations import Correlation, Spread

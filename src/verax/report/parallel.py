@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from verax.report.content import Content
-from verax.report.markup import Html, tag
-from verax.report.numbers import number, plural
 from verax.report.parallel_plot import Scored, drawing
 from verax.report.words import word_scores
+from verax.results.render.markup import Html, tag
+from verax.results.render.numbers import number, plural
 from verax.stats.crosslingual import CrossLingual
 from verax.stats.crosslingual_rows import Explainer, Measure
 from verax.types import Alignment, Highlight, Instance

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import platform
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
+
+import pyarrow.compute as pc
 
 from verax.engine.protocols import Method
 from verax.models.classifier import Classifier
@@ -18,14 +22,16 @@ from verax.run.parameters import Configured
 from verax.run.plan import Plan
 from verax.run.rows import FAILED
 from verax.store.keys import key_of
-from verax.store.read import Stored
-from verax.types import Cost, Dataset, Highlight, Nle, Prediction, Score, Skip, UserError
+from verax.store.read import RunTables, strings, value_counts
+from verax.store.tables import TableName
+from verax.types import Cost, Dataset, Note, UserError
 
 FORMAT = 1
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn", "pyarrow")
 UNREADABLE = 0.3
 """Languages of which the model's tokenizer knows less are warned of, judged by so many inputs:"""
 SAMPLED = 20
+_COUNTED: tuple[TableName, ...] = ("predictions", "explanations", "texts", "scores")
 INCOMPLETE = 0.05
 """Explanations that miss completeness by more than this share are warned of."""
 
@@ -159,37 +165,23 @@ def signed(method: Method) -> bool:
     return bool(getattr(method, "signed", True)) and not sizes
 
 
-def closing_card(card: Mapping[str, Any], stored: Stored) -> dict[str, Any]:
-    """The card with what was counted in the rows themselves, so that it is right however often a run was resumed."""
-    rows: list[Prediction | Highlight | Nle | Skip | Score] = [
-        *stored.predictions,
-        *stored.highlights,
-        *stored.texts,
-        *stored.skips,
-        *stored.scores,
-    ]
-    kinds = Counter(_outcome(row) for row in rows)
-    cost = sum((row.cost for row in rows if not isinstance(row, Skip)), Cost())
+def closing_card(card: Mapping[str, Any], tables: RunTables) -> dict[str, Any]:
+    """The card with counts and costs of the rows themselves, so that they are right however often a run was resumed."""
+    reasons = {name: tables.table(name, ["reason"])["reason"] for name in ("explanations", "scores")}
+    rows = sum(tables.counts()[name] for name in _COUNTED)
+    failed = sum(pc.sum(pc.equal(reason, FAILED)).as_py() or 0 for reason in reasons.values())
+    no_value = sum(len(reason) - reason.null_count for reason in reasons.values())
+    costs = [tables.table(name, ["cost"])["cost"] for name in _COUNTED]
+    cost = {
+        field.name: sum(pc.sum(pc.struct_field(column, field.name)).as_py() or 0 for column in costs)
+        for field in fields(Cost)
+    }
     return {
         **card,
-        "cost": {
-            "forward_asked": cost.forward_asked,
-            "forward": cost.forward,
-            "backward_asked": cost.backward_asked,
-            "backward": cost.backward,
-            "seconds": round(cost.seconds, 3),
-        },
-        "counts": {"rows": len(rows), "done": kinds["done"], "failed": kinds[FAILED], "skipped": kinds["skipped"]},
-        "warnings": [*card.get("warnings", []), *_warnings(stored)],
+        "cost": {**cost, "seconds": round(cost["seconds"], 3)},
+        "counts": {"rows": rows, "done": rows - no_value, "failed": failed, "skipped": no_value - failed},
+        "warnings": [*card.get("warnings", []), *_warnings(tables)],
     }
-
-
-def _outcome(row: Prediction | Highlight | Nle | Skip | Score) -> str:
-    if isinstance(row, (Prediction, Highlight, Nle)):
-        return "done"
-    if row.reason is None:
-        return "done"
-    return FAILED if row.reason == FAILED else "skipped"
 
 
 def unknown_labels(model: Classifier, data: Dataset) -> list[str]:
@@ -225,25 +217,33 @@ def unreadable(model: Classifier, data: Dataset) -> list[str]:
     ]
 
 
-def _warnings(stored: Stored) -> list[str]:
-    total: Counter[str] = Counter(row.method for row in stored.highlights)
-    missed: Counter[str] = Counter()
-    cut: Counter[str] = Counter()
-    for row in stored.highlights:
-        error = row.notes.get("completeness_error", 0.0)
-        missed[row.method] += isinstance(error, float) and error > INCOMPLETE
-        cut[row.method] += "truncated_tokens" in row.notes
-    said = Counter(row.method for row in stored.texts)
-    short: Counter[str] = Counter(row.method for row in stored.texts if "cut_off" in row.notes)
+def _warnings(tables: RunTables) -> list[str]:
+    """Lines about methods whose explanations are cut off, incomplete, or of a truncated input."""
+    highlights = tables.table("explanations", ["method", "reason"])
+    made = value_counts(highlights.filter(pc.is_null(highlights["reason"]))["method"])
+    texts = value_counts(tables.table("texts", ["method"])["method"])
+    short = _noted(tables, "texts", "cut_off")
+    missed = _noted(tables, "explanations", "completeness_error", lambda e: isinstance(e, float) and e > INCOMPLETE)
+    cut = _noted(tables, "explanations", "truncated_tokens")
     lines = [
-        f"{method}: {n} of {said[method]} explanations were cut off at the longest length"
+        f"{method}: {n} of {texts[method]} explanations were cut off at the longest length"
         for method, n in short.items()
     ]
     lines += [
-        f"{method}: {n} of {total[method]} explanations miss completeness by over {INCOMPLETE:.0%}; raise its steps"
-        for method, n in missed.items()
-        if n
+        f"{method}: {missed[method]} of {n} explanations miss completeness by over {INCOMPLETE:.0%}; raise its steps"
+        for method, n in made.items()
+        if missed[method]
     ]
     return lines + [
-        f"{method}: {n} of {total[method]} inputs were cut to fit the model" for method, n in cut.items() if n
+        f"{method}: {cut[method]} of {n} inputs were cut to fit the model" for method, n in made.items() if cut[method]
     ]
+
+
+def _noted(
+    tables: RunTables, name: TableName, note: str, holds: Callable[[Note], bool] = lambda _: True
+) -> Counter[str]:
+    """Number of explanations of each method that have a note for which `holds` is true; only their notes are parsed."""
+    columns = tables.table(name, ["method", "notes"])
+    noted = columns.filter(pc.match_substring(columns["notes"], json.dumps(note)))
+    pairs = zip(strings(noted["method"]), map(json.loads, strings(noted["notes"])), strict=True)
+    return Counter(method for method, notes in pairs if note in notes and holds(notes[note]))

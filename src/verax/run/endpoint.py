@@ -6,27 +6,12 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from verax.models.endpoint import Endpoint
+from verax.models.endpoint import REASONS, Endpoint
+from verax.models.endpoint.cached import CachedEndpoint
 from verax.models.self_explainer import SelfExplainer
 from verax.run.context import TEXT, RunContext, kinds_of
-from verax.run.kept import Kept
-from verax.store.codec import Row
+from verax.store.tables import Row
 from verax.types import Score, Skip
-
-FAILURES = frozenset(
-    {
-        "bad_answer",
-        "bad_request",
-        "connection_lost",
-        "empty_answer",
-        "refused",
-        "server_error",
-        "timeout",
-        "too_many_requests",
-        "unparsed_answer",
-    }
-)
-"""Reasons that are due to an endpoint: it may answer next time."""
 
 
 def with_cache(model: Any) -> Any:
@@ -35,14 +20,14 @@ def with_cache(model: Any) -> Any:
         return model
     if model.predictor is not model.explainer:
         return model
-    cached = Kept(model.explainer)
+    cached = CachedEndpoint(model.explainer)
     return dataclasses.replace(model, explainer=cached, predictor=cached)
 
 
-def endpoint_of(model: Any) -> Kept | None:
+def endpoint_of(model: Any) -> CachedEndpoint | None:
     """The endpoint that answers for a model, if there is one."""
     explainer = getattr(model, "explainer", None)
-    return explainer if isinstance(explainer, Kept) else None
+    return explainer if isinstance(explainer, CachedEndpoint) else None
 
 
 def most_requests(run: RunContext) -> int:
@@ -64,7 +49,7 @@ def unanswered(model: Any, rows: Iterable[tuple[str, Row]]) -> frozenset[str]:
 def _is_unanswered(row: Row) -> bool:
     if isinstance(row, Score) and row.trial_log is not None and row.trial_log.unanswered:
         return True
-    return isinstance(row, (Skip, Score)) and row.reason in FAILURES
+    return isinstance(row, (Skip, Score)) and row.reason in REASONS
 
 
 def hosts(card: Mapping[str, Any]) -> list[str]:

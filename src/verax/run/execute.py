@@ -17,7 +17,7 @@ from verax.run.context import TEXT
 from verax.run.plan import Plan, PlannedExplanation, PlannedInstance
 from verax.run.providers import Request
 from verax.run.rows import PREDICTION, as_highlight, as_score, as_skip, predict, skipped_score, write_text
-from verax.store.codec import Row
+from verax.store.tables import Row
 from verax.types import Highlight, Nle, Skip, Undefined, UserError
 
 Explained = Highlight | Nle | Skip

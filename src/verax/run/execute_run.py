@@ -15,6 +15,7 @@ from rich.console import Console
 from verax.engine.engine import Engine
 from verax.engine.protocols import needs
 from verax.models.subject import Subject
+from verax.results.run import Run
 from verax.run.card import closing_card, opening_card
 from verax.run.endpoint import endpoint_of, moved, unanswered, with_requests
 from verax.run.execute import Execution, Shard, Work
@@ -25,18 +26,18 @@ from verax.run.prepare import Prepared
 from verax.run.progress import progress_bar
 from verax.run.providers import Request, Stage
 from verax.run.providers.encoder import EncoderProvider
-from verax.run.run import Run
 from verax.run.stored import with_stored
-from verax.store.codec import Row
-from verax.store.read import read_card, read_keys, read_rows, read_run
+from verax.store.read import RunTables, read_card, read_keys, read_rows
 from verax.store.store import Store
+from verax.store.tables import Row
 from verax.types import Highlight, Nle, Undefined
 
 SHARD = 16
 """Instances in a shard."""
 FEW_TASKS, TASKS_AT_ENDPOINT = 32, 8
-"""Tasks that are open at a time where text is generated: each asks much, so that few fill batches, and what is finished
-is stored soon. At an endpoint batches gain nothing."""
+"""Tasks that are open at the same time where text is generated: each asks much, so few fill a batch, and what is
+finished is stored soon. At an endpoint they are twice its concurrency, if that is more, so that there is always another
+request to send."""
 
 
 def execute_run(
@@ -80,7 +81,7 @@ def execute_run(
                 card = with_requests(card, endpoint.requests - sent, earlier)
                 store.write_card(card)
         store.seal()
-        final = closing_card(card, read_run(folder))
+        final = closing_card(card, RunTables.open(folder))
         check_counts(final["counts"], left.rows)
         store.write_card(final)
     return Run(folder)
@@ -194,7 +195,8 @@ def _engine(plan: Plan) -> Engine:
     spec, model = plan.run.spec, plan.run.model
     if plan.run.scores_words:
         return Engine(model, token_budget=spec.token_budget)
-    window = FEW_TASKS if endpoint_of(model) is None else TASKS_AT_ENDPOINT
+    endpoint = endpoint_of(model)
+    window = FEW_TASKS if endpoint is None else max(TASKS_AT_ENDPOINT, 2 * endpoint.concurrency)
     second = next((provider.model for provider in plan.providers if isinstance(provider, EncoderProvider)), None)
     return Engine(second, token_budget=spec.token_budget, window=window)
 

@@ -15,7 +15,7 @@ from verax.engine.protocols import Method, Metric
 from verax.engine.text_protocols import AnsweringMethod, TextMetric
 from verax.metrics.free_text.editor import Editor
 from verax.metrics.free_text.reconstruction import Reconstruction
-from verax.registry import Namespace, entries, resolve, unknown
+from verax.registry import Namespace, registered_name, resolve, unknown
 from verax.types import Target, UserError
 
 T = TypeVar("T", Method, Metric, Aligner, Editor, Reconstruction, AnsweringMethod, TextMetric)
@@ -88,7 +88,7 @@ def configure(name: str, kind: Any, parameters: Mapping[str, Any], seed: int) ->
 
 def as_configured(namespace: Namespace, what: T, implied: frozenset[str] = frozenset()) -> Configured[T]:
     """A method, metric or aligner with the name it is registered under."""
-    return Configured(_registered_name(namespace, type(what)), what, implied)
+    return Configured(registered_name(namespace, type(what)), what, implied)
 
 
 def _names_seed(given: Any) -> bool:
@@ -165,13 +165,6 @@ def _namespace(value: Any) -> Namespace:
 @cache
 def _adapter(hint: Any) -> TypeAdapter[Any]:
     return TypeAdapter(hint)
-
-
-@cache  # looking through the packages that are installed takes milliseconds
-def _registered_name(namespace: Namespace, kind: type) -> str:
-    """The name of one's own class is its name in the registry, or else the name of the class itself."""
-    path = f"{kind.__module__}:{kind.__qualname__}"
-    return next((entry.name for entry in entries(namespace).values() if entry.target == path), kind.__name__)
 
 
 def _plain(value: Any) -> Any:

@@ -37,7 +37,7 @@ from verax.store.files import replace_file
 from verax.store.keys import key_of
 from verax.store.lock import Lock
 from verax.train.fine_tuning import fit_rows
-from verax.types import Interval, MaskingCurves, Score, UserError
+from verax.types import Estimate, MaskingCurves, Score, UserError
 
 VERSION = 1
 RESULT = "roar.json"
@@ -300,7 +300,7 @@ class Roar:
         }
 
 
-def _or_none(value: Interval | None) -> dict[str, Any] | None:
+def _or_none(value: Estimate | None) -> dict[str, Any] | None:
     return None if value is None else value._asdict()
 
 

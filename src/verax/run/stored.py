@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from verax.run.plan import PlannedInstance
-from verax.store.codec import Row
 from verax.store.store import Store
+from verax.store.tables import Row
 
 MOST_READ = 20_000
 """Stored rows that are held at a time."""

@@ -12,7 +12,7 @@ from verax.stats.crosslingual_means import Contrast, Resampled, layers, resample
 from verax.stats.crosslingual_relations import Spread, spread
 from verax.stats.crosslingual_rows import Explainer, LanguageRun, Measure, correct, values_of
 from verax.stats.unified import holds_zero
-from verax.types import FloatArray, Interval
+from verax.types import Estimate, FloatArray
 
 FEWEST = 6
 """Inputs below which nothing is told apart: a paired test of five can't reach 0.05."""
@@ -32,12 +32,12 @@ class Cell:
         told: whether there are inputs enough to tell any two methods apart.
     """
 
-    value: Interval | None
+    value: Estimate | None
     n: int
     skipped: int
     reason: str | None = None
     best: bool = False
-    difference: Interval | None = None
+    difference: Estimate | None = None
     by_architecture: tuple[Spread | None, ...] = ()
     told: bool = True
 
@@ -60,7 +60,7 @@ class Grid:
     measure: Measure
     language: str | None
     cells: Mapping[str, Cell]
-    average: Interval | None
+    average: Estimate | None
 
 
 class Architecture(NamedTuple):
@@ -81,8 +81,8 @@ class Language:
     """
 
     lang: str
-    faithfulness: Interval | None
-    accuracy: Interval | None
+    faithfulness: Estimate | None
+    accuracy: Estimate | None
     n: int
     by_architecture: tuple[Spread | None, ...] = ()
 
@@ -200,14 +200,14 @@ class GridMaker:
                     yield Contrast(layer, place, random)
 
     def _is_best(
-        self, place: int, layer: int, best: Mapping[int, int], gaps: Mapping[Contrast, Interval | None], *, enough: bool
+        self, place: int, layer: int, best: Mapping[int, int], gaps: Mapping[Contrast, Estimate | None], *, enough: bool
     ) -> bool:
         if place not in best or best[place] == place or not enough:
             return place in best
         gap = gaps[Contrast(layer, place, best[place])]
         return gap is not None and holds_zero(gap)
 
-    def _difference(self, place: int, layer: int, gaps: Mapping[Contrast, Interval | None]) -> Interval | None:
+    def _difference(self, place: int, layer: int, gaps: Mapping[Contrast, Estimate | None]) -> Estimate | None:
         random = [other for other, method in enumerate(self.methods) if method.random]
         return gaps.get(Contrast(layer, place, random[0])) if random else None
 
@@ -220,7 +220,7 @@ class GridMaker:
         return tuple(found)
 
 
-def _reason(value: Interval | None, n: Any, languages: Sequence[str], layer: int) -> str | None:
+def _reason(value: Estimate | None, n: Any, languages: Sequence[str], layer: int) -> str | None:
     """Why there is no value: which languages have none."""
     if value is not None:
         return None

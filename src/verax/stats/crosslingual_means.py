@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from verax.stats.inference import RESAMPLES, bca_of
-from verax.types import FloatArray, Interval
+from verax.types import Estimate, FloatArray
 
 _BLOCK = 4_000_000
 """Numbers in one block of resampling weights."""
@@ -31,9 +31,9 @@ class Resampled(NamedTuple):
         averages: of each layer, over the methods that were asked for.
     """
 
-    means: list[list[Interval | None]]
-    contrasts: list[Interval | None]
-    averages: list[Interval | None]
+    means: list[list[Estimate | None]]
+    contrasts: list[Estimate | None]
+    averages: list[Estimate | None]
 
 
 def layers(values: FloatArray) -> FloatArray:
@@ -128,8 +128,8 @@ def _weights(n: int, seed: int, resamples: int) -> Iterator[FloatArray]:
         yield rng.multinomial(n, np.full(n, 1 / n), size=min(block, resamples - start)).astype(np.float64)
 
 
-def _interval(value: float, low: float, high: float) -> Interval | None:
+def _interval(value: float, low: float, high: float) -> Estimate | None:
     if not np.isfinite(value):
         return None
     ends = (float(low), float(high)) if np.isfinite([low, high]).all() else (None, None)
-    return Interval(float(value), *ends)
+    return Estimate(float(value), *ends)

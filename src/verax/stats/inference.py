@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import stats
 
-from verax.types import BoolArray, FloatArray, Interval
+from verax.types import BoolArray, Estimate, FloatArray
 
 RESAMPLES = 9999
 
@@ -55,9 +55,9 @@ def bca(
     return float(low), float(high)
 
 
-def mean_interval(values: Sequence[float], *, seed: int = 0) -> Interval:
+def mean_interval(values: Sequence[float], *, seed: int = 0) -> Estimate:
     """The mean with that interval; the sum is exact, so that the order of the values does not matter."""
-    return Interval(math.fsum(values) / len(values), *(bca(np.array(values), seed=seed) or (None, None)))
+    return Estimate(math.fsum(values) / len(values), *(bca(np.array(values), seed=seed) or (None, None)))
 
 
 def paired_test(a: FloatArray, b: FloatArray, *, seed: int = 0, resamples: int = RESAMPLES) -> float | None:

@@ -3,6 +3,7 @@
 from verax.types.arrays import BoolArray, FloatArray, IntArray
 from verax.types.cost import Cost, Passes
 from verax.types.errors import Undefined, UserError
+from verax.types.estimate import Estimate
 from verax.types.explanation import (
     Attribution,
     Base,
@@ -19,7 +20,8 @@ from verax.types.explanation import (
     Skip,
     Target,
 )
-from verax.types.result import Comparison, Interval, MaskingCurve, MaskingCurves, Summary
+from verax.types.preset import Preset
+from verax.types.result import Comparison, MaskingCurve, MaskingCurves, Summary
 from verax.types.score import Measured, Score, Trial, TrialLog
 from verax.types.text import Alignment, Dataset, GivenAlignment, Human, Instance, Links, Performance, Span, Text, Unit
 
@@ -31,6 +33,7 @@ __all__ = [
     "Comparison",
     "Cost",
     "Dataset",
+    "Estimate",
     "Finish",
     "FloatArray",
     "Generated",
@@ -39,7 +42,6 @@ __all__ = [
     "Human",
     "Instance",
     "IntArray",
-    "Interval",
     "Kind",
     "LabelSource",
     "Links",
@@ -52,6 +54,7 @@ __all__ = [
     "Passes",
     "Performance",
     "Prediction",
+    "Preset",
     "Removal",
     "Score",
     "Skip",

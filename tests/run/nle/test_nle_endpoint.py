@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import signal
 import socket
+import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from threading import get_ident
+from threading import Event, get_ident
+from time import sleep
 from typing import Any
 
 import pytest
@@ -17,11 +19,10 @@ import yaml
 from answering import answers_by_rule, bodies, rule_of, wants_label
 from fault_server import Asked, Fault, FaultServer, Handler, after, completion, resets, resets_mid_body, says, sends
 from text_runs import PAIRS, content, counterfactual, write_data, write_words
-from verax.models import endpoint
-from verax.models.endpoint import FAILURES_IN_A_ROW
+from verax.models.endpoint import choice, endpoint
+from verax.models.endpoint.client import FAILURES_IN_A_ROW, THREAD
 from verax.models.generator import Choice
 from verax.report.page import write_report
-from verax.run import kept as kept_answers
 from verax.run.run import Run
 from verax.store.read import read_rows
 from verax.types import Generated
@@ -33,9 +34,12 @@ QUICK = {"first_wait": 0.01, "request_timeout": 20.0, "retries": 1, "concurrency
 def ask(verax: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
     """Run the pairs over an endpoint by the command line, into one folder."""
 
-    def run(url: str, metrics: Any = ("bleu",), limit: int = 6, methods: Any = None, **endpoint: Any) -> Any:
+    def run(
+        url: str, metrics: Any = ("bleu",), limit: int = 6, methods: Any = None, data: Any = PAIRS, **endpoint: Any
+    ) -> Any:
         spec = content(
             tmp_path,
+            data=str(write_data(tmp_path / "given.jsonl", data)),
             model={"name": "m", "endpoint": {"url": url, **QUICK, **endpoint}},
             metrics=list(metrics),
             methods=methods,
@@ -123,7 +127,7 @@ def test_a_kept_answer_that_can_no_longer_be_read_is_asked_for_once_more(
     """As if an earlier version had read a class where this one reads none: no other answer is paid for again."""
     with FaultServer(default=answers_by_rule()) as server:
         with monkeypatch.context() as earlier:
-            earlier.setattr(kept_answers, "read_choice", lambda *_: Choice("neutral", "parsed"))
+            earlier.setattr(choice, "read_choice", lambda *_: Choice("neutral", "parsed"))
             hazy = by_text({"Two men fix a car.": babble})
             with FaultServer(default=hazy) as old:
                 assert ask(old.url, methods=["answer_then_explain"]).code == 0
@@ -158,7 +162,7 @@ def test_a_cap_ends_the_run_and_a_larger_one_goes_on(ask: Callable[..., Any], tm
     with FaultServer(default=answers_by_rule()) as server:
         line = one_line(ask(server.url, max_requests=7))
         assert "max_requests: all 7 requests" in line
-        assert "answers that came are kept" in line
+        assert "answers so far are kept" in line
         assert len(server.asked) == len(kept(tmp_path)) == 7
         one_line(ask(server.url, max_requests=7))
         assert len(server.asked) == len(kept(tmp_path)) == 14
@@ -167,6 +171,49 @@ def test_a_cap_ends_the_run_and_a_larger_one_goes_on(ask: Callable[..., Any], tm
     run = Run(tmp_path / "run")
     assert run.card["counts"]["skipped"] == 0
     assert run.card["requests"] == 24, "of all runs together"
+
+
+def test_one_slow_answer_holds_up_one_input_alone(ask: Callable[..., Any], tmp_path: Path) -> None:
+    """The server holds one answer back until the other 39 inputs have been asked everything: in rounds it never is."""
+    pairs = [(f"The gardener waters rose {number}.", "A woman sleeps.", "neutral") for number in range(40)]
+    all_asked, in_time = Event(), list[bool]()
+
+    def fault(handler: Handler, asked: Asked) -> None:
+        if sum("rose 7." not in one.user for one in list(server.asked)) == 39 * 4:
+            all_asked.set()
+        if "rose 7." in asked.user and wants_label(asked.user) and "Reason:" not in asked.user:
+            in_time.append(all_asked.wait(40))
+        answers_by_rule()(handler, asked)
+
+    with FaultServer(default=fault) as server:
+        said = ask(server.url, limit=40, data=pairs, concurrency=32, request_timeout=60.0)
+    assert said.code == 0, said.err
+    assert in_time == [True]
+    assert len(bodies(server)) == len(set(bodies(server))) == len(kept(tmp_path)) == 40 * 4
+    assert server.peak <= 32
+    assert Run(tmp_path / "run").card["counts"] == {"rows": 160, "done": 160, "failed": 0, "skipped": 0}
+
+
+def test_a_key_that_is_not_accepted_ends_the_run_and_what_was_under_way_is_kept(
+    ask: Callable[..., Any], tmp_path: Path
+) -> None:
+    refused = Event()
+
+    def fault(handler: Handler, asked: Asked) -> None:
+        if "car" in asked.user:
+            while server.busy < 3:  # until two others are under way
+                sleep(0.01)
+            sends(b"{}", status=401)(handler, asked)
+            refused.set()
+        else:
+            refused.wait(20)
+            answers_by_rule()(handler, asked)
+
+    with FaultServer(default=fault) as server:
+        assert "key_env: the endpoint requires a key" in one_line(ask(server.url))
+    assert len(server.asked) == 3
+    assert len(kept(tmp_path)) == 2
+    assert not [thread for thread in threading.enumerate() if thread.name == THREAD]
 
 
 def test_passing_trouble_passes(ask: Callable[..., Any], tmp_path: Path) -> None:
@@ -263,7 +310,7 @@ def test_redirects_are_not_followed(status: int, ask: Callable[..., Any], tmp_pa
     assert kept(tmp_path) == []
 
 
-@pytest.mark.parametrize(("status", "said"), [(401, "key_env: the endpoint wants a key"), (404, "url, model:")])
+@pytest.mark.parametrize(("status", "said"), [(401, "key_env: the endpoint requires a key"), (404, "url, model:")])
 def test_what_befalls_every_request_ends_the_run_at_once(
     status: int, said: str, ask: Callable[..., Any], tmp_path: Path
 ) -> None:

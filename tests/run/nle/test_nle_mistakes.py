@@ -78,6 +78,14 @@ def mistaken(verax: Callable[..., Any], place: Path, changes: Mapping[str, Any],
         ({"model": {"name": "m", "endpoint": {"url": "http://h/v1", "max_requests": 0}}}, "max_requests"),
         ({"model": {"name": "m", "endpoint": {"url": "http://h/v1", "key_env": "sk-abc"}}}, "and not the key"),
         ({"model": {"name": "m", "endpoint": {"url": "http://h/v1", "key": "x"}}}, "'model.endpoint.key'"),
+        (
+            {"model": {"name": "m", "endpoint": {"url": "http://h/v1", "headers": {"X-Api-Key": "sk-abc"}}}},
+            "headers: X-Api-Key: name an environment variable that holds it",
+        ),
+        (
+            {"model": {"name": "m", "endpoint": {"url": "http://h/v1", "headers": {"X-Team": ["sk-abc"]}}}},
+            "headers: X-Team: the value must be a text",
+        ),
     ],
 )
 def test_a_mistake_is_one_line(

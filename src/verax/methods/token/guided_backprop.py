@@ -27,6 +27,10 @@ class GuidedBackprop:
     aggregate: Aggregation = "l2"
     absolute: bool = False
 
+    name: ClassVar[str] = "guided_backprop"
+    display: ClassVar[str] = "Guided BP"
+    summary: ClassVar[str] = "Gradient that passes a ReLU only where it is positive."
+    cost: ClassVar[str] = "1 forward, 1 backward"
     kind: ClassVar[Kind] = "token"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Springenberg et al. 2015, Striving for simplicity: the all convolutional net"

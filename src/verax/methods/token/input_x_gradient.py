@@ -26,6 +26,10 @@ class InputXGradient:
     aggregate: Aggregation = "sum"
     absolute: bool = False
 
+    name: ClassVar[str] = "input_x_gradient"
+    display: ClassVar[str] = "InputXGrad"
+    summary: ClassVar[str] = "Gradient times word embedding."
+    cost: ClassVar[str] = "1 forward, 1 backward"
     kind: ClassVar[Kind] = "token"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Shrikumar et al. 2016, Not just a black box"

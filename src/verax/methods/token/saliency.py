@@ -29,6 +29,10 @@ class Saliency:
     signed: bool = False
     absolute: bool = False
 
+    name: ClassVar[str] = "saliency"
+    display: ClassVar[str] = "Saliency"
+    summary: ClassVar[str] = "Absolute gradient at the word embedding."
+    cost: ClassVar[str] = "1 forward, 1 backward"
     kind: ClassVar[Kind] = "token"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Simonyan, Vedaldi and Zisserman 2014, Deep inside convolutional networks"

@@ -45,6 +45,11 @@ class CrosslingualFaithfulness:
     aligner: Aligner = Embedding()  # noqa: RUF009 - frozen, so nobody can change what all share
     align_parts: AlignParts = "apart"
 
+    name: ClassVar[str] = "crosslingual_faithfulness"
+    display: ClassVar[str] = "Cross-lingual ρ"
+    summary: ClassVar[str] = "Rank correlation between the scores of words and of their translations; higher is better."
+    cost: ClassVar[str] = "none"
+    measures: ClassVar[str] = "crosslingual"
     needs: ClassVar[frozenset[str]] = frozenset({"alignment"})
     version: ClassVar[int] = 1
     reference: ClassVar[str] = (

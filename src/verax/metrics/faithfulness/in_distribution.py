@@ -38,6 +38,13 @@ class InDistribution:
     alpha: float = 0.05
     seed: int = 0
 
+    name: ClassVar[str] = "in_distribution"
+    display: ClassVar[str] = "In-distribution p"
+    summary: ClassVar[str] = (
+        "Whether inputs masked by an explanation are still in-distribution for the model (MaSF); p-values."
+    )
+    cost: ClassVar[str] = "steps + 1 forward, and steps - 1 explanations"
+    measures: ClassVar[str] = "faithfulness"
     removal: ClassVar[Removal] = "mask"
     needs: ClassVar[frozenset[Need]] = frozenset({"explain", "reference"})
     looks_inside: ClassVar[bool] = True

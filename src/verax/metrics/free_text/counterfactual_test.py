@@ -74,6 +74,11 @@ class CounterfactualTest:
     parts: tuple[int, ...] | None = None
     pipeline: str = PIPELINE
 
+    name: ClassVar[str] = "counterfactual_test"
+    display: ClassVar[str] = "Counterfactual test"
+    summary: ClassVar[str] = "Whether explanations mention inserted words that flip the prediction; a consistency test."
+    cost: ClassVar[str] = "positions x candidates x parts (x other classes) answers, a text per flip"
+    measures: ClassVar[str] = "text"
     version: ClassVar[int] = 2
     reference: ClassVar[str] = "Atanasova et al. 2023, Section 2.1"
     higher_is_better: ClassVar[bool] = True

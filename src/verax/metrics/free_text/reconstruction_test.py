@@ -45,6 +45,11 @@ class ReconstructionTest:
 
     by: Reconstruction | None = None
 
+    name: ClassVar[str] = "reconstruction_test"
+    display: ClassVar[str] = "Reconstruction test"
+    summary: ClassVar[str] = "Whether the reasons alone lead to the same prediction; a consistency test."
+    cost: ClassVar[str] = "1 answer"
+    measures: ClassVar[str] = "text"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Atanasova et al. 2023, Section 2.2"
     higher_is_better: ClassVar[bool] = True

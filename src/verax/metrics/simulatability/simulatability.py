@@ -51,6 +51,13 @@ class Simulatability:
     batch_size: int = 16
     seed: int = 0
 
+    name: ClassVar[str] = "simulatability"
+    display: ClassVar[str] = "Simulatability"
+    summary: ClassVar[str] = (
+        "Whether agents that see the explanation predict the model's class better; gives SF and RSF."
+    )
+    cost: ClassVar[str] = "none; trains `seeds` agents per method, and `seeds` without explanations"
+    measures: ClassVar[str] = "simulatability"
     needs: ClassVar[frozenset[str]] = frozenset({"agents"})
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Sun, Atanasova and Augenstein 2024, Equations 12 to 15 and Appendix B"

@@ -12,11 +12,11 @@ from rich.text import Text
 
 from verax.engine.protocols import Method
 from verax.models.classifier import Classifier
+from verax.results.run import Run
 from verax.run.execute_run import execute_run
 from verax.run.parameters import Configured
 from verax.run.plan import Remaining
 from verax.run.prepare import prepare
-from verax.run.run import Run
 from verax.run.spec import DataSpec, ModelSpec, parse_spec
 from verax.types import Dataset
 

@@ -22,8 +22,8 @@ from verax.engine.protocols import Method, Metric, needs
 from verax.models.subject import Subject
 from verax.run.context import RunContext
 from verax.run.parameters import Configured
-from verax.store.codec import Row
 from verax.store.keys import JSON
+from verax.store.tables import Row
 from verax.types import Highlight, Nle, Passes, UserError
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from verax.run.parameters import Configured
 from verax.run.plan import Outline, Plan, PlannedInstance
 from verax.run.providers import Part, Provider, Request, Stage
 from verax.run.providers.budget import BudgetProvider, spans_in
-from verax.store.codec import Row
+from verax.store.tables import Row
 from verax.train.agent import Agent, Lessons, Shown
 from verax.train.agent_start import Start, find_start
 from verax.types import Highlight, Instance, Prediction, Undefined, UserError

@@ -20,7 +20,7 @@ from verax.run.plan import Outline, Plan
 from verax.run.progress import progress_counter
 from verax.run.providers import Part, Provider, Request, Stage
 from verax.run.translations import OpenAligner, PlannedAlignment, open_aligners, references
-from verax.store.codec import Row
+from verax.store.tables import Row
 from verax.types import Alignment, Highlight, Instance, IntArray, Undefined
 
 

@@ -13,7 +13,7 @@ from verax.run.context import BASELINE, Explainer, RunContext
 from verax.run.parameters import Configured
 from verax.run.plan import Outline
 from verax.run.providers import Part, Provider, Request
-from verax.store.codec import Row
+from verax.store.tables import Row
 from verax.types import Highlight, Undefined, UserError
 
 
