@@ -13,9 +13,9 @@ from rich.console import Console
 from rigged import NLI, Rigged
 from verax.models.self_explainer import FACTS, PROMPTS
 from verax.models.wording import shipped_wording
+from verax.results.run import Run
 from verax.run import execute_run as driver
 from verax.run.prepare import Prepared, prepare
-from verax.run.run import Run
 from verax.run.spec import parse_spec
 
 PAIRS = (

@@ -17,9 +17,9 @@ from verax.cli import main
 from verax.run.parameters import from_config
 from verax.stats.crosslingual_rows import measures
 from verax.store.store import Store
+from verax.store.tables import Row
 from verax.studies.crosslingual.presets import CROSSLINGUAL
 from verax.studies.leaderboard.presets import ATTRIBUTION_TABLE
-from verax.store.tables import Row
 
 pytestmark = pytest.mark.usefixtures("four_are_enough")
 

@@ -41,8 +41,8 @@ from verax.metrics.faithfulness.comprehensiveness import Comprehensiveness
 from verax.metrics.faithfulness.sufficiency import Sufficiency
 from verax.models.black_box import BlackBox
 from verax.models.classifier import Classifier
-from verax.models.subject import Subject
 from verax.models.generator import CandidatesPass, GeneratePass, LikelihoodPass, Prompt, TextRequest
+from verax.models.subject import Subject
 from verax.types import Cost, FloatArray, Generated, Highlight, Instance, Target, Undefined, UserError
 
 METHODS = (

@@ -14,17 +14,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from verax.run.run import Run
+from verax.stats.nle import ConsistencyRow, NleTables, nle_tables
+from verax.stats.nle_rows import NleRun
+from verax.stats.unified import Unified
+
 import verax as package
 from verax.registry import entries
-from verax.run.run import Run
 from verax.stats import compare
 from verax.stats.crosslingual import CrossLingual, crosslingual
 from verax.stats.crosslingual_grids import Grid
 from verax.stats.crosslingual_rows import LanguageRun
-from verax.stats.nle import ConsistencyRow, NleTables, nle_tables
-from verax.stats.nle_rows import NleRun
 from verax.stats.recorded import parallel
-from verax.stats.unified import Unified
 from verax.store.read import read_rows
 from verax.types import Alignment, Highlight, Instance, Interval, MaskingCurves, Nle, Prediction, Score, Skip, Trial
 

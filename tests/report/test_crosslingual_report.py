@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from verax.report.tables import to_csv, to_json, to_latex, to_markdown
 
 import many_languages as made
 from verax.report.crosslingual_plot import axis_for, lines_of, names, panel
@@ -18,7 +19,6 @@ from verax.report.crosslingual_tables import COLUMNS, crosslingual_records, cros
 from verax.report.crosslingual_terminal import crosslingual as in_terminal
 from verax.report.crosslingual_words import correlation_said, verdict
 from verax.report.page import render
-from verax.report.tables import to_csv, to_json, to_latex, to_markdown
 from verax.stats.crosslingual import crosslingual
 from verax.stats.crosslingual_grids import Language
 from verax.stats.crosslingual_relations import Correlation

@@ -22,8 +22,8 @@ from verax.api import evaluate
 from verax.models.load import load_model
 from verax.run.providers import Stage
 from verax.run.providers.alignment import AlignmentProvider
-from verax.store.tables import Row
 from verax.store.store import Store
+from verax.store.tables import Row
 
 
 def go(model: Path, out: Path, kept: int | None) -> int:

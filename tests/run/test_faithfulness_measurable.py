@@ -67,7 +67,7 @@ class Inverted:
 
     def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         made = yield from LeaveOneOut(GOLD)(x)
-        return x.attribution(-made.scores)
+        return x.attribution(-made.score_rows())
 
 
 @pytest.fixture(scope="module", autouse=True)

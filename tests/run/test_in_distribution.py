@@ -144,7 +144,7 @@ def test_p_values_of_a_run(folder: Path, tmp_path: Path) -> None:
     run = evaluate(
         load_model(folder), data, ["leave_one_out"], metrics, out=tmp_path / "run", progress=False, validation=_data(60)
     )
-    scores = [score for score in run.scores if score.metric == "in_distribution"]
+    scores = [score for score in run.score_rows() if score.metric == "in_distribution"]
     assert len(scores) == 16
     for score in scores:
         assert score.curve is not None
@@ -165,7 +165,7 @@ def test_a_run_that_is_complete_learns_nothing(folder: Path, tmp_path: Path, mon
     shutil.rmtree(folder / "verax")
     monkeypatch.setattr(reference.InDistributionTest, "fit", None)
     again = evaluate(load_model(folder), _data(4, seed=5), ["random"], ["in_distribution"], **given)
-    assert len(again.scores) == 4
+    assert len(again.score_rows()) == 4
 
 
 def test_a_file_needs_a_validation_file_beside_it(folder: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from verax.stats.nle_rows import consistency_tests, unions
 
 from rigged import Rigged
 from verax.data.load import load_dataset
@@ -20,7 +21,6 @@ from verax.run.plan import Plan
 from verax.run.prepare import Prepared, prepare
 from verax.run.providers import Providers
 from verax.run.spec import parse_spec
-from verax.stats.nle_rows import consistency_tests, unions
 from verax.types import Dataset, Instance, UserError
 
 PLAIN: dict[str, Any] = {"counterfactual_test": {"noise": 2}}
