@@ -13,7 +13,7 @@ from verax.data.text import split_words
 from verax.metrics.free_text.wordnet import DEBIAN, VARIABLE
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
-from verax.stats import crosslingual_grids
+from verax.studies.crosslingual import grids
 from verax.types import Human, Instance
 
 pytest_plugins = ["support.plug_ins"]
@@ -59,7 +59,7 @@ def no_proxy() -> Iterator[None]:
 def four_are_enough() -> Iterator[None]:
     """Four inputs can be counted by hand: let the tables across languages tell methods apart by as few."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(crosslingual_grids, "FEWEST", 4)
+        patch.setattr(grids, "FEWEST_INPUTS", 4)
         yield
 
 

@@ -14,20 +14,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from verax.run.run import Run
-from verax.stats.nle import ConsistencyRow, NleTables, nle_tables
-from verax.stats.nle_rows import NleRun
-from verax.stats.unified import Unified
-
 import verax as package
 from verax.registry import entries
-from verax.stats import compare
-from verax.stats.crosslingual import CrossLingual, crosslingual
-from verax.stats.crosslingual_grids import Grid
-from verax.stats.crosslingual_rows import LanguageRun
-from verax.stats.recorded import parallel
+from verax.results.run import Run
 from verax.store.read import read_rows
-from verax.types import Alignment, Highlight, Instance, Interval, MaskingCurves, Nle, Prediction, Score, Skip, Trial
+from verax.studies.crosslingual.analysis import CrossLingual
+from verax.studies.crosslingual.analysis import analyse as crosslingual
+from verax.studies.free_text.analysis import ConsistencyRow, FreeText
+from verax.studies.free_text.analysis import analyse as free_text_tests
+from verax.studies.leaderboard.analysis import contrast
+from verax.studies.masking.analysis import MaskingCurves
+from verax.studies.unified.analysis import UnifiedRun
+from verax.types import Alignment, Estimate, Highlight, Instance, Nle, Prediction, Score, Skip, Trial
 
 HERE = Path(__file__).parent
 KEY_DIGITS = 16
@@ -70,14 +68,14 @@ def home() -> Path:
 
 def rows(folder: Path) -> dict[str, Plain]:
     """Every row of a run by instance, method and metric, never by content key."""
-    stored = Run(folder).stored
-    explained = [*stored.highlights, *stored.texts, *stored.skips]
-    units = {instance.id: instance.units for instance in stored.instances}
+    run = Run(folder)
+    explained = [*run.highlights(), *run.texts(), *run.skips()]
+    units = {instance.id: instance.units for instance in run.inputs()}
     return {
-        "predictions": {row.instance_id: _prediction(row) for row in stored.predictions},
+        "predictions": {row.instance_id: _prediction(row) for row in run.predictions()},
         "explanations": _nested((row.instance_id, row.method, _explanation(row, units)) for row in explained),
-        "scores": _nested((row.instance_id, row.method, row.metric, _score(row)) for row in stored.scores),
-        "alignments": _nested((row.instance_id, row.aligner, _alignment(row)) for row in stored.alignments),
+        "scores": _nested((row.instance_id, row.method, row.metric, _score(row)) for row in run.score_rows()),
+        "alignments": _nested((row.instance_id, row.aligner, _alignment(row)) for row in run.alignments()),
     }
 
 
@@ -92,15 +90,18 @@ def keys(folder: Path) -> dict[str, list[str]]:
 def conclusions(folder: Path) -> dict[str, Plain]:
     """Everything that verax concludes from one run."""
     run = Run(folder)
+    manifest, masking, unified = run.manifest, run.study("masking"), run.study("unified")
+    across, texts = run.study("crosslingual"), run.study("free_text")
+    assert manifest.counts is not None, "the run is not finished"
     return _known(
         {
-            "counts": dict(run.card["counts"]),
-            "passes": {name: count for name, count in run.card["cost"].items() if name != "seconds"},
+            "counts": manifest.counts.model_dump(),
+            "passes": {name: count for name, count in manifest.cost.items() if name != "seconds"},
             "leaderboard": _leaderboard(run) or None,
-            "masking": run.masking_curves and _masking(run.masking_curves),
-            "unified": run.unified and _unified(run.unified),
-            "crosslingual": run.crosslingual and _crosslingual(run.crosslingual),
-            "free_text": run.nle and _free_text(run.nle),
+            "masking": masking and _masking(masking.groups[0]),
+            "unified": unified and _unified(unified.runs[0]),
+            "crosslingual": across and _crosslingual(across),
+            "free_text": texts and _free_text(texts),
         }
     )
 
@@ -108,10 +109,7 @@ def conclusions(folder: Path) -> dict[str, Plain]:
 def conclusions_of_both(first: Path, second: Path) -> dict[str, Plain]:
     """What verax concludes from two runs of different models on the same inputs."""
     runs = [Run(first), Run(second)]
-    stored = [run.stored for run in runs]
-    across = [LanguageRun(one.card, one.instances, one.predictions, one.scores) for one in stored]
-    texts = [NleRun(one.card["model"]["name"], one.card, one.instances, one.texts, one.scores) for one in stored]
-    languages, free_text = crosslingual(across), nle_tables(texts)
+    languages, free_text = crosslingual(runs), free_text_tests(runs)
     return _known(
         {
             "comparison": _comparison(*runs) or None,
@@ -126,7 +124,7 @@ def conclusions_of_both(first: Path, second: Path) -> dict[str, Plain]:
 
 def _plain(value: object) -> Plain:
     """An interval as value, low and high; mappings and tuples as JSON has them."""
-    if isinstance(value, Interval):
+    if isinstance(value, Estimate):
         return {"value": value.value, "low": value.low, "high": value.high}
     if hasattr(value, "_asdict"):
         return {name: _plain(item) for name, item in value._asdict().items()}
@@ -177,7 +175,7 @@ def _explanation(row: Highlight | Nle | Skip, words: Mapping[str, tuple[Any, ...
         return _pick(row, "reason failed")
     if isinstance(row, Nle):
         chances = dict(zip(row.labels, row.probabilities, strict=True)) if row.probabilities else {}
-        facts = _pick(row, "text label notes", label_source="how")
+        facts = _pick(row, "text label notes", label_source="label_source")
         return {"kind": "text", **facts, "probabilities": chances, "passes_asked": _passes(row)}
     # a unit is a list of spans: part, first word, word after the last
     units = (
@@ -189,9 +187,9 @@ def _explanation(row: Highlight | Nle | Skip, words: Mapping[str, tuple[Any, ...
 
 def _score(row: Score) -> Plain:
     facts = _pick(row, "value reason curve") | {"series": _plain(row.series) or None}
-    if row.card is not None:
-        trials = [_trial(trial) for trial in row.card.trials]
-        facts["test"] = _pick(row.card, "tried unanswered decisive threshold") | {"trials": trials}
+    if row.trial_log is not None:
+        trials = [_trial(trial) for trial in row.trial_log.trials]
+        facts["test"] = _pick(row.trial_log, "tried unanswered decisive threshold") | {"trials": trials}
     return _known(facts) | {"passes_asked": _passes(row)}
 
 
@@ -199,7 +197,7 @@ def _trial(row: Trial) -> Plain:
     return _pick(
         row,
         "kind parts predicted flipped wanted explanation mentioned similarity notes",
-        label_source="how",
+        label_source="label_source",
         inserted_words="words",
         mention_rule="rule",
         mentioned_by="by",
@@ -224,17 +222,17 @@ def _group(row: Instance | Prediction | Highlight | Nle | Skip | Score | Alignme
 
 
 def _leaderboard(run: Run) -> dict[str, Plain]:
-    names = "mean low high n skipped random p p_holm group higher_is_better"
-    return _nested((row.metric, row.method, _pick(row, names)) for row in run.summaries)
+    found = run.study("leaderboard")
+    rows = [] if found is None else found.records()
+    return _nested((row.pop("metric"), row.pop("method"), row) for row in rows)
 
 
 def _comparison(first: Run, second: Run) -> dict[str, Plain]:
-    together = parallel([*first.stored.instances, *second.stored.instances])
-    found = compare(first.scores, second.scores, {**second.directions, **first.directions}, parallel=together)
-    names = "n p p_holm higher_is_better"
-    return _nested(
-        (row.metric, row.method, _pick(row, names, mean_first="mean_a", mean_second="mean_b")) for row in found
-    )
+    made = []
+    for row in contrast(first, second):
+        means = _pick(row.means, "n p p_holm", mean_first="first", mean_second="second")
+        made.append((row.metric.label, row.method.name, means | {"higher_is_better": row.metric.ascending}))
+    return _nested(made)
 
 
 def _masking(found: MaskingCurves) -> Plain:
@@ -243,11 +241,11 @@ def _masking(found: MaskingCurves) -> Plain:
     return _pick(found, "baseline majority runs") | {"methods": methods}
 
 
-def _unified(found: Unified) -> Plain:
+def _unified(found: UnifiedRun) -> Plain:
     names = "kind base value n difference pairs best like_random words bounds sf"
     properties = {
         row.metric: _pick(row, "higher_is_better over seeds", property="name", f1_without="without")
-        | {"cells": {cell.method: _pick(cell, names) for cell in row.cells}}
+        | {"cells": {cell.method: _pick(cell, names) for cell in row.entries}}
         for row in found.properties
     }
     stability = {row.method: _pick(row, "base value n") for row in found.stability}
@@ -278,7 +276,7 @@ def _correlation(found: object) -> Plain:
     return _pick(found, "value n reason", analytic_p="p")
 
 
-def _free_text(found: NleTables) -> Plain:
+def _free_text(found: FreeText) -> Plain:
     noise = "edits flips chance similar mentioned difference pairs p reading"
     performance = "n accuracy judged bleu compared parsed by_first_token cut_off"
     compared = "n total_first total_second difference p p_holm"
@@ -286,8 +284,8 @@ def _free_text(found: NleTables) -> Plain:
         "runs": found.runs,
         "counterfactual": _consistency(found.counterfactual),
         "reconstruction": _consistency(found.reconstruction),
-        "noise": _nested((row.model, row.setup, row.editor, _pick(row, noise)) for row in found.noise),
-        "performance": _nested((row.model, row.setup, _pick(row, performance)) for row in found.performance),
+        "noise": _nested((row.model, row.method, row.editor, _pick(row, noise)) for row in found.noise),
+        "performance": _nested((row.model, row.method, _pick(row, performance)) for row in found.performance),
         "comparisons": _nested(
             (row.test, " ".join(row.first), " ".join(row.second), _pick(row, compared)) for row in found.comparisons
         ),
@@ -296,4 +294,4 @@ def _free_text(found: NleTables) -> Plain:
 
 def _consistency(found: Sequence[ConsistencyRow]) -> Plain:
     names = "n untested found among_found total counterfactuals mentioned unanswered by_meaning threshold"
-    return _nested((row.model, row.setup, row.test, _pick(row, names)) for row in found)
+    return _nested((row.model, row.method, row.test, _pick(row, names)) for row in found)

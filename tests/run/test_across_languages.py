@@ -40,14 +40,14 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_what_is_computed_alike_is_explained_alike(twins: Run) -> None:
     """Above 0.95 for every deterministic method: the same function of the same embeddings, up to rounding."""
-    for entry in twins.card["methods"]:
+    for entry in twins.tables.card["methods"]:
         if entry["name"] != "random":
             assert np.mean(values(twins, entry["label"], GIVEN)) > 0.95, entry["label"]
 
 
 def test_random_links_and_random_scores_leave_nothing(twins: Run) -> None:
     """About 0: within four standard errors, and below 0.15."""
-    nothing = [(entry["label"], DRAWN) for entry in twins.card["methods"]] + [("random", GIVEN)]
+    nothing = [(entry["label"], DRAWN) for entry in twins.tables.card["methods"]] + [("random", GIVEN)]
     for method, metric in nothing:
         found = values(twins, method, metric)
         error = np.std(found, ddof=1) / np.sqrt(len(found))

@@ -113,7 +113,7 @@ def test_decisive_words_let_agents_foresee_what_random_words_do_not(run: Callabl
     assert random.rsf.high is not None
     assert random.rsf.low <= 0 <= random.rsf.high
     assert random.rsf.high < 0.2
-    value = {row.method: row.mean for row in found.summaries}
+    value = {row["method"]: row["mean"] for row in found.study("leaderboard").records()}
     assert (value["DecisivePair"] or 0) > 0.2 > (value["random"] or 0)
 
 

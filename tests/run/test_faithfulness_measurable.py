@@ -96,7 +96,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 @pytest.fixture(scope="module")
 def found(run: Run) -> Callable[[str], MaskingCurve]:
-    curves = run.masking_curves
+    (curves,) = run.study("masking").groups
     assert curves is not None
     return lambda method: next(curve for curve in curves.curves if curve.method.startswith(method))
 

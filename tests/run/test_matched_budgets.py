@@ -113,7 +113,7 @@ def test_the_gold_span_pairs_are_comprehensive(tmp_path: Path) -> None:
     gold = mean(run, "GoldSpans", "comprehensiveness_flips(removal=delete)")
     for random in ("random", "random_interaction", "random_span"):
         assert gold > mean(run, random, "comprehensiveness_flips(removal=delete)") + 0.05
-    assert next(row for row in run.summaries if row.method == "GoldSpans").p_holm < 0.05  # type: ignore[operator]
+    assert next(row for row in run.study("leaderboard").records() if row["method"] == "GoldSpans")["p_holm"] < 0.05
 
 
 def test_each_base_has_the_budget_of_its_spans(run: Run) -> None:
