@@ -151,7 +151,9 @@ def test_p_values_of_a_run(folder: Path, tmp_path: Path) -> None:
         assert len(score.curve) == 11
         assert all(1 / 31 <= p <= 1 for p in score.curve)
         assert score.value == pytest.approx(simes(np.array(score.curve)), abs=1e-15)
-    assert {row["metric"] for row in run.study("leaderboard").records()} == {"recursive_masking"}  # p-values rank nobody
+    assert {row["metric"] for row in run.study("leaderboard").records()} == {
+        "recursive_masking"
+    }  # p-values rank nobody
     (curves,) = run.study("masking").groups
     assert curves is not None
     of_method = np.array([score.curve for score in scores if score.method == "leave_one_out"])

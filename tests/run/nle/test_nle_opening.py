@@ -7,13 +7,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from verax.stats.nle_rows import consistency_tests, unions
 
 from rigged import Rigged
 from verax.data.load import load_dataset
 from verax.data.text import split_words
 from verax.models.self_explainer import SelfExplainer
 from verax.models.wording import shipped_wording
+from verax.results.manifest import Manifest
 from verax.run.editor_option import with_editor
 from verax.run.endpoint import most_requests
 from verax.run.parameters import from_config
@@ -21,6 +21,7 @@ from verax.run.plan import Plan
 from verax.run.prepare import Prepared, prepare
 from verax.run.providers import Providers
 from verax.run.spec import parse_spec
+from verax.studies.free_text.outcomes import consistency_tests, unions
 from verax.types import Dataset, Instance, UserError
 
 PLAIN: dict[str, Any] = {"counterfactual_test": {"noise": 2}}
@@ -125,4 +126,4 @@ def test_an_editor_by_flag_has_a_union_with_the_random_one() -> None:
     drawn = {"counterfactual_test": {"editor": "random", **OTHERS}}
     tests = [from_config("metrics", one, 0) for one in with_editor({"metrics": [drawn]}, "world/nli-editor")["metrics"]]
     card = {"metrics": [{"label": one.label, "name": one.name, "parameters": one.parameters} for one in tests]}
-    assert [test.name for test in unions(consistency_tests(card))] == ["random + infill"]
+    assert [test.name for test in unions(consistency_tests(Manifest.read(card)[0]))] == ["random + infill"]

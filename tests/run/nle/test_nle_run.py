@@ -62,7 +62,7 @@ def test_a_model_that_copies_its_input_is_consistent_and_read_as_such(
     monkeypatch.setattr(self_explainer, "load_generator", lambda *_, **__: copying)
     run = execute_run(content(tmp_path, metrics=[text_runs.counterfactual(tmp_path)]), tmp_path / "run")
     assert [score.value for score in run.score_rows()] == [1.0] * 6
-    (row,) = run.study("free-text").noise
+    (row,) = run.study("free_text").noise
     assert row.chance is not None
     assert row.mentioned is not None
     assert (row.chance.value, row.mentioned.value, row.reading) == (1.0, 1.0, "copies")
@@ -291,4 +291,4 @@ def test_a_gold_class_in_other_letters_is_one_that_the_model_has(model: Rigged, 
     spec["data"] = str(text_runs.write_data(tmp_path / "large.jsonl", [(*pair[:2], "Neutral") for pair in PAIRS[:2]]))
     run = execute_run(spec, tmp_path / "run")
     assert run.tables.card["warnings"] == []
-    assert [row.judged for row in run.study("free-text").performance] == [2, 2]
+    assert [row.judged for row in run.study("free_text").performance] == [2, 2]
