@@ -60,7 +60,7 @@ def model_games(task: str, parts: tuple[int, ...], removal: Removal, count: int)
     for instance in load_dataset(f"world/{task}", split="test", limit=count).instances:
         cut = [from_words(part.words[:n]) for part, n in zip(instance.parts, parts, strict=True)]
         instances.append(Instance(instance.id, tuple(cut)))
-    Engine(model).run(Task(ask(Subject(instance, model)), keep) for instance in instances)
+    Engine().run(Task(ask(Subject(instance, model)), keep) for instance in instances)
     return games
 
 

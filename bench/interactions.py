@@ -72,7 +72,7 @@ def _raise_or_end(outcome: Outcome[Any]) -> tuple[()]:
 
 def explained(model: Any, instances: Sequence[Instance], methods: Sequence[Method]) -> None:
     """Every instance by every method, one method after the other, as in a run where one has to wait for no other."""
-    engine = Engine(model)
+    engine = Engine()
     inputs = [Subject(instance, model) for instance in instances]
     for method in methods:
         engine.run(Task(method(x), _raise_or_end) for x in inputs)
@@ -105,7 +105,7 @@ def louvain(repeats: int) -> dict[str, Any]:
     for seed in range(repeats * 4):
         for kept, further in ((times, 0), (with_stability, 4)):
             method = Louvain(Drawn(seed), stability=further)
-            kept.append(1000 * _seconds(lambda method=method: Engine(model).run([Task(method(x), _raise_or_end)])))  # type: ignore[misc]
+            kept.append(1000 * _seconds(lambda method=method: Engine().run([Task(method(x), _raise_or_end)])))  # type: ignore[misc]
     return {
         "milliseconds": round(statistics.median(times), 1),
         "with_4_more_seeds": round(statistics.median(with_stability), 1),

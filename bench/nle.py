@@ -26,12 +26,12 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from bench.models import PairMaker, word_tokenizer
 from verax.data.text import from_words
-from verax.engine.engine import GENERATING, Engine, Outcome, Task, token_budget
-from verax.engine.questions import QuestionGenerator
-from verax.engine.text_protocols import Answer
-from verax.engine.together import together
+from verax.engine.engine import Engine, Outcome, Task, token_budget
+from verax.engine.protocols import Answer
+from verax.engine.questions import QuestionGenerator, together
+from verax.engine.questions.text import GENERATING
 from verax.methods.text.answer_first import MTRe
-from verax.methods.text.asked import MAX_NEW_TOKENS, prompt_for
+from verax.methods.text.answering import MAX_NEW_TOKENS, prompt_for
 from verax.models.generator import GeneratePass, LikelihoodPass
 from verax.models.hf_generator import HFGenerator
 from verax.models.self_explainer import SelfExplainer
@@ -98,7 +98,7 @@ def by_engine(by: SelfExplainer, instances: Sequence[Instance], task: Any) -> li
         found[number] = outcome.value
         return ()
 
-    Engine(None).run(tasks())
+    Engine().run(tasks())
     return [found[number] for number in range(len(instances))]
 
 

@@ -111,7 +111,7 @@ def explain(classifier: Classifier, instances: Sequence[Instance], method: Metho
         scores[number] = outcome.value.scores.tolist()
         return ()
 
-    Engine(classifier).run(
+    Engine().run(
         Task(as_generator(method, Subject(instance, classifier)), partial(keep, number))
         for number, instance in enumerate(instances)
     )

@@ -9,8 +9,8 @@ import numpy as np
 
 from verax.data.text import split_words
 from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.protocols import AnsweringMethod
 from verax.engine.questions import QuestionGenerator
-from verax.engine.text_protocols import AnsweringMethod
 from verax.models.classifier import Encoder
 from verax.models.generator import CandidatesPass, GeneratePass, LikelihoodPass
 from verax.models.self_explainer import SelfExplainer, TrainedMethodName
@@ -104,7 +104,7 @@ def ended(generator: QuestionGenerator[Any], encoder: Encoder | None = None) -> 
         found.append(outcome)
         return ()
 
-    Engine(encoder).run([Task(generator, done)])
+    Engine().run([Task(generator, done)])
     return found[0]
 
 

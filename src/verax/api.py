@@ -13,7 +13,7 @@ from rich.console import Console
 
 from verax.data.segmenters import Splitter
 from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.protocols import Method, Metric, as_generator
+from verax.engine.protocols import Method, Metric
 from verax.engine.questions import QuestionGenerator
 from verax.models.classifier import Classifier
 from verax.models.self_explainer import SelfExplainer
@@ -28,7 +28,8 @@ from verax.run.context import TEXT
 from verax.run.execute_run import execute_run
 from verax.run.parameters import Configured, from_config
 from verax.run.prepare import prepare
-from verax.run.rows import as_highlight, predict, write_text
+from verax.run.rows import as_explanation, predict
+from verax.run.rows import explain as explain_by
 from verax.run.spec import parse_spec
 from verax.types import Dataset, Highlight, Instance, Nle, Prediction, Skip, Span, Target, Undefined, UserError
 
@@ -162,12 +163,10 @@ def explain(
     named = from_config("methods", method, seed)
     check_fit(named, model)
     x = Subject(instance, model)
+    engine = Engine()
     if named.component.kind == TEXT:
         check_prompts(named, model, instance)
-        nle = _result(Engine(None), write_text(x, named))
-        prediction = Prediction(instance.id, nle.label, nle.labels, nle.probabilities)
-        return Explanation(instance, prediction, nle, named.parameters)
-    engine = Engine(model)  # type: ignore[arg-type]
+        return _explanation(engine, x, None, named)
     return _explanation(engine, x, _result(engine, predict(x)), named)
 
 
@@ -191,7 +190,7 @@ def explain_all(
     if methods is not None and (isinstance(methods, str) or not methods):
         raise UserError(f"explain_all: methods: expected a list of methods, got {methods!r}")
     instance = _as_instance(texts, label, lang)
-    x, engine = Subject(instance, model).encoded(), Engine(model)
+    x, engine = Subject(instance, model).encoded(), Engine()
     prediction = _result(engine, predict(x))
     made, skipped = [], []
     scoring = [entry.name for entry in entries("methods").values() if entry.kind != TEXT]
@@ -226,11 +225,14 @@ def _at(method: Any, target: Target) -> Any:
     return replace(method, **changed, **({"target": target} if "target" in values else {}))
 
 
-def _explanation(engine: Engine, x: Subject, prediction: Prediction, named: Configured[Any]) -> Explanation:
-    instance = x.instance
-    outcome = _outcome(engine, as_generator(named.component, x))
-    highlight = as_highlight(instance, named, outcome.value, outcome.cost)  # type: ignore[arg-type]
-    return Explanation(instance, prediction, highlight, named.parameters)
+def _explanation(engine: Engine, x: Subject, prediction: Prediction | None, named: Configured[Any]) -> Explanation:
+    """The explanation of an input; free text comes with a prediction of its own."""
+    outcome = _outcome(engine, explain_by(x, named))
+    row = as_explanation(x.instance, named, outcome.value, x.model.labels, outcome.cost)  # type: ignore[arg-type]
+    if isinstance(row, Nle):
+        prediction = Prediction(x.instance.id, row.label, row.labels, row.probabilities)
+    assert prediction is not None  # noqa: S101 - scores are of a prediction
+    return Explanation(x.instance, prediction, row, named.parameters)
 
 
 def _result(engine: Engine, generator: QuestionGenerator[T]) -> T:

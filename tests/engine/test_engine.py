@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from verax.data.text import split_words
-from verax.engine.engine import GENERATING, ON_ACCELERATOR, ON_PROCESSOR, Engine, Outcome, Task
+from verax.engine.engine import ON_ACCELERATOR, ON_PROCESSOR, Engine, Outcome, Task
 from verax.engine.protocols import as_generator
 from verax.engine.questions import (
     Candidates,
@@ -22,6 +22,7 @@ from verax.engine.questions import (
     SummedGradient,
     resolve,
 )
+from verax.engine.questions.text import GENERATING
 from verax.methods.token.activation import Activation
 from verax.methods.token.attention import AttentionWeights
 from verax.methods.token.beam import Beam
@@ -97,7 +98,7 @@ def everything(model: Classifier, instances: Sequence[Instance], **options: Any)
         for metric in METRICS:
             generators[instance.id, repr(metric)] = as_generator(metric, x, highlight)
     found = {}
-    for key, outcome in outcomes(Engine(model, **options), generators).items():
+    for key, outcome in outcomes(Engine(**options), generators).items():
         assert outcome.error is None, outcome.error
         value = outcome.value
         found[key] = np.array(value.curve) if hasattr(value, "curve") else value.scores
@@ -129,11 +130,11 @@ def test_pooled_is_one_by_one_elsewhere(
         x = Subject(instance, model)
         generators[instance.id, "delete"] = as_generator(LeaveOneOut(removal="zero"), x)
         generators[instance.id, "gradient"] = as_generator(InputXGradient(), x)
-    pooled = outcomes(Engine(model), generators)
+    pooled = outcomes(Engine(), generators)
     for instance in instances:
         x = Subject(instance, model)
         for name, method in {"delete": LeaveOneOut(removal="zero"), "gradient": InputXGradient()}.items():
-            alone = outcomes(Engine(model, token_budget=1), {0: as_generator(method, x)})[0].value.scores
+            alone = outcomes(Engine(token_budget=1), {0: as_generator(method, x)})[0].value.scores
             assert np.abs(pooled[instance.id, name].value.scores - alone).max() <= 1e-12
 
 
@@ -141,7 +142,7 @@ def test_nothing_is_evaluated_twice(classifier: Callable[..., Classifier], insta
     model = classifier("bert")
     x = Subject(instances[0], model)
     n = x.n_units
-    engine = Engine(model)
+    engine = Engine()
     generators = {
         "loo": as_generator(LeaveOneOut(), x),
         "absolute": as_generator(LeaveOneOut(absolute=True), x),
@@ -168,7 +169,7 @@ def test_methods_and_metrics_share_their_passes(
     assert n == 4
     highlight = Highlight("x", "given", "token", Target(), x.units, (3.0, 1.0, 4.0, 2.0))
     erasure = {"bins": (0.25, 0.5), "removal": "mask"}
-    engine = Engine(model)
+    engine = Engine()
     outcomes(
         engine,
         {
@@ -198,7 +199,7 @@ def test_a_view_is_asked_about_as_if_it_were_the_input(
     dropped[[0, 3, 7]] = True
     view = x.without(dropped, "mask")
     assert view.n_units == x.n_units - 3
-    engine = Engine(model)
+    engine = Engine()
     scores = outcomes(engine, {0: as_generator(LeaveOneOut(), view)})[0].value.scores
 
     def by_hand() -> QuestionGenerator[FloatArray]:
@@ -239,7 +240,7 @@ def test_out_of_memory_halves_and_keeps_what_is_finished(
 ) -> None:
     model = classifier("bert")
     fragile = Fragile(model, most=60)
-    engine = Engine(fragile, token_budget=4096)  # type: ignore[arg-type]
+    engine = Engine(token_budget=4096)  # type: ignore[arg-type]
     encoded = {i.id: Subject(i, fragile) for i in instances[:3]}
     ended = outcomes(engine, {k: as_generator(LeaveOneOut(), x) for k, x in encoded.items()})
     assert fragile.refused > 0
@@ -249,7 +250,7 @@ def test_out_of_memory_halves_and_keeps_what_is_finished(
     assert fragile.refused == before, "what was learnt is kept"
     for key, x in encoded.items():
         again = as_generator(LeaveOneOut(), Subject(x.instance, model))
-        alone = outcomes(Engine(model), {0: again})[0].value.scores
+        alone = outcomes(Engine(), {0: again})[0].value.scores
         assert np.abs(ended[key].value.scores - alone).max() <= 1e-12
 
 
@@ -258,7 +259,7 @@ def test_an_input_that_never_fits_is_said_so(classifier: Callable[..., Classifie
     fragile = Fragile(model, most=len(model.encode(instances[3]).token_ids))
     small, large = (Subject(instances[i], fragile) for i in (3, 1))
     ended = outcomes(
-        Engine(fragile),  # type: ignore[arg-type]
+        Engine(),  # type: ignore[arg-type]
         {"small": as_generator(LeaveOneOut(), small), "large": as_generator(LeaveOneOut(), large)},
     )
     assert ended["small"].error is None
@@ -278,7 +279,7 @@ def test_one_bad_row_spoils_only_its_own_instance(instances: list[Instance]) -> 
 
     model = black_box(answer)
     encoded = {instance.id: Subject(instance, model) for instance in instances}
-    ended = outcomes(Engine(model), {key: as_generator(LeaveOneOut(), x) for key, x in encoded.items()})
+    ended = outcomes(Engine(), {key: as_generator(LeaveOneOut(), x) for key, x in encoded.items()})
     failed = {key: outcome.error for key, outcome in ended.items() if outcome.error is not None}
     assert list(failed) == ["pair 4"]
     assert "no gulls here" in str(failed["pair 4"])
@@ -287,7 +288,7 @@ def test_one_bad_row_spoils_only_its_own_instance(instances: list[Instance]) -> 
 def test_nan_is_a_reason_not_a_number(instances: list[Instance]) -> None:
     model = black_box(lambda texts: [[float("nan"), 0.5]] * len(texts))
     x = Subject(instances[0], model)
-    error = outcomes(Engine(model), {0: as_generator(LeaveOneOut(), x)})[0].error
+    error = outcomes(Engine(), {0: as_generator(LeaveOneOut(), x)})[0].error
     assert isinstance(error, Undefined)
     assert error.reason == "nonfinite"
 
@@ -306,11 +307,11 @@ def test_a_method_that_fails_does_not_disturb_others(
         yield "what is the meaning of this?"  # type: ignore[misc]
         return np.zeros(1)
 
-    ended = outcomes(Engine(model), {"broken": broken(x), "loo": as_generator(LeaveOneOut(), x)})
+    ended = outcomes(Engine(), {"broken": broken(x), "loo": as_generator(LeaveOneOut(), x)})
     assert isinstance(ended["broken"].error, ZeroDivisionError)
     assert ended["loo"].error is None
     with pytest.raises(TypeError, match="no question"):
-        outcomes(Engine(model), {0: no_question(x)})
+        outcomes(Engine(), {0: no_question(x)})
 
 
 def test_what_is_removed_to_nothing_is_undefined(
@@ -324,7 +325,7 @@ def test_what_is_removed_to_nothing_is_undefined(
         answer: FloatArray = yield Outputs(x, np.zeros((1, x.n_units), bool), "delete")
         return answer
 
-    error = outcomes(Engine(model), {0: nothing(x)})[0].error
+    error = outcomes(Engine(), {0: nothing(x)})[0].error
     assert isinstance(error, Undefined)
     assert error.reason == "empty"
 
@@ -348,7 +349,7 @@ def test_tasks_lead_to_tasks_and_a_small_window_ends(
 
         return Task(as_generator(LeaveOneOut(), x), first)
 
-    Engine(model, window=1, pool=1).run(task(instance) for instance in instances)
+    Engine(window=1, pool=1).run(task(instance) for instance in instances)
     assert sorted(seen) == ["first"] * len(instances) + ["second"] * len(instances)
 
 
@@ -365,7 +366,7 @@ def test_gradients_are_summed_with_their_weights(
         sum_: SummedGradient = yield PathGradient(x, readout, "zero", (0.3, 0.9), (2.0, -0.5))
         return one, two, sum_
 
-    one, two, both_ = outcomes(Engine(model), {0: both(x)})[0].value
+    one, two, both_ = outcomes(Engine(), {0: both(x)})[0].value
     assert np.abs(both_.gradient - (2 * one.gradient - 0.5 * two.gradient)).max() <= 1e-14
     assert np.abs(both_.values - [one.values[0], two.values[0]]).max() <= 1e-14
 
@@ -381,7 +382,7 @@ def test_what_is_begun_is_finished_before_the_rest_goes_on(classifier: Callable[
             yield Outputs(x, keep)
             log.append((name, step))
 
-    outcomes(Engine(model, token_budget=64, pool=4), {name: patient(name) for name in range(6)})
+    outcomes(Engine(token_budget=64, pool=4), {name: patient(name) for name in range(6)})
     ends = {name: log.index((name, 4)) for name in range(6)}
     assert ends[0] < log.index((1, 2))
     assert sorted(ends.values()) == [ends[name] for name in range(6)]
@@ -442,7 +443,7 @@ def compared(by: Any, text: str, labels: tuple[str, ...]) -> QuestionGenerator[F
 
 def test_batches_report_the_passes_that_are_charged() -> None:
     by, told = Writer("cpu", 1024), list[Cost]()
-    engine = Engine(None, on_batch=told.append)
+    engine = Engine(on_batch=told.append)
     labels = ("yes", "no", "maybe")
     asked = {n: compared(by, str(n), labels[: 1 + n % 3]) for n in range(6)} | {"text": written(by, "boat")}
     ended = outcomes(engine, asked)
@@ -453,13 +454,13 @@ def test_batches_report_the_passes_that_are_charged() -> None:
 
 def test_a_prompt_that_cannot_be_counted_costs_no_other() -> None:
     by = Writer("cpu", 10)
-    ended = outcomes(Engine(None), {text: written(by, text) for text in ("boat", "odd", "shore")})
+    ended = outcomes(Engine(), {text: written(by, text) for text in ("boat", "odd", "shore")})
     assert [ended[text].value for text in ("boat", "shore")] == ["boat", "shore"]
     assert isinstance(ended["odd"].error, TypeError)
     assert (ended["odd"].cost.forward, ended["odd"].cost.forward_asked) == (0, 1)
     by.fault = UserError("the same for every prompt")
     with pytest.raises(UserError, match="the same for every prompt"):
-        outcomes(Engine(None), {0: written(by, "odd")})
+        outcomes(Engine(), {0: written(by, "odd")})
 
 
 def test_each_text_generator_has_the_budget_of_its_device() -> None:
@@ -467,7 +468,7 @@ def test_each_text_generator_has_the_budget_of_its_device() -> None:
     asked = {("far", n): written(far, str(n)) for n in range(128)} | {
         ("near", n): edited(near, str(n)) for n in range(12)
     }
-    ended = outcomes(Engine(None), asked)
+    ended = outcomes(Engine(), asked)
     assert {key: outcome.value for key, outcome in ended.items()} == {key: str(key[1]) for key in asked}
     assert far.batches == [GENERATING * ON_ACCELERATOR // 1024] * 2
     assert near.batches == [GENERATING * ON_PROCESSOR // 1024] * 3
@@ -476,13 +477,13 @@ def test_each_text_generator_has_the_budget_of_its_device() -> None:
 def test_a_budget_that_is_given_is_for_all_text_generators() -> None:
     far, near = Writer("remote", 10), Writer("cpu", 10)
     asked = {(by.device, n): written(by, str(n)) for by in (far, near) for n in range(9)}
-    outcomes(Engine(None, token_budget=30), asked)
+    outcomes(Engine(token_budget=30), asked)
     assert far.batches == near.batches == [3, 3, 3]
 
 
 def test_a_text_generator_that_runs_out_of_memory_gets_less_from_there_on() -> None:
     small, large = Writer("cpu", 10, most=40), Writer("cpu", 10)
-    engine = Engine(None, token_budget=160)
+    engine = Engine(token_budget=160)
     ended = outcomes(engine, {n: written(small, str(n)) for n in range(16)})
     assert [ended[n].value for n in range(16)] == [str(n) for n in range(16)]
     assert small.refused == 2

@@ -9,8 +9,7 @@ import pytest
 
 from rigged import Rigged, ended, instance, posed, result
 from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.questions import Generate, Likelihood, Outputs, QuestionGenerator
-from verax.engine.together import sort_ends, together
+from verax.engine.questions import Generate, Likelihood, Outputs, QuestionGenerator, split_results, together
 from verax.methods.token.leave_one_out import LeaveOneOut
 from verax.models.classifier import Classifier
 from verax.models.generator import GeneratePass, LikelihoodPass, Prompt
@@ -69,12 +68,12 @@ def test_one_that_fails_costs_no_other(x: Subject) -> None:
 
 def test_ends_are_values_or_reasons_and_what_nobody_foresaw_is_raised(x: Subject) -> None:
     ends = result(together([spoken(x, "a"), spoken(x, "bad"), spoken(x), spoken(x, "b", "bad"), spoken(x, "c")]))
-    values, problems = sort_ends(ends)
+    values, problems = split_results(ends)
     assert values == [["A"], [], ["C"]]
     assert [problem.reason for problem in problems] == ["refused", "refused"]
-    assert sort_ends([]) == ([], [])
+    assert split_results([]) == ([], [])
     with pytest.raises(ZeroDivisionError):
-        sort_ends([*ends, ZeroDivisionError()])
+        split_results([*ends, ZeroDivisionError()])
 
 
 def test_a_generator_can_go_on_after_an_answer_that_can_not_be_had(x: Subject) -> None:
@@ -118,7 +117,7 @@ def test_tasks_beside_it_share_its_batches(model: Rigged, x: Subject) -> None:
         yield Task(together([spoken(x, "a"), spoken(x, "b")]), lambda _: ())
         yield Task(spoken(x, "c"), lambda _: ())
 
-    Engine(None).run(tasks())
+    Engine().run(tasks())
     assert model.calls == [("generate", ["a", "b", "c"])]
 
 
@@ -128,7 +127,7 @@ def test_classifiers_are_asked_the_same_way(classifier: Callable[..., Classifier
 
     def outcome(generator: QuestionGenerator[object]) -> Outcome[object]:
         found: list[Outcome[object]] = []
-        Engine(model).run([Task(generator, lambda one: found.append(one) or ())])
+        Engine().run([Task(generator, lambda one: found.append(one) or ())])
         return found[0]
 
     pooled = outcome(together([LeaveOneOut()(x) for x in several]))

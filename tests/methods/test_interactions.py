@@ -279,7 +279,7 @@ def test_attention_attribution_is_that_of_literal_code(
     def as_generator() -> Any:
         return (yield ask)
 
-    Engine(classifier).run([Task(as_generator(), lambda outcome: ended.append(outcome) or ())])
+    Engine().run([Task(as_generator(), lambda outcome: ended.append(outcome) or ())])
     answer = ended[0].value
     opened, _ = tiny.build(architecture, seed=2, attn_implementation="eager")
     opened = opened.double()
@@ -321,10 +321,10 @@ def test_a_model_without_maps_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     model, tokenizer = tiny.build("bert")
     classifier = load_model(model, tokenizer=tokenizer)
     monkeypatch.setattr(type(classifier), "attention_layers", 0)
-    with pytest.raises(UserError, match=r"attention maps of the model .* can't be scaled"):
+    with pytest.raises(UserError, match="needs gradients of attention maps"):
         explain(classifier, *PAIR, method="attention_attribution")
     callable_model = game_model(random_game(3, 0))
-    with pytest.raises(UserError, match="needs gradients"):
+    with pytest.raises(UserError, match="provides only class outputs"):
         explain(callable_model, words(3), method="attention_attribution")
 
 

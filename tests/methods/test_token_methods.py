@@ -311,7 +311,7 @@ def test_integrated_gradients_are_complete_on_what_is_left(
     model = classifier("bert")
     x = Subject(Instance("x", tuple(map(split_words, PAIR)), "no"), model)
     dropped = np.arange(x.n_units) % 3 == 1
-    made = _result(Engine(model), IntegratedGradients(Target("gold"), 200, baseline)(x.without(dropped, removal)))
+    made = _result(Engine(), IntegratedGradients(Target("gold"), 200, baseline)(x.without(dropped, removal)))
     assert len(made.scores) == (~dropped).sum()
     assert made.notes["completeness_error"] <= 1e-8
 

@@ -45,7 +45,7 @@ def measure(metric: Any, scores: list[float], *texts: str, **fields: Any) -> Mea
     x = Subject(instance, MODEL)
     highlight = Highlight("x", "given", "token", Target(), x.units, tuple(scores))
     ended: list[Outcome[Measured]] = []
-    Engine(MODEL).run([Task(as_generator(metric, x, highlight), lambda outcome: ended.append(outcome) or ())])
+    Engine().run([Task(as_generator(metric, x, highlight), lambda outcome: ended.append(outcome) or ())])
     if ended[0].error is not None:
         raise ended[0].error
     assert ended[0].value is not None
@@ -54,7 +54,7 @@ def measure(metric: Any, scores: list[float], *texts: str, **fields: Any) -> Mea
 
 def test_comprehensiveness_by_hand() -> None:
     """Ten words in two parts; 1, 5 and 10 % are one word, 20 % two, 50 % five. Predicted class: yes, 0.85."""
-    value, curve, _ = measure(Comprehensiveness(), [10, 9, 8, 7, 6, 5, 4, 3, 2, 1], "a b c d e", "f g h i j")
+    value, curve, *_ = measure(Comprehensiveness(), [10, 9, 8, 7, 6, 5, 4, 3, 2, 1], "a b c d e", "f g h i j")
     assert curve == pytest.approx((0.30, 0.30, 0.30, 0.40, 0.45))
     assert value == pytest.approx(1.75 / 6)
     assert measure(Comprehensiveness(average="mean"), list(range(10, 0, -1)), "a b c d e", "f g h i j").value == (
@@ -63,14 +63,14 @@ def test_comprehensiveness_by_hand() -> None:
 
 
 def test_sufficiency_by_hand() -> None:
-    value, curve, _ = measure(Sufficiency(), [10, 9, 8, 7, 6, 5, 4, 3, 2, 1], "a b c d e", "f g h i j")
+    value, curve, *_ = measure(Sufficiency(), [10, 9, 8, 7, 6, 5, 4, 3, 2, 1], "a b c d e", "f g h i j")
     assert curve == pytest.approx((0.15, 0.15, 0.15, 0.05, 0.0))
     assert value == pytest.approx(0.50 / 6)
 
 
 def test_the_class_is_fixed_on_the_full_input() -> None:
     """Without `a` and `b` the model would say no; it is still the probability of yes that is looked at."""
-    value, curve, _ = measure(Comprehensiveness(bins=(1.0,)), [2, 1], "a b")
+    value, curve, *_ = measure(Comprehensiveness(bins=(1.0,)), [2, 1], "a b")
     assert curve == pytest.approx((0.4,))
     assert value == pytest.approx(0.2)
 

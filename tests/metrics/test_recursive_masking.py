@@ -57,7 +57,7 @@ def _end(generator: QuestionGenerator[Any], model: Any = MODEL) -> Outcome[Any]:
         ended.append(outcome)
         return ()
 
-    Engine(model).run([Task(generator, keep)])
+    Engine().run([Task(generator, keep)])
     return ended[0]
 
 
@@ -135,7 +135,7 @@ def test_with_fewer_words_than_steps_nothing_is_asked_twice_and_the_area_is_that
     assert measured.curve == pytest.approx(expected, abs=1e-12)
     drops = 0.65 - np.array(expected)
     assert measured.value == pytest.approx(np.sum((drops[1:] + drops[:-1]) / 2) / 10, abs=1e-12)
-    engine, x = Engine(MODEL), _input("a c x")
+    engine, x = Engine(), _input("a c x")
     engine.run([Task(RecursiveMasking()(x, _given(x, [3.0, 2.0, 1.0]), explain=None), lambda _: ())])
     assert engine.cost.forward == 4
     one = _input("a")

@@ -86,7 +86,7 @@ def test_the_engine_asks_each_input_once_and_charges_it(classifier: Callable[...
         ended.append(outcome)
         return ()
 
-    engine = Engine(model)
+    engine = Engine()
     engine.run([Task(peek(keep), kept), Task(peek(keep[1:3]), kept)])
     assert engine.cost.forward_asked == 7
     assert engine.cost.forward == 5
@@ -109,5 +109,11 @@ def test_the_engine_asks_each_input_once_and_charges_it(classifier: Callable[...
 
 def test_a_callable_has_none() -> None:
     model = BlackBox(lambda texts: [[0.5, 0.5]] * len(texts), labels=("a", "b"), name="f", version="1")
-    with pytest.raises(UserError, match="it gives outputs and no gradients"):
-        model.hidden([])
+    assert model.capabilities == {"outputs"}
+    x = Subject(Instance("1", (split_words("a boat"),)), model)
+    with pytest.raises(UserError, match=r"the model 'f' cannot answer Hidden: it has no hidden\(\)"):
+        Engine().run([Task(_peek(x), lambda _: ())])
+
+
+def _peek(x: Subject) -> Any:
+    return (yield Hidden(x, np.ones((1, x.n_units), bool)))

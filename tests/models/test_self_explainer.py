@@ -145,7 +145,7 @@ def test_edits_of_an_input_share_what_was_answered() -> None:
     ("changes", "options", "said"),
     [
         ({}, {"labels": ("yes", "no")}, "knows entailment, neutral, contradiction; the data has yes, no"),
-        ({}, {"prompts": Path("mine.txt")}, "was trained on prompts of its own; leave them out"),
+        ({}, {"prompts": Path("mine.txt")}, "has the prompts that it was trained on; leave them out"),
         ({"setup": None}, {}, "has no 'setup'"),
         ({"labels": None}, {}, "has no 'labels'"),
         ({"setup": "mt_rz"}, {}, "unknown set-up 'mt_rz'; did you mean 'mt_r"),

@@ -86,7 +86,7 @@ def test_the_engine_asks_once_for_what_two_want(checkpoint: Callable[[str], Path
     def asks(layer: int) -> Any:
         return (yield TokenStates(x, layer))
 
-    engine = Engine(encoder)
+    engine = Engine()
     engine.run([Task(asks(layer), lambda outcome: ended.append(outcome) or ()) for layer in (1, 1, 2)])  # type: ignore[func-returns-value]
     assert (engine.cost.forward_asked, engine.cost.forward) == (3, 2)
     first, second, third = (outcome.value for outcome in ended)
@@ -99,5 +99,10 @@ def test_the_engine_asks_once_for_what_two_want(checkpoint: Callable[[str], Path
 
 def test_a_callable_has_no_states() -> None:
     model = BlackBox(lambda texts: np.full((len(texts), 2), 0.5), labels=("a", "b"), name="half", version="1")
-    with pytest.raises(UserError, match="callable"):
-        model.token_states([StatesPass(_row(model, Instance("1", (split_words("a boat"),))), 0)])
+    x = Subject(Instance("1", (split_words("a boat"),)), model)
+
+    def asks() -> Any:
+        return (yield TokenStates(x, 0))
+
+    with pytest.raises(UserError, match="the model 'half' cannot answer TokenStates"):
+        Engine().run([Task(asks(), lambda _: ())])

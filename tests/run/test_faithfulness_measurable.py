@@ -173,13 +173,13 @@ def _maxima(model: Classifier, data: Dataset, seed: int, *, masked: bool = True)
         return Task(ask(x), done)
 
     inputs = [model.by_token(instance) for instance in data.instances]
-    Engine(model).run(task(number, Subject(x, model)) for number, x in enumerate(inputs))
+    Engine().run(task(number, Subject(x, model)) for number, x in enumerate(inputs))
     return np.stack([rows[number] for number in range(len(inputs))])
 
 
 def _learned(model: Classifier, masking: str) -> InDistributionTest:
     reference = Reference.of(InDistribution(masking=masking), model, opinion.load("validation"))  # type: ignore[arg-type]
-    return reference.learn(model, Engine(model), Console(quiet=True))
+    return reference.learn(model, Engine(), Console(quiet=True))
 
 
 def test_random_masks_are_in_distribution_for_the_masked_model_and_not_for_the_plain_one() -> None:

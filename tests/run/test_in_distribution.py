@@ -44,7 +44,7 @@ def folder(checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytes
 
 def _learn(folder: Path, metric: InDistribution | None = None, n: int = 60) -> InDistributionTest:
     model = load_model(folder)
-    return Reference.of(metric or InDistribution(), model, _data(n)).learn(model, Engine(model), QUIET)
+    return Reference.of(metric or InDistribution(), model, _data(n)).learn(model, Engine(), QUIET)
 
 
 def _kept(folder: Path) -> list[Path]:

@@ -153,7 +153,7 @@ def test_the_masks_are_those_of_the_model_before(ran: Ran) -> None:
             task = Task(
                 prepared.methods[measure].component(x), lambda end, scores=scores: scores.append(end.value) or ()
             )
-            Engine(classifier).run([task])
+            Engine().run([task])
             more = int(new.sum() - old.sum())
             chosen = np.flatnonzero(~old)[np.argsort(-scores[0].scores, kind="stable")[:more]]
             assert np.flatnonzero(new & ~old).tolist() == sorted(chosen.tolist())

@@ -20,7 +20,7 @@ from tiny_text import save_generator
 from verax.cli import app
 from verax.data.load import load_dataset
 from verax.engine.engine import Engine, Task
-from verax.engine.text_protocols import Answer
+from verax.engine.protocols import Answer
 from verax.metrics.free_text import bleu
 from verax.models.editor_wording import editor_prompt, read_editor_facts
 from verax.models.generator import CandidatesPass
@@ -77,7 +77,7 @@ def _said(model: Path, data: Path, *, why: bool = True) -> list[Answer]:
         return (yield from setup.explain(x, said)) if why else said
 
     for instance in inputs.instances:
-        Engine(None).run([Task(both(Subject(instance, by)), lambda outcome: found.append(outcome.value) or ())])  # type: ignore[func-returns-value]
+        Engine().run([Task(both(Subject(instance, by)), lambda outcome: found.append(outcome.value) or ())])  # type: ignore[func-returns-value]
     return found
 
 

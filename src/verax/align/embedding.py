@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 
 from verax.align.extract import Extract, argmax_links, cosine, itermax_links, softmax_links, word_links
 from verax.align.protocol import TextPair
-from verax.engine.engine import Engine, Outcome, Task, token_budget
+from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.questions import QuestionGenerator, TokenStates
 from verax.models.classifier import Encoder
 from verax.models.load import load_encoder
@@ -124,7 +124,7 @@ class _Reading:
 
     def __init__(self, model: Encoder, layer: int) -> None:
         self._model, self._layer = model, layer
-        self._engine = Engine(model, token_budget=token_budget(model), window=WORDS_AT_ONCE)
+        self._engine = Engine(window=WORDS_AT_ONCE)
         self._texts: dict[_TextKey, _Read | Undefined] = {}
 
     def only(self, chunk: Sequence[TextPair]) -> None:

@@ -51,7 +51,7 @@ class Behaviour:
         self._model_before, self._random = model_facts(self.model), GlobalRandom.now()
         cases = self._copies(self.cases)
         before = [_content(case) for case in cases]
-        self.first = alone(self.model, self._call, cases)
+        self.first = alone(self._call, cases)
         self._disturbed = changed(self._random.facts(), GlobalRandom.now().facts())
         after = [changed(was, _content(case)) for case, was in zip(cases, before, strict=True)]
         self._touched = [f"{case.name!r}: {', '.join(what)}" for case, what in zip(cases, after, strict=True) if what]
@@ -66,7 +66,7 @@ class Behaviour:
     def once(self, cases: Sequence[Case]) -> Outcomes:
         """What becomes of cases, each alone."""
         self._random.put_back()
-        return alone(self.model, self._call, self._copies(cases))
+        return alone(self._call, self._copies(cases))
 
     def value(self, name: str, verb: str) -> Check:
         """Something must come out, or no other check has anything to look at."""
@@ -87,7 +87,8 @@ class Behaviour:
     def _too_many(self, case: Case) -> str | None:
         n, cost = case.x.n_units, self.first[case.name].cost
         try:
-            said = Passes(*passes_of(self.what, n, self.model.attention_layers))
+            layers = getattr(self.model, "attention_layers", 1)
+            said = Passes(*passes_of(self.what, n, layers))
             over = cost.forward > said.forward or cost.backward > said.backward
         except Exception as error:  # noqa: BLE001 - code of others: whatever goes wrong is the finding
             return f"passes({n}) gives no Passes(forward, backward): {type(error).__name__}: {error}"
@@ -104,9 +105,9 @@ class Behaviour:
     def batch_and_order(self) -> list[Check]:
         """Alone or beside others, in other batches and with other padding, first or last: the same numbers."""
         self._random.put_back()
-        pooled = together(self.model, self._call, self._unanswered())
+        pooled = together(self._call, self._unanswered())
         self._random.put_back()
-        backwards = together(self.model, self._call, self._unanswered()[::-1])
+        backwards = together(self._call, self._unanswered()[::-1])
         found = {
             "batch": apart(self.first, pooled, self._rounding),
             "order": apart(pooled, backwards, self._rounding),
@@ -133,14 +134,14 @@ class Behaviour:
 
     def _reseeded(self, other: Any, case: Case) -> Outcomes:
         self._random.put_back()
-        return alone(self.model, self._handing(other), [case])
+        return alone(self._handing(other), [case])
 
     def global_random(self) -> list[Check]:
         """It neither changes nor reads the random numbers that the whole process shares."""
         whose = " and ".join(sorted(self._disturbed))
         problem = f"{whose} global random state is changed; draw with x.rng(seed)" if whose else ""
         GlobalRandom.seeded(20_001).put_back()
-        differs = apart(self.first, alone(self.model, self._call, self._copies(self.cases)), self._rounding)
+        differs = apart(self.first, alone(self._call, self._copies(self.cases)), self._rounding)
         read = f"results follow the global seed, {differs}; draw with x.rng(seed)" if differs else ""
         return [Check("global random state", not problem, problem), Check("global seeds", not read, read)]
 

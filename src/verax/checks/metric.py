@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, get_args
+from typing import Any
 
 from verax.checks.behaviour import Behaviour
 from verax.checks.checked import Check, Checked
@@ -17,7 +17,7 @@ from verax.engine.engine import Outcome
 from verax.engine.protocols import Metric
 from verax.models.classifier import Classifier
 from verax.models.subject import Subject
-from verax.types import Highlight, Instance, Kind, Measured, Span, Target, Unit
+from verax.types import SCORE_KINDS, Highlight, Instance, Kind, Measured, Span, Target, Unit
 
 ROUNDING = 1e-9
 """How far a value may be outside its range by rounding alone."""
@@ -76,7 +76,7 @@ def _explanations(x: Subject, seed: int) -> Iterable[Highlight]:
         "span_interaction": [_halves(x)],
     }
     draw = x.rng(seed)
-    for kind in get_args(Kind):
+    for kind in SCORE_KINDS:
         units = tuple(kinds[kind])
         scores = tuple(draw.normal(size=len(units)).tolist())
         yield Highlight(x.instance.id, "random", kind, Target(), units, scores, notes={"made_for": "a check"})

@@ -12,7 +12,6 @@ import numpy as np
 from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.protocols import as_generator
 from verax.engine.questions import Question, QuestionGenerator
-from verax.models.classifier import Classifier
 from verax.models.subject import Memo, Subject
 from verax.types import Attribution, Cost, FloatArray, Highlight, Measured, Undefined, UserError
 
@@ -42,17 +41,17 @@ Outcomes = dict[str, Outcome[Any]]
 """By the name of the case."""
 
 
-def alone(model: Classifier, what: Any, cases: Iterable[Case]) -> Outcomes:
+def alone(what: Any, cases: Iterable[Case]) -> Outcomes:
     """Outcome of each case, run in an engine of its own."""
     ended: Outcomes = {}
     for case in cases:
-        ended.update(_run(Engine(model), what, [case]))
+        ended.update(_run(Engine(), what, [case]))
     return ended
 
 
-def together(model: Classifier, what: Any, cases: Sequence[Case]) -> Outcomes:
+def together(what: Any, cases: Sequence[Case]) -> Outcomes:
     """What becomes of each case when all are run at once, in this order, in small batches."""
-    return _run(Engine(model, SMALL_BUDGET), what, cases)
+    return _run(Engine(SMALL_BUDGET), what, cases)
 
 
 def _run(engine: Engine, what: Any, cases: Sequence[Case]) -> Outcomes:

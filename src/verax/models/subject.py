@@ -12,7 +12,18 @@ import numpy as np
 from verax.models.encoding import Encoding
 from verax.models.removal import CODES, KEPT, States
 from verax.stats.drawing import rng_of
-from verax.types import Attribution, BoolArray, FloatArray, Instance, IntArray, Note, Removal, Undefined, Unit
+from verax.types import (
+    Attribution,
+    BoolArray,
+    FloatArray,
+    Instance,
+    IntArray,
+    Note,
+    Removal,
+    Undefined,
+    Unit,
+    UserError,
+)
 
 Memo = dict[Hashable, dict[Hashable, Any]]
 """Answers by kind of question and encoding, then by whatever else determines them."""
@@ -41,6 +52,8 @@ class Subject:
     @cached_property
     def encoding(self) -> Encoding:
         """The input in the model's own terms."""
+        if not hasattr(self.model, "encode"):
+            raise UserError(f"the model {self.model.name!r} answers questions about text only: it encodes no input")
         encoding: Encoding = self.model.encode(self.instance)
         return encoding
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
-from verax.engine.protocols import Method, Metric
-from verax.engine.text_protocols import TextMetric
+from verax.engine.protocols import Method, check_capabilities
 from verax.models.labels import check_target, class_of
 from verax.models.removal import check_removal
 from verax.run.context import TEXT, RunContext
@@ -19,11 +18,10 @@ from verax.types import Instance, UserError
 def check_fit(named: Configured[Any], model: Any) -> None:
     """Reject a method or metric that asks for what the model cannot answer."""
     component = named.component
+    for problem in check_capabilities(component, model, named.name):
+        raise UserError(problem)
     if getattr(component, "kind", None) == TEXT:
         _check_text_method(named, model)
-        return
-    if isinstance(component, TextMetric):
-        return
     for inner in (getattr(component, field.name) for field in dataclasses.fields(component)):
         if isinstance(inner, Method):
             check_fit(Configured(named.name, inner), model)
@@ -33,12 +31,11 @@ def check_fit(named: Configured[Any], model: Any) -> None:
         check_removal(component.removal, model.removals, model.name)
     if hasattr(component, "target"):
         check_target(component.target, model.labels)
-    if hasattr(component, "baseline") and component.baseline not in model.baselines:
-        valid = ", ".join(sorted(model.baselines)) or "none, it has no gradients"
-        raise UserError(f"{named.name}: baseline: got {component.baseline!r}; those of {model.name!r}: {valid}")
-    if not model.baselines and looks_inside(component):
-        needed = "gradients" if isinstance(component, Method) else "hidden states"
-        raise UserError(f"{named.name} needs {needed}; the model {model.name!r} is a callable and has none")
+    if hasattr(component, "baseline"):
+        baselines: frozenset[str] = getattr(model, "baselines", frozenset())
+        if component.baseline not in baselines:
+            valid = ", ".join(sorted(baselines)) or "none, it has no gradients"
+            raise UserError(f"{named.name}: baseline: got {component.baseline!r}; those of {model.name!r}: {valid}")
 
 
 def _check_text_method(named: Configured[Any], model: Any) -> None:
@@ -60,11 +57,6 @@ def check_prompts(named: Configured[Any], model: Any, instance: Instance) -> Non
     """Fill every prompt of a method once, so that a placeholder without a value is found before anything is asked."""
     for stage in named.component.stages:
         model.wording.prompt(stage, instance, model.labels, label=model.labels[0], explanation="", plain=model.plain)
-
-
-def looks_inside(component: Method | Metric) -> bool:
-    """Whether a method or metric needs more of a model than its outputs."""
-    return bool(component.passes(1).backward) or bool(getattr(component, "looks_inside", False))
 
 
 def check_run(run: RunContext) -> None:

@@ -5,23 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, get_args
+from typing import Any, Final, NamedTuple
 
 from verax.engine.protocols import Method, Metric
-from verax.engine.text_protocols import TextMetric
 from verax.run.parameters import Configured
 from verax.run.spec import Spec
 from verax.types import Dataset, Highlight, Kind
 
 BASELINE = "random"
-TEXT = "text"
-
-
-def kinds_of(metric: Any) -> frozenset[str]:
-    """Kinds of explanations that a metric measures: those by scores, if it does not say."""
-    if isinstance(metric, TextMetric):
-        return frozenset({TEXT})
-    return frozenset(getattr(metric, "kinds", get_args(Kind)))
+TEXT: Final = "text"
 
 
 class Explainer(NamedTuple):

@@ -6,10 +6,11 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from verax.engine.protocols import kinds_of
 from verax.models.endpoint import REASONS, Endpoint
 from verax.models.endpoint.cached import CachedEndpoint
 from verax.models.self_explainer import SelfExplainer
-from verax.run.context import TEXT, RunContext, kinds_of
+from verax.run.context import TEXT, RunContext
 from verax.store.tables import Row
 from verax.types import Score, Skip
 

@@ -16,7 +16,7 @@ from verax.models.subject import Subject
 from verax.run.context import TEXT
 from verax.run.plan import Plan, PlannedExplanation, PlannedInstance
 from verax.run.providers import Request
-from verax.run.rows import PREDICTION, as_highlight, as_score, as_skip, predict, skipped_score, write_text
+from verax.run.rows import PREDICTION, as_explanation, as_score, as_skip, explain, predict, skipped_score
 from verax.store.tables import Row
 from verax.types import Highlight, Nle, Skip, Undefined, UserError
 
@@ -136,15 +136,12 @@ class Execution:
             row: Explained
             if outcome.value is None:
                 row = as_skip(x.instance.id, method.label, outcome.error)
-            elif explanation.kind == TEXT:
-                row = replace(outcome.value, cost=outcome.cost)
             else:
-                row = as_highlight(x.instance, method, outcome.value, outcome.cost)
+                row = as_explanation(x.instance, method, outcome.value, x.model.labels, outcome.cost)
             self._add(explanation.key, row)
             return self._measure(instance, explanation, row)
 
-        explaining = write_text(x, method) if explanation.kind == TEXT else as_generator(method.component, x)  # type: ignore[arg-type]
-        return Task(explaining, done)
+        return Task(explain(x, method), done)
 
     def _measure(self, instance: _InstanceWork, explanation: PlannedExplanation, row: Explained) -> Iterator[Task[Any]]:
         """Measure an explanation, and whatever waited for it; scores that need other rows wait for those."""

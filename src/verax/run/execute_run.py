@@ -25,7 +25,6 @@ from verax.run.plan import Plan, PlannedExplanation, PlannedInstance, PlannedSco
 from verax.run.prepare import Prepared
 from verax.run.progress import progress_bar
 from verax.run.providers import Request, Stage
-from verax.run.providers.encoder import EncoderProvider
 from verax.run.stored import with_stored
 from verax.store.read import RunTables, read_card, read_keys, read_rows
 from verax.store.store import Store
@@ -194,11 +193,10 @@ def _engine(plan: Plan) -> Engine:
     """The engine of a run; fewer tasks are open at a time where only text is generated."""
     spec, model = plan.run.spec, plan.run.model
     if plan.run.scores_words:
-        return Engine(model, token_budget=spec.token_budget)
+        return Engine(token_budget=spec.token_budget)
     endpoint = endpoint_of(model)
     window = FEW_TASKS if endpoint is None else max(TASKS_AT_ENDPOINT, 2 * endpoint.concurrency)
-    second = next((provider.model for provider in plan.providers if isinstance(provider, EncoderProvider)), None)
-    return Engine(second, token_budget=spec.token_budget, window=window)
+    return Engine(token_budget=spec.token_budget, window=window)
 
 
 @contextmanager

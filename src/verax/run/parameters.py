@@ -11,8 +11,7 @@ from typing import Any, Generic, TypeVar, get_args, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from verax.align.protocol import Aligner
-from verax.engine.protocols import Method, Metric
-from verax.engine.text_protocols import AnsweringMethod, TextMetric
+from verax.engine.protocols import AnsweringMethod, Method, Metric, TextMetric
 from verax.metrics.free_text.editor import Editor
 from verax.metrics.free_text.reconstruction import Reconstruction
 from verax.registry import Namespace, registered_name, resolve, unknown

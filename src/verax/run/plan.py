@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from verax.align.protocol import Aligner
-from verax.engine.protocols import Method, Metric
-from verax.run.context import TEXT, RunContext, kinds_of
+from verax.engine.protocols import Method, Metric, kinds_of
+from verax.run.context import TEXT, RunContext
 from verax.run.parameters import Configured
 from verax.run.providers import Provider, Providers
 from verax.store.keys import JSON, key_of
@@ -194,7 +194,7 @@ def input_key(instance: Instance) -> str:
     return key_of(row="instance", **dataclasses.asdict(instance))
 
 
-def measures(metric: Metric, kind: str) -> bool:
+def measures(metric: Metric, kind: Kind) -> bool:
     """Whether a metric gives explanations of a kind a score.
 
     Explanations by scores of a kind that the metric does not measure get one too: it has the metric's reason.

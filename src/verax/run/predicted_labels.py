@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from verax.engine.text_protocols import Answer, AnsweringMethod
+from verax.engine.protocols import Answer, AnsweringMethod
 from verax.models.self_explainer import SelfExplainer, is_trained, load_self_explainer, trained_fingerprint
 from verax.registry import resolve
 from verax.run.plan import input_key

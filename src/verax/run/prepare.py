@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from verax.data.explanations import load_explanations
+from verax.engine.protocols import kinds_of
 from verax.run.checking import check_run, check_unique
-from verax.run.context import BASELINE, TEXT, RunContext, kinds_of
+from verax.run.context import BASELINE, TEXT, RunContext
 from verax.run.endpoint import with_cache
 from verax.run.opening import explains_itself, open_data, open_model, open_self_explainer, open_validation
 from verax.run.parameters import Configured, configure, from_config, named_parameters

@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Console
 
 from verax.align.parallel import Parallel, parallel_instances
-from verax.engine.engine import Engine, Outcome, Task, token_budget
+from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.questions import QuestionGenerator, TokenStates
 from verax.models.classifier import Encoder
 from verax.models.subject import Subject
@@ -155,7 +155,7 @@ def representations(
             raise outcome.error or RuntimeError(f"{name!r} was read without a result")
         return ()
 
-    Engine(model, token_budget=token_budget(model)).run(tasks())
+    Engine().run(tasks())
     return read
 
 

@@ -12,7 +12,7 @@ import torch
 from scipy.special import softmax
 from torch import Tensor
 
-from verax.engine.engine import Engine, Outcome, Task, token_budget
+from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.protocols import Method, as_generator
 from verax.engine.questions import Outputs, QuestionGenerator
 from verax.metrics.faithfulness.masked_by import newly_masked
@@ -141,7 +141,7 @@ def mask_more(
 
             yield Task(as_generator(method.component, split.encode(classifier, number).without(masked, "mask")), done)
 
-    Engine(classifier, token_budget=token_budget(classifier)).run(tasks())
+    Engine().run(tasks())
     return after
 
 
@@ -171,7 +171,7 @@ def answers(split: Split, classifier: Classifier, masks: Masks) -> tuple[IntArra
 
             yield Task(_logits(split.encode(classifier, number), masked), done)
 
-    Engine(classifier, token_budget=token_budget(classifier)).run(tasks())
+    Engine().run(tasks())
     return predicted, probability
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from scipy.special import softmax
 
 from verax.engine.engine import Outcome
+from verax.engine.protocols import Answer, as_generator
 from verax.engine.questions import Outputs, QuestionGenerator
-from verax.engine.text_protocols import AnsweringMethod, Tested
 from verax.models.subject import Subject
+from verax.run.context import TEXT
 from verax.run.parameters import Configured
 from verax.types import (
     Attribution,
@@ -42,40 +43,39 @@ def predict(x: Subject) -> QuestionGenerator[Prediction]:
     return Prediction(x.instance.id, best, labels, tuple(probabilities.tolist()))
 
 
-def write_text(x: Subject, method: Configured[AnsweringMethod]) -> QuestionGenerator[Nle]:
-    """The explanation of an input in free text."""
-    if empty := [number for number, part in enumerate(x.instance.parts, 1) if not part.words]:
+def explain(x: Subject, method: Configured[Any]) -> QuestionGenerator[Attribution | Answer]:
+    """The explanation of an input by a method."""
+    empty = [number for number, part in enumerate(x.instance.parts, 1) if not part.words]
+    if empty and method.component.kind == TEXT:
         raise Undefined("empty", f"part {empty[0]} of the input has no word")
-    answer = yield from method.component.answer(x)
-    answer = yield from method.component.explain(x, answer)
-    if answer.text is None:
+    made: Attribution | Answer = yield from as_generator(method.component, x)
+    if isinstance(made, Answer) and made.text is None:
         raise TypeError(f"{method.label} ended without an explanation")
-    ids, labels = (x.instance.id, method.label, Target()), x.model.labels
-    predicted, source = answer.probabilities, answer.label_source
-    return Nle(*ids, answer.text, answer.label, labels, predicted, source, notes=answer.notes)
+    return made
 
 
-def as_highlight(
-    instance: Instance, method: Configured[Any], attribution: Attribution, cost: Cost = Cost()
-) -> Highlight:
-    """The explanation of an instance by scores."""
-    target, scores = getattr(method.component, "target", Target()), tuple(attribution.scores.tolist())
+def as_explanation(
+    instance: Instance, method: Configured[Any], made: Attribution | Answer, labels: tuple[str, ...], cost: Cost
+) -> Highlight | Nle:
+    """The explanation of an instance; `labels` are the classes of the model."""
+    if isinstance(made, Answer):
+        text, predicted, source = made.text or "", made.probabilities, made.label_source
+        return Nle(instance.id, method.label, Target(), text, made.label, labels, predicted, source, cost, made.notes)
+    target, scores = getattr(method.component, "target", Target()), tuple(made.scores.tolist())
     ids = (instance.id, method.label, method.component.kind, target)
-    return Highlight(*ids, attribution.units, scores, cost, attribution.notes)
+    return Highlight(*ids, made.units, scores, cost, made.notes)
 
 
-def as_score(instance_id: str, method: str, metric: str, outcome: Outcome[Measured | Tested]) -> Score:
+def as_score(instance_id: str, method: str, metric: str, outcome: Outcome[Measured]) -> Score:
     """The value of a metric, or the reason why there is none."""
-    ids, result, cost = (instance_id, method, metric), outcome.value, outcome.cost
-    if result is None:
+    ids, measured, cost = (instance_id, method, metric), outcome.value, outcome.cost
+    if measured is None:
         reason, detail = _reason(outcome.error)
         return Score(*ids, None, reason, detail, cost=cost)
-    if isinstance(result, Tested):
-        return Score(*ids, result.value, result.reason, result.detail, cost=cost, trial_log=result.trial_log)
-    value, curve, series = result
-    if not np.isfinite(value):
+    value, curve, series, no_value, detail, log = measured
+    if value is not None and not np.isfinite(value):
         return Score(*ids, None, "nonfinite", "the metric's value is not a finite number", cost=cost)
-    return Score(*ids, value, curve=curve, cost=cost, series=series)
+    return Score(*ids, value, no_value, detail, curve, cost, series, log)
 
 
 def as_skip(instance_id: str, method: str, error: Exception | None) -> Skip:

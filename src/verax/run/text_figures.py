@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.protocols import Answer, AnsweringMethod
 from verax.engine.questions import QuestionGenerator
-from verax.engine.text_protocols import Answer, AnsweringMethod
 from verax.metrics.free_text.bleu import Bleu
 from verax.models.self_explainer import SelfExplainer
 from verax.models.subject import Subject
@@ -83,7 +83,7 @@ def ask_each(
         ended()
         return ()
 
-    Engine(None).run(Task(question(Subject(one, by)), partial(done, one)) for one in instances)
+    Engine().run(Task(question(Subject(one, by)), partial(done, one)) for one in instances)
 
 
 def _said(x: Subject, setup: AnsweringMethod) -> QuestionGenerator[tuple[Answer, Measured | None]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -145,7 +145,7 @@ def open_aligners(metrics: Iterable[Configured[Any]], model: Classifier, data: D
         if name is not None and name not in encoders:
             device = model.about["device"]
             encoders[name] = load_encoder(name, device="cpu" if device == "unknown" else device)
-        opened[metric.label] = _open(metric, model, data, model if name is None else encoders[name])
+        opened[metric.label] = _open(metric, model, data, cast("Encoder", model) if name is None else encoders[name])
     return opened
 
 
@@ -154,7 +154,7 @@ def _open(metric: Configured[Any], model: Classifier, data: Dataset, found: Enco
     what = metric.component
     named = as_configured("aligners", what.aligner, metric.implied)
     encoder = found if isinstance(what.aligner, Embedding) else None
-    if encoder is not None and not encoder.layers:
+    if encoder is not None and "hidden" not in encoder.capabilities:
         raise UserError(
             f"{metric.name}: the model {model.name!r} is a callable and has no hidden states to align words by; "
             "name an encoder: {aligner: {embedding: {encoder: DIR}}}"

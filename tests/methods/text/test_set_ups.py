@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from rigged import NLI, Rigged, ended, instance, result
-from verax.engine.questions import QuestionGenerator
-from verax.engine.text_protocols import Answer, AnsweringMethod
-from verax.engine.together import together
+from verax.engine.protocols import Answer, AnsweringMethod
+from verax.engine.questions import QuestionGenerator, together
 from verax.methods.text.answer_first import AnswerThenExplain, MTRa, MTRe
-from verax.methods.text.asked import MAX_NEW_TOKENS
+from verax.methods.text.answering import MAX_NEW_TOKENS
 from verax.methods.text.explanation_first import ExplainThenAnswer, STRa, STRe
 from verax.models.generator import Choice, ChoicePass, GeneratePass, LikelihoodPass
 from verax.models.self_explainer import SelfExplainer

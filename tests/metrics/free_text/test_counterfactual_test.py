@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from rigged import Rigged, ended, explained, instance, posed, result
+from verax.engine.protocols import AnsweringMethod, TextMetric
 from verax.engine.questions import QuestionGenerator
-from verax.engine.text_protocols import AnsweringMethod, TextMetric
 from verax.methods.text.answer_first import MTRa, MTRe
 from verax.methods.text.explanation_first import STRa, STRe
 from verax.metrics.free_text.counterfactual_test import CounterfactualTest

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rigged import NLI, Rigged, explained, instance, posed, result
-from verax.engine.text_protocols import AnsweringMethod, TextMetric
+from verax.engine.protocols import AnsweringMethod, TextMetric
 from verax.methods.text.answer_first import AnswerThenExplain, MTRa
 from verax.methods.text.explanation_first import STRa, STRe
 from verax.metrics.free_text.model_written import ModelWritten

@@ -65,7 +65,7 @@ def mistaken(verax: Callable[..., Any], place: Path, changes: Mapping[str, Any],
         ({"metrics": [{"reconstruction_test": {"by": "templatez"}}]}, "unknown reconstruction 'templatez'"),
         ({"metrics": [{"counterfactual_test": {"noise": -1}}]}, "noise must be 0 or more, got -1"),
         ({"explanations": ["made.jsonl"]}, "explanations: free text from elsewhere can't be tested"),
-        ({"model": {"name": "model", "prompts": "mine.txt"}}, "was trained on prompts of its own"),
+        ({"model": {"name": "model", "prompts": "mine.txt"}}, "has the prompts that it was trained on"),
         ({"model": {"name": "instructed", "labels": ["a", "b"]}}, "none are shipped for 2 parts and the classes a, b"),
         ({"model": {"name": "instructed", "prompts": "minf.txt"}}, "unknown file of prompts 'minf.txt'"),
         (

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from verax.engine.protocols import Method
+from verax.engine.protocols import Method, requirements
 from verax.engine.questions import QuestionGenerator
 from verax.methods.interaction.bivariate_shapley import BivariateShapley
 from verax.methods.span.communities import communities
@@ -80,9 +80,9 @@ class Louvain:
         return target
 
     @property
-    def looks_inside(self) -> bool:
-        """As the interaction does."""
-        return bool(getattr(self.over, "looks_inside", False))
+    def requires(self) -> frozenset[str]:
+        """What the interaction asks of a model."""
+        return requirements(self.over)
 
     @property
     def per_layer(self) -> bool:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from verax.engine.questions import Embeddings, QuestionGenerator
 from verax.methods.aggregation import Aggregation, to_words
-from verax.models.classifier import Path
+from verax.models.classifier import Capability, Path
 from verax.models.subject import Subject
 from verax.types import Attribution, Kind, Passes, Target
 
@@ -34,7 +34,7 @@ class Activation:
     kind: ClassVar[Kind] = "token"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Karpathy, Johnson and Fei-Fei 2015, Visualizing and understanding recurrent networks"
-    looks_inside: ClassVar[bool] = True
+    requires: ClassVar[frozenset[Capability]] = frozenset({"embeddings"})
 
     def passes(self, n: int) -> Passes:
         """None: embeddings are looked up."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from verax.engine.questions import Attention, QuestionGenerator, resolve
 from verax.methods.aggregation import over_subwords
-from verax.models.classifier import AttentionRead, Head
+from verax.models.classifier import AttentionRead, Capability, Head
 from verax.models.subject import Subject
 from verax.types import Attribution, Base, Kind, Passes, Target, UserError
 
@@ -39,7 +39,7 @@ class AttentionWeights:
     signed: ClassVar[bool] = False
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Jain and Wallace 2019, Attention is not explanation; head as in Sun et al. 2024"
-    looks_inside: ClassVar[bool] = True
+    requires: ClassVar[frozenset[Capability]] = frozenset({"outputs", "attention"})
 
     def passes(self, n: int) -> Passes:
         """One pass; backward too, and one to know the prediction, if heads are weighed."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from verax.engine.questions import Outputs, PathGradient, QuestionGenerator, SummedGradient, resolve
 from verax.methods.aggregation import Aggregation, to_words
+from verax.models.classifier import Capability
 from verax.models.subject import Subject
 from verax.types import Attribution, Base, FloatArray, Kind, Passes, Removal, Target, UserError
 
@@ -47,6 +48,7 @@ class IntegratedGradients:
     cost: ClassVar[str] = "2 forward, steps backward"
     kind: ClassVar[Kind] = "token"
     base: ClassVar[Base] = "integrated_gradients"
+    requires: ClassVar[frozenset[Capability]] = frozenset({"outputs", "gradients"})
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Sundararajan, Taly and Yan 2017, Axiomatic attribution for deep networks"
 

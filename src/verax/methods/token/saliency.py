@@ -9,6 +9,7 @@ import numpy as np
 
 from verax.engine.questions import PathGradient, QuestionGenerator, SummedGradient, resolve
 from verax.methods.aggregation import Aggregation, check_signal, to_words
+from verax.models.classifier import Capability
 from verax.models.subject import Subject
 from verax.types import Attribution, Kind, Passes, Target, UserError
 
@@ -34,6 +35,7 @@ class Saliency:
     summary: ClassVar[str] = "Absolute gradient at the word embedding."
     cost: ClassVar[str] = "1 forward, 1 backward"
     kind: ClassVar[Kind] = "token"
+    requires: ClassVar[frozenset[Capability]] = frozenset({"outputs", "gradients"})
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Simonyan, Vedaldi and Zisserman 2014, Deep inside convolutional networks"
 

@@ -8,7 +8,6 @@ from typing import ClassVar, Literal
 import numpy as np
 from sklearn.metrics import average_precision_score
 
-from verax.engine.protocols import Need
 from verax.metrics.agreement.plausibility import average_precision, gold_words
 from verax.metrics.budget import Budget, Matched, check_budget
 from verax.metrics.pieces import Word, top_words, words_of
@@ -59,7 +58,7 @@ class Agreement:
             raise UserError("agreement: within: pairs of words have no budget; with level: interaction use all")
 
     @property
-    def needs(self) -> frozenset[Need]:
+    def needs(self) -> frozenset[str]:
         """The budget, if it counts."""
         return frozenset({"budget"}) if self.within == "budget" else frozenset()
 

@@ -8,7 +8,6 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.special import entr
 
-from verax.engine.protocols import Need
 from verax.metrics.budget import Budget, Matched
 from verax.metrics.ranking import best_first
 from verax.models.subject import Subject
@@ -45,7 +44,7 @@ class Complexity:
     range: ClassVar[tuple[float | None, float | None]] = (0.0, None)
 
     @property
-    def needs(self) -> frozenset[Need]:
+    def needs(self) -> frozenset[str]:
         """The budget, if it counts."""
         return frozenset({"budget"}) if self.top == "span_pairs" else frozenset()
 

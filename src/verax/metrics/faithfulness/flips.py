@@ -7,7 +7,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from verax.engine.protocols import Need
 from verax.engine.questions import Outputs, QuestionGenerator
 from verax.metrics.budget import Budget, Matched, check_budget
 from verax.metrics.pieces import marked, pieces_up_to, top_words
@@ -51,7 +50,7 @@ class Flips:
             raise UserError("grid: incremental adds the pieces up to theta, and words gives the numbers: give one")
 
     @property
-    def needs(self) -> frozenset[Need]:
+    def needs(self) -> frozenset[str]:
         """The budget, unless the numbers of words are given."""
         return frozenset() if self.words is not None else frozenset({"budget"})
 

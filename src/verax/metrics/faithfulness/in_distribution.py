@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from verax.engine.protocols import Explain, Need, RunFacts
+from verax.engine.protocols import Explain, RunFacts
 from verax.engine.questions import Hidden, QuestionGenerator
 from verax.metrics.faithfulness.masked_by import check_steps, explained_again, masked_by
+from verax.models.classifier import Capability
 from verax.models.subject import Subject
 from verax.stats.inference import simes
 from verax.stats.masf import InDistributionTest, Variant
@@ -46,8 +47,8 @@ class InDistribution:
     cost: ClassVar[str] = "steps + 1 forward, and steps - 1 explanations"
     measures: ClassVar[str] = "faithfulness"
     removal: ClassVar[Removal] = "mask"
-    needs: ClassVar[frozenset[Need]] = frozenset({"explain", "reference"})
-    looks_inside: ClassVar[bool] = True
+    needs: ClassVar[frozenset[str]] = frozenset({"explain", "reference"})
+    requires: ClassVar[frozenset[Capability]] = frozenset({"hidden"})
     ranked: ClassVar[bool] = False
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Matan et al. 2022 (MaSF); Madsen, Reddy and Chandar 2024, Algorithm 2"

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import softmax
 
-from verax.engine.protocols import Explain, Need
+from verax.engine.protocols import Explain
 from verax.engine.questions import Outputs, QuestionGenerator, gold_class
 from verax.metrics.faithfulness.masked_by import REFERENCE, check_steps, explained_again, masked_by
 from verax.models.subject import Subject
@@ -38,7 +38,7 @@ class RecursiveMasking:
     cost: ClassVar[str] = "steps + 1 forward, and steps - 1 explanations"
     measures: ClassVar[str] = "faithfulness"
     removal: ClassVar[Removal] = "mask"
-    needs: ClassVar[frozenset[Need]] = frozenset({"explain"})
+    needs: ClassVar[frozenset[str]] = frozenset({"explain"})
     labelled: ClassVar[bool] = True
     version: ClassVar[int] = 1
     reference: ClassVar[str] = REFERENCE

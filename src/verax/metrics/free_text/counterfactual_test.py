@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, NamedTuple
 
-from verax.engine.protocols import RunFacts
-from verax.engine.questions import QuestionGenerator
-from verax.engine.text_protocols import Answer, AnsweringMethod, Tested
-from verax.engine.together import sort_ends, together
+from verax.engine.protocols import Answer, AnsweringMethod, RunFacts
+from verax.engine.questions import QuestionGenerator, split_results, together
 from verax.metrics.free_text.editor import ChanceEditor, Editor, ParticularEditor, Proposals
 from verax.metrics.free_text.insertion import Insertion
 from verax.metrics.free_text.linguistics import PIPELINE, linguistics
@@ -21,7 +19,7 @@ from verax.metrics.free_text.semantic import Explained, SemanticMatch
 from verax.models.classifier import Encoder
 from verax.models.subject import Subject
 from verax.stats.drawing import spread
-from verax.types import Instance, Nle, Trial, TrialLog, Undefined, UserError
+from verax.types import Instance, Kind, Measured, Nle, Passes, Trial, TrialLog, Undefined, UserError
 
 PAIR = 2
 
@@ -79,6 +77,7 @@ class CounterfactualTest:
     summary: ClassVar[str] = "Whether explanations mention inserted words that flip the prediction; a consistency test."
     cost: ClassVar[str] = "positions x candidates x parts (x other classes) answers, a text per flip"
     measures: ClassVar[str] = "text"
+    kinds: ClassVar[frozenset[Kind]] = frozenset({"text"})
     version: ClassVar[int] = 2
     reference: ClassVar[str] = "Atanasova et al. 2023, Section 2.1"
     higher_is_better: ClassVar[bool] = True
@@ -107,6 +106,10 @@ class CounterfactualTest:
             told["semantic"] = self.semantic.provenance
         return {f"{who} {name}": value for who, one in told.items() for name, value in one.items()}
 
+    def passes(self, n: int) -> Passes:
+        """Passes of text generators are not counted in advance."""
+        return Passes(0, 0)
+
     def max_inputs(self, parts: int, labels: int) -> int:
         """Each edit is a new input, and so is each random one."""
         return self.editor.max_inputs(parts if self.parts is None else len(self.parts), labels) + self.noise
@@ -119,7 +122,7 @@ class CounterfactualTest:
         setup: AnsweringMethod,
         vocabulary: Sequence[str] = (),
         encoder: Encoder | None,
-    ) -> QuestionGenerator[Tested]:
+    ) -> QuestionGenerator[Measured]:
         """The verdict on the explanations that x gets when it is edited.
 
         Args:
@@ -134,7 +137,7 @@ class CounterfactualTest:
         proposals = yield from self.editor.propose(x, wanted, self.parts)
         edits = (*_edits(proposals), *self._noise(x.instance, proposals, vocabulary))
         ends = yield from together(self._try(x, edit, nle.label, setup) for edit in edits)
-        answered, problems = sort_ends(ends)
+        answered, problems = split_results(ends)
         tried = sum(edit.kind == "edit" for edit in edits)
         if tried and not any(one.trial.kind == "edit" for one in answered):
             raise problems[0]
@@ -215,20 +218,20 @@ class CounterfactualTest:
         if encoder is None:
             raise TypeError("the counterfactual test was not handed the encoder of its semantic match")
         ends = yield from together(_with_similarity(one, self.semantic, encoder) for one in found)
-        trials, _ = sort_ends(ends)
+        trials, _ = split_results(ends)
         return tuple(trials)
 
-    def _verdict(self, trials: tuple[Trial, ...], tried: int, unanswered: Mapping[str, int]) -> Tested:
+    def _verdict(self, trials: tuple[Trial, ...], tried: int, unanswered: Mapping[str, int]) -> Measured:
         """By Equation 1: one counterfactual whose explanation does not mention the edit is enough."""
         edits = [number for number, trial in enumerate(trials) if trial.kind == "edit"]
         silent = [number for number in edits if _is_silent(trials[number])]
         decisive = next(iter((*silent, *edits)), None)
         threshold = None if self.semantic is None else self.semantic.threshold
-        card = TrialLog(tried, trials, dict(unanswered), decisive, threshold)
+        log = TrialLog(tried, trials, dict(unanswered), decisive, threshold)
         if decisive is None:
             detail = f"none of {tried} edits changes the prediction" if tried else "the editor found nothing to put in"
-            return Tested(None, "no_counterfactual", detail, card)
-        return Tested(0.0 if silent else 1.0, None, "", card)
+            return Measured(None, reason="no_counterfactual", detail=detail, trial_log=log)
+        return Measured(0.0 if silent else 1.0, trial_log=log)
 
 
 def _is_silent(trial: Trial) -> bool:

@@ -9,8 +9,7 @@ from typing import ClassVar, NamedTuple, cast
 import regex
 
 from verax.data.text import split_words
-from verax.engine.questions import Candidates, QuestionGenerator
-from verax.engine.together import sort_ends, together
+from verax.engine.questions import Candidates, QuestionGenerator, split_results, together
 from verax.metrics.free_text.editor import Proposal, Proposals, check_search, open_parts, places
 from verax.metrics.free_text.insertion import Insertion
 from verax.metrics.free_text.second_model import folder_of, generator_beside, hashes_of
@@ -96,7 +95,7 @@ class InfillEditor:
             for position in self._positions(x.instance, part, label)
         ]
         ends = yield from together(self._written(x, facts, generator, *spot) for spot in spots)
-        written, problems = sort_ends(ends)
+        written, problems = split_results(ends)
         if problems and not written:
             raise problems[0]
         return tuple(one for several in written for one in several)

@@ -11,7 +11,6 @@ from verax.models.load import load_encoder
 from verax.run.context import RunContext
 from verax.run.parameters import Configured
 from verax.run.providers import Provider, Request
-from verax.types import UserError
 
 
 class EncoderProvider(Provider):
@@ -22,13 +21,6 @@ class EncoderProvider(Provider):
         names = {metric.label: _name(metric) for metric in metrics}
         self._loaded = {name: load_encoder(name) for name in dict.fromkeys(names.values()) if name is not None}
         self._names = names
-        if len(self._loaded) > 1:
-            raise UserError(f"semantic: one encoder serves a whole run, got {' and '.join(map(repr, self._loaded))}")
-
-    @property
-    def model(self) -> Encoder | None:
-        """The only encoder of the run."""
-        return next(iter(self._loaded.values()), None)
 
     def _encoder(self, metric: Configured[Metric]) -> Encoder | None:
         name = self._names[metric.label]
