@@ -60,10 +60,7 @@ def check_prompts(named: Configured[Any], model: Any, instance: Instance) -> Non
 
 
 def check_run(run: RunContext) -> None:
-    """Reject what does not fit together."""
-    components: tuple[Configured[Any], ...] = (*run.methods, *run.metrics)
-    for named in components:
-        check_fit(named, run.model)
+    """Reject components that do not fit the data or each other."""
     _check_labels(run)
     _check_paired_parts(run)
     if run.writes_text:
@@ -71,6 +68,7 @@ def check_run(run: RunContext) -> None:
         for method in run.methods:
             if method.component.kind == TEXT:
                 check_prompts(method, run.model, run.data.instances[0])
+    components: tuple[Configured[Any], ...] = (*run.methods, *run.metrics)
     for named in components:
         if hasattr(named.component, "check"):
             named.component.check(run)

@@ -10,7 +10,7 @@ from typing import Any
 
 from verax.data.explanations import load_explanations
 from verax.engine.protocols import kinds_of
-from verax.run.checking import check_run, check_unique
+from verax.run.checking import check_fit, check_run, check_unique
 from verax.run.context import BASELINE, TEXT, RunContext
 from verax.run.endpoint import with_cache
 from verax.run.opening import explains_itself, open_data, open_model, open_self_explainer, open_validation
@@ -59,6 +59,10 @@ def prepare(
     if model is None:
         model = _open_model(spec, wide, wanted)
     model = with_cache(model)
+    for named in (*explainers, *measures):
+        check_fit(named, model)
+    if wanted.words and "outputs" not in model.capabilities:
+        raise UserError(f"explanations: scores of words are about class outputs, and {model.name!r} has none")
     explainers = _with_defaults(explainers, measures, model, wanted, spec.seed)
     if wanted.words and spec.data.granularity == "token":
         # alignments of the data count words, and would link the wrong sub-words
