@@ -13,7 +13,7 @@ from verax.data.text import split_words
 from verax.metrics.free_text.wordnet import DEBIAN, VARIABLE
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
-from verax.studies.crosslingual import grids
+from verax.studies.crosslingual import grids as crosslingual_grids
 from verax.types import Human, Instance
 
 pytest_plugins = ["support.plug_ins"]
@@ -57,9 +57,9 @@ def no_proxy() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def four_are_enough() -> Iterator[None]:
-    """Four inputs can be counted by hand: let the tables across languages tell methods apart by as few."""
+    """Four inputs can be counted by hand: let the tables across languages test differences of as few."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grids, "FEWEST_INPUTS", 4)
+        patch.setattr(crosslingual_grids, "FEWEST_INPUTS", 4)
         yield
 
 

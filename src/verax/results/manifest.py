@@ -117,7 +117,7 @@ class Manifest(_Entry):
     versions: dict[str, str] = {}
     machine: str = NOT_RECORDED
     warnings: tuple[str, ...] = ()
-    cost: dict[str, float] = {}
+    cost: dict[str, int | float] = {}
     counts: Counts | None = None
     requests: int | None = None
 

@@ -52,7 +52,7 @@ def to_csv(tables: Sequence[Table]) -> str:
         # quotes around all text: a lone carriage return is not quoted otherwise and would end the row
         writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
         records = table.records()
-        writer.writerow(records[0] if records else [column.name for column in table.columns])
+        writer.writerow(map(_harmless, records[0] if records else [column.name for column in table.columns]))
         for record in records:
             writer.writerow([_harmless(value) for value in record.values()])
         head = f"# {_one_line(table.name)}: {_one_line(table.title)}\n" if len(tables) > 1 else ""

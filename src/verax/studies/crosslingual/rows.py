@@ -212,8 +212,7 @@ class LanguageRun:
     @cached_property
     def languages(self) -> dict[str, str]:
         """The language of each instance."""
-        table = self.run.instances
-        return dict(zip(table["id"].to_pylist(), table["lang"].to_pylist(), strict=True))
+        return dict(zip(self.run.instances.ids, self.run.instances.langs, strict=True))
 
     @cached_property
     def groups(self) -> dict[str, int]:
@@ -268,10 +267,10 @@ class LanguageRun:
         NaN without a prediction, without a label, and where the model does not have the class of the label.
         """
         predicted = {row.instance_id: row for row in self.run.predictions()}
-        labels = dict(zip(self.languages, self.run.instances["label"].to_pylist(), strict=True))
+        inputs = self.run.instances
         right = np.full((self.size, 1, len(languages)), np.nan)
-        for instance, lang in self.languages.items():
-            row, label = predicted.get(instance), labels[instance]
+        for instance, label, lang in zip(inputs.ids, inputs.labels, inputs.langs, strict=True):
+            row = predicted.get(instance)
             if row is None or label is None or lang not in languages:
                 continue
             gold = label.casefold()

@@ -1,4 +1,4 @@
-"""What a run card says of methods, and which random explanation each is tested against."""
+"""The run card as a typed model: which random explanation each method is compared with, and cards of any shape."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ from typing import Any
 
 import pytest
 
-from verax.stats.recorded import baselines, parameter, recorded
+from verax.results.manifest import Manifest
 
 
 def method(label: str, kind: str, name: str | None = None) -> dict[str, Any]:
     return {"label": label, "name": name or label, "kind": kind}
+
+
+def baselines(card: Any) -> dict[str, str]:
+    manifest, _ = Manifest.read(card)
+    return {entry.label: manifest.baseline(entry.label) for entry in manifest.methods}
 
 
 def test_each_kind_has_its_own_random_explanation() -> None:
@@ -42,18 +47,22 @@ def test_a_kind_without_a_random_explanation_falls_back_to_that_of_words() -> No
     assert baselines({"methods": methods[1:]}) == {"pairs": "random"}
 
 
-@pytest.mark.parametrize("card", [None, {}, {"methods": "x"}, {"methods": [3, {}, {"label": 3}]}])
-def test_whatever_is_no_entry_is_passed_over(card: Any) -> None:
-    assert recorded(card, "methods") == []
-    assert baselines(card) == {}
+@pytest.mark.parametrize("card", [{"methods": "x"}, {"methods": [3]}, {"methods": [{}]}, 3])
+def test_an_entry_that_cannot_be_read_is_left_out_and_reported(card: Any) -> None:
+    manifest, problems = Manifest.read(card)
+    assert manifest.methods == ()
+    assert len(problems) == 1
 
 
-def test_names_and_kinds_of_any_shape() -> None:
-    odd = {"label": "x", "name": ["random"], "kind": {"token": 1}}
-    assert baselines({"methods": [odd]}) == {"x": "random"}
+def test_fields_of_any_shape_are_left_out_and_reported() -> None:
+    odd = {"label": "x", "name": ["random"], "kind": {"token": 1}, "parameters": "x"}
+    manifest, problems = Manifest.read({"methods": [odd], "model": 3, "data": [], "seed": 1})
+    assert len(problems) == 5
+    assert manifest.seed == 1
+    assert manifest.method("x").parameters == {}
+    assert manifest.baseline("x") == "random"
 
 
-def test_parameters_that_are_not_there() -> None:
-    assert parameter({"parameters": {"k": 3}}, "k") == 3
-    assert parameter({"parameters": {"k": 3}}, "steps") is None
-    assert parameter({"parameters": "x"}, "k") is None
+def test_a_card_that_was_not_written_yet_is_empty() -> None:
+    assert Manifest.read(None) == (Manifest(), ())
+    assert Manifest.read({}) == (Manifest(), ())
