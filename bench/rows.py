@@ -20,13 +20,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from verax.run.execute_run import Prepared
+    from verax.run.prepare import Prepared
     from verax.store.store import Store
 
 ROWS = (100_000, 1_000_000)
@@ -53,7 +53,7 @@ def plan(rows: int, _: Path) -> Work:
     prepare = _preparation(rows)
 
     def work() -> None:
-        planned = sum(1 for _ in prepare().plan.row_keys())
+        planned = sum(1 for instance in prepare().plan for _ in instance.row_keys())
         _check(planned, rows + rows // SCORES * (len(METHODS) + 1))
 
     return work
@@ -71,31 +71,24 @@ def write(rows: int, folder: Path) -> Work:
     def work() -> None:
         planned = prepared.plan
         with Store.open(folder) as store:
-            spec = prepared.spec.model_dump(mode="json")
-            card = opening_card(
-                prepared.model, prepared.data, planned, spec=spec, command="python -m bench.rows", seed=0
-            )
-            store.write_card(card)
-            store.write_plan([*(instance.key for instance in planned.instances), *planned.row_keys()])
+            store.write_card(opening_card(planned, command="python -m bench.rows", earlier={}))
+            store.write_plan(planned.keys())
             _append(store, prepared)
 
     return work
 
 
-def resume(_: int, folder: Path) -> Work:
-    """Open the run for writing, look each planned row up, and write the plan again."""
-    from verax.store.folder import PLAN
+def resume(rows: int, folder: Path) -> Work:
+    """Open the run for writing, plan it, look each planned row up, and write the plan again."""
     from verax.store.store import Store
 
-    class Planned:
-        def __iter__(self) -> Iterator[str]:
-            with (folder / PLAN).open() as lines:
-                yield from (line.rstrip() for line in lines)
+    prepared = _preparation(rows)()
 
     def work() -> None:
         with Store.open(folder) as store:
-            _check(sum(key not in store.keys for key in Planned()), 0)
-            store.write_plan(Planned())
+            left = prepared.plan.remaining(store.keys)
+            _check(left.rows - left.done, 0)
+            store.write_plan(prepared.plan.keys())
 
     return work
 
@@ -126,11 +119,9 @@ def close(rows: int, folder: Path) -> Work:
 
 def show(_: int, folder: Path) -> Work:
     """Print the leaderboard."""
-    import verax.report.tables
-    import verax.report.terminal
-    import verax.run.run  # noqa: F401 - what the command imports
+    import verax.cli.show  # noqa: F401 - what the command imports
 
-    return _command("summary", str(folder))
+    return _command("show", str(folder))
 
 
 def report(_: int, folder: Path) -> Work:
@@ -146,14 +137,14 @@ STAGES = {stage.__name__: stage for stage in (plan, write, resume, columns, clos
 def _preparation(rows: int) -> Callable[[], Prepared]:
     """The function that plans the run; the model and the data are made first."""
     from bench.models import PairMaker, random_bert
-    from verax.run.execute_run import prepare_with
+    from verax.run.prepare import prepare
     from verax.run.spec import parse_spec
     from verax.types import Dataset
 
     _, _, model = random_bert(layers=2, hidden=64)
     data = Dataset("pairs", tuple(PairMaker(seed=2).instances(rows // SCORES)), ("a", "b", "c"))
     spec = parse_spec({"model": "random", "data": "pairs", "methods": METHODS, "metrics": METRICS})
-    return lambda: prepare_with(spec, model, data)
+    return lambda: prepare(spec, model, data)
 
 
 def _append(store: Store, prepared: Prepared) -> None:
@@ -163,13 +154,12 @@ def _append(store: Store, prepared: Prepared) -> None:
     from verax.types import Cost, Highlight, Prediction, Score, Target
 
     rng = np.random.default_rng(0)
-    for planned in prepared.plan.instances:
-        store.append(planned.key, planned.instance)
-    instances = iter(prepared.plan.instances)
+    instances = iter(prepared.plan)
     while group := list(islice(instances, TOGETHER)):
         for planned in group:
+            store.append(planned.key, planned.instance)
             prediction = Prediction(planned.instance.id, "a", ("a", "b", "c"), (0.5, 0.25, 0.25), Cost(1, 1))
-            store.append(planned.prediction, prediction)
+            store.append(planned.prediction or "", prediction)
         explanations = [(planned.instance, one) for planned in group for one in planned.explanations]
         for instance, one in explanations:
             scores, units = rng.standard_normal(len(instance.units)), instance.units

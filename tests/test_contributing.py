@@ -8,6 +8,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Generator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ import pytest
 
 from verax.engine.protocols import Method, Metric
 from verax.engine.questions import Outputs
-from verax.models.encoding import Encoded, Encoding
+from verax.models.encoding import Encoding
+from verax.models.subject import Subject
 from verax.registry import index
 from verax.types import FloatArray, Highlight, Instance, Target, Text
 
@@ -60,13 +62,15 @@ def linear(generator: Generator[Outputs, FloatArray, Any]) -> Any:
 
 
 @pytest.fixture
-def x() -> Encoded:
+def x() -> Subject:
     text = Text("not so good", ("not", "so", "good"), ((0, 3), (4, 6), (7, 11)))
     empty = np.empty(0, dtype=np.int64)
-    return Encoded.of(Encoding(Instance("i", (text,)), empty, empty, empty, ("bad", "fine"), None))
+    instance = Instance("i", (text,))
+    encoding = Encoding(instance, empty, empty, empty, ("bad", "fine"), None)
+    return Subject(instance, SimpleNamespace(encode=lambda _: encoding))
 
 
-def test_the_method_gives_back_the_weights_of_a_linear_model(x: Encoded, example: Callable[[str], Any]) -> None:
+def test_the_method_gives_back_the_weights_of_a_linear_model(x: Subject, example: Callable[[str], Any]) -> None:
     method = example("src/verax/methods/token/keep_one.py")()
     assert isinstance(method, Method)
     np.testing.assert_allclose(linear(method(x)).scores, WEIGHTS, rtol=1e-12)
@@ -74,7 +78,7 @@ def test_the_method_gives_back_the_weights_of_a_linear_model(x: Encoded, example
 
 @pytest.mark.parametrize(("scores", "flips"), [((0.0, 0.1, 0.9), 1.0), ((0.9, 0.0, 0.1), 0.0)])
 def test_the_metric_sees_that_the_prediction_changes(
-    x: Encoded, example: Callable[[str], Any], scores: tuple[float, ...], flips: float
+    x: Subject, example: Callable[[str], Any], scores: tuple[float, ...], flips: float
 ) -> None:
     metric = example("src/verax/metrics/faithfulness/decision_flip.py")()
     assert isinstance(metric, Metric)

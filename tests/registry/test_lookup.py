@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from verax.engine.text_protocols import AnsweringMethod, TextMetric
 
 from support.plug_ins import InstallPlugIn
-from verax.engine.protocols import Method, Metric
+from verax.engine.protocols import AnsweringMethod, Method, Metric, TextMetric
 from verax.methods.token.saliency import Saliency
 from verax.registry import NAMESPACES, Namespace, built_in, described, entries, lookup, registered_name, rescan, resolve
 from verax.results.study import Study

@@ -22,8 +22,10 @@ from verax.models.base import load_base
 from verax.models.hf_classifier import HFClassifier
 from verax.models.load import checkpoint_folder, fingerprint
 from verax.run.card import signed
+from verax.run.checking import check_fit
+from verax.run.context import BASELINE
 from verax.run.parameters import Configured, from_config
-from verax.run.plan import BASELINE, check_fit, input_key
+from verax.run.plan import input_key
 from verax.run.progress import progress_counter
 from verax.run.roar_cost import Load, measure_pace, told
 from verax.run.roar_inputs import Masks, Split, answers, explained, mask_more

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from verax.engine.protocols import Explain
+from verax.engine.protocols import Explain, RunFacts
 from verax.engine.questions import Hidden, QuestionGenerator
 from verax.metrics.faithfulness.masked_by import check_steps, explained_again, masked_by
 from verax.models.classifier import Capability
@@ -67,6 +67,19 @@ class InDistribution:
     def explained_again(self, n: int) -> list[int]:
         """How many words are left each time that the input is explained anew."""
         return explained_again(n, self.steps)
+
+    def check(self, run: RunFacts) -> None:
+        """Reject a test at other masking ratios than those that are measured."""
+        steps = {
+            name: {metric.component.steps for metric in run.metrics if metric.name == name}
+            for name in ("recursive_masking", "in_distribution")
+        }
+        measured, tested = steps.values()
+        if measured and not measured & tested:
+            raise UserError(
+                f"in_distribution: steps: got {min(tested)}, and recursive_masking has {min(measured)}: give both the "
+                "same"
+            )
 
     def check_size(self, n: int) -> None:
         """Refuse a validation set from which no p-value as small as alpha can come."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from verax.engine.protocols import AnsweringMethod, as_generator
+from verax.engine.protocols import AnsweringMethod, RunFacts, as_generator
 from verax.engine.questions import QuestionGenerator
 from verax.metrics.free_text.model_written import ModelWritten
 from verax.metrics.free_text.reconstruction import (
@@ -61,6 +61,12 @@ class ReconstructionTest:
     def provenance(self) -> Mapping[str, str]:
         """What decides the new input; nothing is known of it before a way is chosen."""
         return {} if self.by is None else self.by.provenance
+
+    def fitted(self, run: RunFacts) -> ReconstructionTest:
+        """The test with the reconstruction for the task of the run, if none is named."""
+        if self.by is not None or not run.data.instances:
+            return self
+        return replace(self, by=fitting(run.model.labels, len(run.data.instances[0].parts)))
 
     def passes(self, n: int) -> Passes:
         """Passes of text generators are not counted in advance."""

@@ -13,7 +13,7 @@ from rich.console import Console
 from verax.engine.protocols import Method
 from verax.metrics.agreement.plausibility import gold_words
 from verax.models.classifier import Classifier
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.results.run import Run
 from verax.run.highlights.explaining import Asked, Explained, explain_into
 from verax.run.highlights.scoring import normalised
@@ -130,7 +130,7 @@ def pooled(run: Run, label: str, model: Classifier) -> tuple[BoolArray, FloatArr
             continue
         values = normalised(instance, explained[instance.id])
         if values is not None:
-            gold.append(gold_words(Encoded.of(model.encode(instance))))
+            gold.append(gold_words(Subject(instance, model)))
             scores.append(values)
     if not scores:
         return np.zeros(0, bool), np.zeros(0), 0

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from verax.metrics.agreement.plausibility import average_precision
 from verax.models.classifier import Classifier
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.results.run import Run
 from verax.run.highlights.rows import Highlighted
 from verax.run.progress import progress_counter
@@ -93,7 +93,7 @@ def _measured(
     if instance.id not in highlights:
         return reasons[instance.id]
     try:
-        x = Encoded.of(model.encode(replace(instance, human=Human(words=row.words))))
+        x = Subject(replace(instance, human=Human(words=row.words)), model)
         return average_precision(x, highlights[instance.id])
     except Undefined as undefined:
         return undefined.reason
