@@ -85,7 +85,7 @@ def score_run(
     methods: Sequence[Mapping[str, Any]] = (),
     **card: Any,
 ) -> Run:
-    """A run that holds scores alone: by metric, method and instance; higher is better unless an entry says otherwise."""
+    """A run of scores by metric, method and instance; higher is better unless an entry says otherwise."""
     named = {entry["label"]: entry for entry in metrics}
     scores = [score for metric, table in tables.items() for score in scores_of(metric, table)]
     known = [named.get(metric, metric_entry(metric)) for metric in tables]

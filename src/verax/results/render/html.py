@@ -25,7 +25,7 @@ def findings_html(findings: Findings) -> Html:
         [tag("p", line, dir="auto") for line in findings.sentences],
         [figure_html(figure) for figure in findings.figures],
         _legend(list(marks)) if marks else None,
-        tag("div", [table_html(table, f"{prefix}-{table.name}") for table in findings.tables], class_="sheets"),
+        tag("div", [table_html(table, f"{prefix}-{n}") for n, table in enumerate(findings.tables, 1)], class_="sheets"),
         _reading(list(notes)) if notes else None,
     )
 
@@ -62,8 +62,7 @@ def figure_html(figure: Figure) -> Html:
 
 
 def table_html(table: Table, anchor: str) -> Html:
-    """A table with its headline, what follows from it, and its caption."""
-    anchor = re.sub(r"[^\w-]+", "-", anchor)
+    """A table with its headline, what follows from it, and its caption; `anchor` must be unique in the page."""
     axes = {place: _axis(table, place) for place in table.shown if table.columns[place].plot}
     body = [_row(table, row, axes) for row in table.rows]
     content = tag("table", tag("thead", _head(table, axes)), tag("tbody", body), aria_labelledby=anchor)
