@@ -20,7 +20,6 @@ from verax.results.run import Run
 from verax.store.read import read_rows
 from verax.studies.crosslingual.analysis import CrossLingual
 from verax.studies.crosslingual.analysis import analyse as crosslingual
-from verax.studies.crosslingual.grids import Grid
 from verax.studies.free_text.analysis import ConsistencyRow, FreeText
 from verax.studies.free_text.analysis import analyse as free_text_tests
 from verax.studies.leaderboard.analysis import contrast
