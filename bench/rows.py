@@ -125,12 +125,8 @@ def close(rows: int, folder: Path) -> Work:
 
 
 def show(_: int, folder: Path) -> Work:
-    """Print the leaderboard."""
-    import verax.report.tables
-    import verax.report.terminal
-    import verax.run.run  # noqa: F401 - what the command imports
-
-    return _command("summary", str(folder))
+    """Print the tables of every study that applies."""
+    return _command("show", str(folder))
 
 
 def report(_: int, folder: Path) -> Work:
@@ -188,6 +184,9 @@ def _append(store: Store, prepared: Prepared) -> None:
 
 def _command(*arguments: str) -> Work:
     from verax.cli import main
+    from verax.results.study import studies
+
+    studies()  # imported with what the commands need
 
     def work() -> None:
         sys.argv = ["verax", *arguments]
