@@ -22,13 +22,13 @@ from verax.cli import app, main
 from verax.data.columns import Columns
 from verax.data.world import splits
 from verax.engine.protocols import Method
+from verax.jobs.training.spec import PlainSpec, TrainSpec, parse_plain_spec
 from verax.methods.token.integrated_gradients import Baseline
 from verax.metrics.free_text.editor import Editor
 from verax.models.removal import CODES
 from verax.registry import Namespace, built_in, resolve
 from verax.run.parameters import from_config
 from verax.run.spec import DataSpec, ModelSpec, Spec, parse_spec
-from verax.run.train_spec import PlainSpec, TrainSpec, parse_plain_spec
 from verax.types import Target
 
 ROOT = Path(__file__).parent.parent

@@ -23,6 +23,8 @@ _HASHED_UP_TO = 1_000_000
 """Larger files are compared by their size alone: hashing gigabytes of weights takes too long for a check."""
 _NAMED = 3
 """Differences that a message names."""
+_SHOWN = 80
+"""Characters of a value that a message shows."""
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
@@ -115,6 +117,10 @@ class Artifact:
         files = {name: Content(path.stat().st_size, hash_file(path)) for name, path in paths.items()}
         self._write(Record(self.kind, self.key, self.recipe, True, files))
 
+    def has_leftovers(self, *names: str) -> bool:
+        """Whether a process killed at its very end left its lock, which `claim` removes, or any of these."""
+        return any((self.folder / name).exists() for name in (LOCK, *names))
+
     def _write(self, record: Record) -> None:
         write_json(self.folder / RECORD, {"format": FORMAT, **asdict(record)})
 
@@ -180,7 +186,8 @@ def differences(kept: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]
 def _difference(name: str, before: Any, now: Any) -> str:
     if any(isinstance(value, str) and _HASH.fullmatch(value) for value in (before, now)):
         return f"{name} is not the same"
-    return f"{name} was {json.dumps(before)} and is now {json.dumps(now)}"
+    texts = [json.dumps(value, ensure_ascii=False) for value in (before, now)]
+    return f"{name} was {texts[0]:.{_SHOWN}} and is now {texts[1]:.{_SHOWN}}"
 
 
 def _flat(recipe: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rigged import NLI, Rigged, instance
 from verax.engine.engine import GENERATING, ON_PROCESSOR
+from verax.jobs.training.self_explainer import measure_self_explainer
 from verax.models.generator import CandidatesPass, GeneratePass, LikelihoodPass
 from verax.models.self_explainer import SelfExplainer
 from verax.models.wording import shipped_wording
-from verax.run.text_figures import nle_figures
 from verax.types import Dataset, Instance
 
 TOKENS = 256
@@ -32,15 +32,15 @@ def _asked(model: Rigged) -> SelfExplainer:
 
 def test_batches_are_as_large_as_in_a_run() -> None:
     model = Long(answers=lambda _: NLI[0])
-    nle_figures(_asked(model), _data(), 16)
+    measure_self_explainer(_asked(model), _data(), 16)
     rows = GENERATING * ON_PROCESSOR // TOKENS
     assert [(what, len(prompts)) for what, prompts in model.calls] == [("likelihoods", rows), ("generate", rows)]
 
 
 def test_explanations_are_compared_with_those_of_people() -> None:
     model = Rigged(answers=lambda _: NLI[0], writes=lambda _: "a dog is no cat")
-    found = nle_figures(_asked(model), _data("a dog is no cat", "dogs run"), 10)
+    found = measure_self_explainer(_asked(model), _data("a dog is no cat", "dogs run"), 10)
     assert (found.accuracy, found.inputs, found.answered, found.explained) == (0.5, 10, 10, 10)
     assert found.bleu is not None
     assert abs(found.bleu - 100) < 1e-9
-    assert nle_figures(_asked(model), _data(), 10).bleu is None
+    assert measure_self_explainer(_asked(model), _data(), 10).bleu is None

@@ -20,10 +20,10 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 import tiny
 from verax.cli import main
 from verax.data.text import split_words
+from verax.jobs.training.classifier import Training
+from verax.jobs.training.spec import parse_train_spec
+from verax.jobs.training.splits import Splits, hold_out, open_splits
 from verax.models.load import load_model
-from verax.run import training
-from verax.run.train_spec import parse_train_spec
-from verax.run.training import hold_out, open_splits
 from verax.stats.inference import bca
 from verax.train import fine_tuning
 from verax.types import Dataset, Instance, UserError
@@ -253,7 +253,7 @@ def test_an_ablation_is_nine_models_of_three_trainings(
     before = {path: path.stat().st_mtime_ns for path in out.glob("*/*")}
     again = train(spec, "--out", out)
     assert again.code == 0
-    assert "finished already: 3" in again.err
+    assert "already finished: 3" in again.err
     assert len(trained_epochs) == 9, "nothing is trained again"
     assert {path: path.stat().st_mtime_ns for path in out.glob("*/*")} == before
     assert json.loads((out / "ablation.json").read_text()) == rows
@@ -323,20 +323,44 @@ def test_another_recipe_into_the_same_folder_is_refused(
     assert train(*told).code == 0
     before = _head(out)
     _file(tmp_path / "other.jsonl", _rows(12, ("near", "far")))
-    for other in (
-        ("--seed", 1),
-        ("--learning-rate", 1e-3),
-        ("--masking", "none"),
-        ("--data", tmp_path / "other.jsonl"),
-    ):
-        said = train(*told, *other)
-        assert (said.code, said.err) == (2, f"error: {out} already holds another model; choose another --out\n")
+    recipes = {
+        ("--seed", 1): "seed was 0 and is now 1",
+        ("--learning-rate", 1e-3): "learning_rate was 2e-05 and is now 0.001",
+        ("--masking", "none"): 'masking was "half" and is now "none"',
+        ("--data", tmp_path / "other.jsonl"): "data is not the same",
+    }
+    for record in ("new", "from before there was artifact.json"):
+        for other, named in recipes.items():
+            said = train(*told, *other)
+            unknown = "the base, the data or the version of verax is not the same"  # training.json has no key of data
+            told_of = unknown if record != "new" and "--data" in other else named
+            advice = "choose another folder, or remove this one to start again"
+            assert (said.code, said.err) == (2, f"error: {out} holds another checkpoint: {told_of}; {advice}\n")
+        again = train(*told)
+        assert (again.code, "already finished: 1" in again.err) == (0, True)
+        (out / "artifact.json").unlink(missing_ok=True)
     (out / "training.json").write_text("{")
     assert train(*told).err.startswith(f"error: {out / 'training.json'} is damaged: ")
     (out / "training.json").unlink()
-    assert "already holds another model" in train(*told).err, "a checkpoint of somebody else"
+    assert "is not empty and is no checkpoint that verax recorded" in train(*told).err
     assert torch.equal(_head(out), before)
     assert len(trained_epochs) == 1
+
+
+def test_a_damaged_checkpoint_is_reported_and_a_lost_one_is_made_again(
+    train: Verax, files: list[object], checkpoint: Callable[[str], Path], tmp_path: Path, trained_epochs: list[int]
+) -> None:
+    out = tmp_path / "made"
+    told = ["--base", checkpoint("bert"), *files, "--out", out, "--epochs", 1]
+    assert train(*told).code == 0
+    weights = out / "model.safetensors"
+    content = weights.read_bytes()
+    weights.write_bytes(content[:-1])
+    _one_line(train(*told), f"error: {weights} is damaged: it was changed after it was written; remove it to make it")
+    weights.unlink()
+    assert train(*told).code == 0
+    assert weights.read_bytes() == content
+    assert len(trained_epochs) == 2
 
 
 def test_a_base_without_masks_trains_plain(train: Verax, tmp_path: Path, files: list[object]) -> None:
@@ -363,8 +387,8 @@ def test_parts_that_may_be_masked_are_the_datas_to_say(checkpoint: Callable[[str
         spec = parse_train_spec(content)
         data = open_splits(spec)
         marked = Dataset(data.train.name, data.train.instances, data.train.labels, maskable=(0,))
-        opened = training.Opened(marked, data.validation, None)
-        recipes.append(training._Training(spec, tmp_path, checkpoint("bert"), opened, "half", 0).recipe.parts)
+        splits = Splits(marked, data.validation, None)
+        recipes.append(Training(spec, tmp_path, checkpoint("bert"), splits, "half", 0).recipe.parts)
     assert recipes == [None, (0,)]
 
 
@@ -512,8 +536,8 @@ def test_mistakes_in_flags(
 ) -> None:
     base, made = ("--base", checkpoint("bert")), ("--out", tmp_path / "made")
     _one_line(train(*base, *files, *made, "--masking", "hlaf"), "'none', 'masking' or 'half', got 'hlaf'")
-    _one_line(train(*files, *made), "error: say what to train with --base")
-    _one_line(train(*base, *made), "error: say what to train with --data")
+    _one_line(train(*files, *made), "error: base is missing: give --base")
+    _one_line(train(*base, *made), "error: data is missing: give --data")
     nowhere = tmp_path / "nowhere"
     _one_line(train("--base", nowhere, *files, *made), f"there is no folder '{nowhere}'")
     _one_line(train(*base, "--data", nowhere, *made), "nowhere")
@@ -577,7 +601,7 @@ def test_plain_is_masked_without_masks(
     test = dict(zip(files[::2], files[1::2], strict=True))["--test"]
     assert f"Next: verax run --preset attribution-table --model {tmp_path / 'plain'} --data {test}\n" in plain.out
     again = train(*told, "--out", tmp_path / "plain", command="plain")
-    assert "finished already: 1" in again.err
+    assert "already finished: 1" in again.err
 
 
 def test_plain_has_no_say_on_masks(
@@ -593,7 +617,8 @@ def test_plain_has_no_say_on_masks(
         said = train(spec, *told, command="plain")
         _one_line(said, f"error: spec: unknown field '{field}'")
     _one_line(
-        train(*told[2:], command="plain"), "say what to train with --base, or in a spec: verax train plain spec.yaml"
+        train(*told[2:], command="plain"),
+        "base is missing: give --base, or name it in a spec: verax train plain spec.yaml",
     )
     assert not (tmp_path / "made").exists()
 
@@ -659,5 +684,5 @@ def test_performance_is_told_for_each_language(train: Verax, checkpoint: Callabl
         in table
     )
     shown = train(tmp_path / "spec.yaml", "--out", out, command="plain")
-    assert "finished already: 3" in shown.err
+    assert "already finished: 3" in shown.err
     assert f"test none none ru {np.mean(reached['ru']):.4f}" in " ".join(shown.out.split())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,14 +22,15 @@ from verax.cli import main
 from verax.data.text import split_words
 from verax.engine.engine import Engine, Task
 from verax.engine.questions import QuestionGenerator
+from verax.jobs.roar import recursive_roar
+from verax.jobs.roar.cost import duration
+from verax.jobs.roar.inputs import Masks
+from verax.jobs.roar.points import Point, PointFiles, all_points, point_of
+from verax.jobs.roar.recursive_roar import Roar, roar
+from verax.jobs.roar.spec import RoarSpec, parse_roar_spec
 from verax.models.encoding import Encoded
-from verax.run import roar as roar_module
 from verax.run.parameters import Configured, from_config
-from verax.run.roar import Roar, roar
-from verax.run.roar_cost import in_words
-from verax.run.roar_inputs import Masks
-from verax.run.roar_spec import RoarSpec, parse_roar_spec
-from verax.run.roar_stage import Job, Stages, job_of, jobs
+from verax.store.roar import RoarResult, load_result
 from verax.train.measure import predicted
 from verax.train.world import Shape, build_model, build_tokenizer
 from verax.types import Attribution, Dataset, Instance, Kind, MaskingCurves, Passes, UserError
@@ -89,12 +91,16 @@ class Ran:
     """A finished ROAR and the trainings that it made."""
 
     prepared: Roar
-    curves: MaskingCurves
+    found: RoarResult
     result: dict[str, Any]
     trained: list[tuple[Any, Any]]
 
+    @property
+    def curves(self) -> MaskingCurves:
+        return self.found.curves
+
     def masks(self, measure: int, step: int) -> dict[str, Masks]:
-        found = self.prepared.stages.masks(job_of(measure, step, STEPS), self.prepared.splits)
+        found = self.prepared.files.masks(point_of(measure, step, STEPS), self.prepared.splits)
         assert found is not None
         return found
 
@@ -108,21 +114,21 @@ def ran(toy: Path, tmp_path_factory: pytest.TempPathFactory) -> Ran:
         trained.append((train, validation))
         return fit_rows(model, tokenizer, train, validation, *rest, **options)
 
-    fit_rows = roar_module.fit_rows
+    fit_rows = recursive_roar.fit_rows
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(roar_module, "fit_rows", watched)
+        patch.setattr(recursive_roar, "fit_rows", watched)
         # weights are kept, so that they can be asked what they would have masked
-        patch.setattr(Stages, "forget_weights", lambda *_: None)
-        curves = roar(spec_of(toy), out, console=QUIET)
-    assert curves is not None
-    return Ran(Roar(spec_of(toy), out), curves, json.loads((out / "roar.json").read_bytes()), trained)
+        patch.setattr(PointFiles, "remove_weights", lambda *_: None)
+        found = roar(spec_of(toy), out, console=QUIET)
+    assert found is not None
+    return Ran(Roar(spec_of(toy), out), found, json.loads((out / "roar.json").read_bytes()), trained)
 
 
 def test_a_model_for_each_step_of_each_measure_and_both_ends_once(ran: Ran) -> None:
     assert [named.name for named in ran.prepared.methods] == ["random", "leave_one_out", "input_x_gradient"]
     assert len(ran.trained) == 3 * (STEPS - 1) + 2 == ran.result["cost"]["trainings"]
     assert ran.result["cost"]["optimiser_steps"] == 11 * 3 * 8
-    assert jobs(2, 1) == [Job(None, 0), Job(None, 1)]
+    assert all_points(2, 1) == [Point(None, 0), Point(None, 1)]
 
 
 def test_masks_grow_by_the_stated_number_and_never_shrink(ran: Ran) -> None:
@@ -142,8 +148,8 @@ def test_the_masks_are_those_of_the_model_before(ran: Ran) -> None:
     """Asked on its own, the kept model of a step ranks first what the next step masks."""
     prepared = ran.prepared
     for measure, step in ((1, 1), (1, 2), (2, 3)):
-        model, _ = prepared._load()
-        model.load_state_dict(prepared.stages.weights(job_of(measure, step - 1, STEPS)))
+        model, _ = prepared.load()
+        model.load_state_dict(prepared.files.weights(point_of(measure, step - 1, STEPS)))
         classifier = prepared.view(model.eval())
         split = prepared.splits[0]
         for number in (0, 5, 17, 40):
@@ -160,9 +166,9 @@ def test_the_masks_are_those_of_the_model_before(ran: Ran) -> None:
 
 
 def test_a_model_is_trained_on_the_masked_inputs(ran: Ran) -> None:
-    mask_id, order = ran.prepared.tokenizer.mask_token_id, ran.prepared.jobs
-    for number, job in enumerate(order):
-        masks = ran.masks(job.measure or 0, job.step)
+    mask_id, order = ran.prepared.tokenizer.mask_token_id, ran.prepared.points
+    for number, point in enumerate(order):
+        masks = ran.masks(point.measure or 0, point.step)
         for rows, name in zip(ran.trained[number], ("train", "validation"), strict=True):
             for row, masked in zip(rows.columns, masks[name], strict=True):
                 assert set(row) == {"input_ids", "attention_mask", "token_type_ids"}
@@ -175,12 +181,12 @@ def test_a_model_is_measured_on_the_masked_test_set(ran: Ran) -> None:
     prepared, told = ran.prepared, []
     test = prepared.splits[2]
     for measure, step in ((0, 1), (0, 2), (1, 2)):
-        job = job_of(measure, step, STEPS)
-        model, tokenizer = prepared._load()
-        model.load_state_dict(prepared.stages.weights(job))
+        point = point_of(measure, step, STEPS)
+        model, tokenizer = prepared.load()
+        model.load_state_dict(prepared.files.weights(point))
         masked = test.rows(prepared.view(model), tokenizer, ran.masks(measure, step)["test"])
         whole = test.rows(prepared.view(model), tokenizer, test.masks(masked=False))
-        found = prepared.stages.finished(job)
+        found = prepared.files.finished(point)
         assert found.predicted.tolist() == predicted(model, tokenizer, masked).tolist()
         told.append(found.predicted.tolist() != predicted(model, tokenizer, whole).tolist())
         right = found.predicted == test.golds.numpy()
@@ -225,10 +231,10 @@ def test_who_knows_the_decisive_word_is_above_random(
     def measures(spec: RoarSpec) -> list[Configured[Any]]:
         return [from_config("methods", "random", spec.seed), Configured("knows", Knows())]
 
-    monkeypatch.setattr(roar_module, "measures", measures)
-    curves = roar(spec_of(toy, steps=3, epochs=4), tmp_path / "out", console=QUIET)
-    assert curves is not None
-    knows = curves.curves[1]
+    monkeypatch.setattr(recursive_roar, "measures", measures)
+    result = roar(spec_of(toy, steps=3, epochs=4), tmp_path / "out", console=QUIET)
+    assert result is not None
+    knows = result.curves.curves[1]
     assert knows.curve[0].value > 0.9
     assert knows.curve[1].value < 0.75  # the word is gone, and no model can learn to do without it
     assert knows.racu is not None
@@ -239,13 +245,13 @@ CHILD = """
 import json, os, signal, sys
 from pathlib import Path
 from rich.console import Console
-from verax.run.roar import roar
-from verax.run.roar_spec import parse_roar_spec
-from verax.run.roar_stage import Stages
+from verax.jobs.roar.points import PointFiles
+from verax.jobs.roar.recursive_roar import roar
+from verax.jobs.roar.spec import parse_roar_spec
 from verax.train.resume import Resume
 
 where, after, out, content = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]), json.loads(sys.argv[4])
-saves, finishes, save, finish = [], [], Resume.save, Stages.finish
+saves, finishes, save, finish = [], [], Resume.save, PointFiles.finish
 
 def die():
     print(len(saves), flush=True)
@@ -263,7 +269,7 @@ def counted_finish(*args):
         die()
     finish(*args)
 
-Resume.save, Stages.finish = counted_save, counted_finish
+Resume.save, PointFiles.finish = counted_save, counted_finish
 roar(parse_roar_spec(content), out, console=Console(quiet=True))
 """
 
@@ -287,7 +293,7 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_curves(ran: Ran, toy: Path,
     assert not (out / "roar.json").exists()
     lines: list[str] = []
     roar(spec_of(toy), out, console=QUIET, announce=lines.extend)
-    assert "finished already: 7 of 11 trainings" in lines
+    assert "already finished: 7 of 11 trainings" in lines
     result = json.loads((out / "roar.json").read_bytes())
     assert result["measures"] == ran.result["measures"]
     assert result["key"] == ran.result["key"]
@@ -299,13 +305,84 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_curves(ran: Ran, toy: Path,
 
 
 def test_another_spec_in_the_same_folder_is_refused(ran: Ran, toy: Path, tmp_path: Path) -> None:
-    out = ran.prepared.out
-    for change in ({"steps": 5}, {"seed": 1}, {"methods": ["leave_one_out"]}, {"test": str(toy / "train.jsonl")}):
-        with pytest.raises(UserError, match="another spec, on other data or from another base; choose another --out"):
-            Roar(spec_of(toy, **change), out)
-    (tmp_path / "roar.json").write_text('{"key": "other"}', "utf-8")
-    with pytest.raises(UserError, match="holds the result of another ROAR"):
+    out = ran.prepared.artifact.folder
+    changes: dict[str, tuple[Any, str]] = {
+        "steps": (5, "steps was 4 and is now 5"),
+        "seed": (1, "seed was 0 and is now 1"),
+        "methods": (["lime"], 'methods.* and is now \\["random", "lime"\\]'),
+        "test": (str(toy / "train.jsonl"), "test is not the same"),
+    }
+    for name, (value, named) in changes.items():
+        with pytest.raises(UserError, match=f"holds another ROAR: {named}; choose another folder, or remove this one"):
+            Roar(spec_of(toy, **{name: value}), out)
+    (tmp_path / "roar.json").write_text('{"key": "other", "spec": {"steps": 9, "seed": 0}}', "utf-8")
+    with pytest.raises(UserError, match="holds another ROAR: steps was 9 and is now 4; choose another folder"):
         Roar(spec_of(toy), tmp_path)
+
+
+def test_the_result_is_read_again_without_torch(ran: Ran) -> None:
+    folder = ran.prepared.artifact.folder
+    found = load_result(folder)
+    assert found.curves == ran.found.curves
+    assert (found.seed, found.metric, found.key) == (0, "accuracy", ran.prepared.artifact.key)
+    assert [(one.name, one.curve.method) for one in found.measures] == [
+        ("random", "random"),
+        ("leave_one_out", "leave_one_out(target=gold)"),
+        ("input_x_gradient", "input_x_gradient(target=gold, absolute=True)"),
+    ]
+    assert found.measures[1].parameters["target"] == {"of": "gold", "space": "logit"}
+    code = (
+        "import sys; from pathlib import Path; from verax.store.roar import load_result; load_result(Path(sys.argv[1]))"
+    )
+    subprocess.run([sys.executable, "-c", f"{code}; assert 'torch' not in sys.modules", str(folder)], check=True)
+
+
+def test_a_result_of_before_measures_had_names_is_read(ran: Ran, tmp_path: Path) -> None:
+    old = {**ran.result, "measures": [dict(measure) for measure in ran.result["measures"]]}
+    for measure in old["measures"]:
+        del measure["name"], measure["parameters"]
+    (tmp_path / "roar.json").write_text(json.dumps(old))
+    found = load_result(tmp_path)
+    assert found.curves == ran.found.curves
+    assert [one.name for one in found.measures] == [one.curve.method for one in found.measures]
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (None, "holds no finished ROAR: there is no roar.json"),
+        ("{", "roar.json is damaged"),
+        ('{"measures": []}', "roar.json is damaged"),
+        ('{"version": 9}', "version 9, and this verax reads versions up to 1"),
+    ],
+)
+def test_a_result_that_cannot_be_read(tmp_path: Path, content: str | None, complaint: str) -> None:
+    if content is not None:
+        (tmp_path / "roar.json").write_text(content)
+    with pytest.raises(UserError, match=complaint):
+        load_result(tmp_path)
+
+
+def test_a_roar_of_before_there_were_records_continues(
+    ran: Ran, toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unfinished, its key was a file among the points; finished, it is known by its result."""
+    out = tmp_path / "out"
+    shutil.copytree(ran.prepared.artifact.folder, out)
+    (out / "artifact.json").unlink()
+    monkeypatch.setattr(recursive_roar, "fit_rows", None)
+    lines: list[str] = []
+    found = roar(spec_of(toy), out, console=QUIET, announce=lines.extend)
+    assert found is not None
+    assert found.curves == ran.found.curves
+    (out / "roar.json").unlink()
+    with pytest.raises(UserError, match="is not empty and is no ROAR that verax recorded"):
+        Roar(spec_of(toy), out)
+    (out / "steps" / "key").write_text(found.key)
+    with pytest.raises(UserError, match="the beginning of another ROAR"):
+        Roar(spec_of(toy, steps=3), out)
+    assert roar(spec_of(toy), out, console=QUIET) == found
+    assert lines == [lines[0], "already finished: 11 of 11 trainings"]
 
 
 def test_the_cost_is_told_first_and_a_dry_run_writes_nothing(
@@ -314,7 +391,7 @@ def test_the_cost_is_told_first_and_a_dry_run_writes_nothing(
     def never(*_: Any, **__: Any) -> None:
         raise AssertionError("a dry run trains nothing")
 
-    monkeypatch.setattr(roar_module, "fit_rows", never)
+    monkeypatch.setattr(recursive_roar, "fit_rows", never)
     monkeypatch.chdir(tmp_path)
     said = verax(
         monkeypatch,
@@ -323,7 +400,7 @@ def test_the_cost_is_told_first_and_a_dry_run_writes_nothing(
         *("--method", "leave_one_out", "--steps", "3", "--epochs", "2", "--limit", "40", "--dry-run"),
     )
     assert "Recursive ROAR of 2 measures in 3 steps on 32 train, 8 validation, 32 test instances" in said
-    assert "to train: 6 models, 2 epochs each: 4 steps of the optimiser for one, 24 in all" in said
+    assert "to train: 6 models, 2 epochs each: 4 optimiser steps per model, 24 in all" in said
     assert "time: less than a minute on this machine" in said
     assert list(tmp_path.iterdir()) == []
     lines: list[str] = []
@@ -370,7 +447,7 @@ def test_only_the_part_that_may_be_masked_is_masked_and_long_inputs_are_cut(toy:
     split, tokenizer = prepared.splits[0], prepared.tokenizer
     assert split.sizes[:2] == (5, 10)
     assert 10 < split.sizes[2] == split.sizes[3] < 45
-    model, _ = prepared._load()
+    model, _ = prepared.load()
     everything = split.rows(prepared.view(model), tokenizer, split.masks(masked=True))
     nothing = split.rows(prepared.view(model), tokenizer, split.masks(masked=False))
     for row, plain, maskable in zip(everything.columns, nothing.columns, everything.maskable, strict=True):
@@ -390,7 +467,7 @@ def test_inputs_that_can_not_be_read_are_left_out_and_counted(toy: Path, tmp_pat
     prepared = Roar(spec_of(toy, test=data), tmp_path / "out")
     assert [len(split) for split in prepared.splits] == [64, 32, 6]
     said = io.StringIO()
-    prepared.notice(Console(file=said, width=200))
+    prepared.print_left_out(Console(file=said, width=200))
     assert said.getvalue() == "test: 1 of 7 instances left out, which the model can't read (empty: 1)\n"
 
 
@@ -409,7 +486,7 @@ def test_an_explanation_that_can_not_be_had_ends_it_with_its_reason(toy: Path, t
         ({"step": 3}, "spec: unknown field 'step'.*did you mean 'steps'"),
         ({"methods": ["leave_one_uot"]}, "unknown method 'leave_one_uot'.*did you mean 'leave_one_out'"),
         ({"methods": ["lime", "lime"]}, "methods: 'lime' is there twice"),
-        ({"test": None}, "ROAR measures its models on a test set: name one with --test"),
+        ({"test": None}, "ROAR evaluates its models on a test set: name one with --test"),
     ],
 )
 def test_a_users_mistakes_are_told_in_one_line(
@@ -435,8 +512,8 @@ def test_a_base_without_a_mask_token_and_data_without_labels_are_refused(toy: Pa
 
 
 def test_time_is_told_as_people_do() -> None:
-    assert in_words(59) == "less than a minute"
-    assert [in_words(s) for s in (61, 600, 3600, 7300, 86400, 4e5)] == [
+    assert duration(59) == "less than a minute"
+    assert [duration(s) for s in (61, 600, 3600, 7300, 86400, 4e5)] == [
         "about 1 minute",
         "about 10 minutes",
         "about 60 minutes",

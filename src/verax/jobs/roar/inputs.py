@@ -1,4 +1,4 @@
-"""The inputs of Recursive ROAR: what is masked of them so far, by whom, and the rows that a model is trained on."""
+"""The inputs of Recursive ROAR: which of their words are masked, and the rows that a model is trained on."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from verax.train.rows import Rows, check_parts, gold_classes
 from verax.types import Attribution, BoolArray, Dataset, FloatArray, Instance, IntArray, Undefined, UserError
 
 Masks = tuple[BoolArray, ...]
-"""Of each instance of a split the words that are masked, among those that may be: shape [words] each."""
+"""Which of the maskable words of each instance of a split are masked: shape [words] each."""
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class RoarSplit:
     """The instances of a split that the model can read.
 
     Args:
         name: train, validation or test.
         instances: in the order of the data.
-        parts: whose words are masked; None: all.
-        golds: number of each gold class among the model's classes, shape [instances].
-        sizes: how many words of each instance may be masked.
-        left_out: how many instances can't be read, by reason.
+        parts: the parts whose words are masked; None for all.
+        golds: index of each gold class among the model's classes, shape [instances].
+        sizes: number of maskable words of each instance.
+        left_out: number of instances that can't be read, by reason.
     """
 
     name: str
@@ -49,8 +49,10 @@ class Split:
     left_out: Mapping[str, int]
 
     @classmethod
-    def of(cls, name: str, data: Dataset, parts: tuple[int, ...] | None, model: Any, classifier: Classifier) -> Split:
-        """Leave out what can't be read; a clear error for what has no label, and if nothing is left."""
+    def of(
+        cls, name: str, data: Dataset, parts: tuple[int, ...] | None, model: Any, classifier: Classifier
+    ) -> RoarSplit:
+        """Leave out what can't be read; an unlabelled instance is an error, and so is a split without instances."""
         check_parts(data.instances)
         kept: list[Instance] = []
         sizes: list[int] = []
@@ -70,8 +72,8 @@ class Split:
     def __len__(self) -> int:
         return len(self.instances)
 
-    def some(self, count: int) -> Split:
-        """So many instances drawn at random, always the same; all of them if there are fewer."""
+    def some(self, count: int) -> RoarSplit:
+        """A random sample of this many instances, always the same; all of them if there are fewer."""
         chosen = np.random.default_rng(0).permutation(len(self))[:count].tolist()
         instances = tuple(self.instances[i] for i in chosen)
         return replace(self, instances=instances, golds=self.golds[chosen], sizes=tuple(self.sizes[i] for i in chosen))
@@ -81,11 +83,11 @@ class Split:
         return tuple(np.full(size, masked) for size in self.sizes)
 
     def encode(self, classifier: Classifier, number: int) -> Encoded:
-        """One instance, nothing masked. Encoded anew each time: all at once, long texts would not fit into memory."""
+        """One instance with nothing masked, encoded anew each time: all of them would not fit into memory."""
         return Encoded.of(classifier.encode(self.instances[number]), self.parts)
 
     def rows(self, classifier: Classifier, tokenizer: Any, masks: Masks) -> Rows:
-        """The masked split as a model is trained on it."""
+        """The masked split as rows of tokens to train on."""
         columns, maskable = [], []
         types = "token_type_ids" in tokenizer.model_input_names
         for number, masked in enumerate(masks):
@@ -99,18 +101,18 @@ class Split:
 
 
 def due(size: int, step: int, steps: int) -> tuple[int, int]:
-    """Of an input of so many words: how many are left before a step, and how many the step masks."""
+    """For an input of `size` words: how many are left before a step, and how many the step masks."""
     return size - (step - 1) * size // steps, newly_masked(size, steps)[step - 1]
 
 
-def explained(split: Split, step: int, steps: int) -> list[int]:
+def explained(split: RoarSplit, step: int, steps: int) -> list[int]:
     """How many words are left of each input that is explained for a step; the others leave nothing to choose."""
-    found = (due(size, step, steps) for size in split.sizes)
-    return [left for left, more in found if 0 < more < left]
+    counts = (due(size, step, steps) for size in split.sizes)
+    return [left for left, more in counts if 0 < more < left]
 
 
 def mask_more(
-    split: Split,
+    split: RoarSplit,
     classifier: Classifier,
     method: Configured[Method],
     masks: Masks,
@@ -118,7 +120,7 @@ def mask_more(
     steps: int,
     advance: Callable[[], object] = lambda: None,
 ) -> Masks:
-    """What is masked after a step: the model explains what is left, and the words that come first are masked too.
+    """What is masked after a step: the model explains what is left, and its most important words are masked too.
 
     Args:
         masks: what is masked before; it stays masked.
@@ -145,18 +147,17 @@ def mask_more(
     return after
 
 
-def _scores(outcome: Outcome[Attribution], split: Split, number: int, label: str) -> FloatArray:
+def _scores(outcome: Outcome[Attribution], split: RoarSplit, number: int, label: str) -> FloatArray:
     if isinstance(outcome.error, Undefined):
         name = split.instances[number].id
         raise UserError(f"{label} can't explain the {split.name} instance {name!r}: {outcome.error}")
-    if outcome.error is not None:
-        raise outcome.error
-    assert outcome.value is not None  # noqa: S101 - a task ends with a value or an error
+    if outcome.value is None:
+        raise outcome.error or RuntimeError(f"{label} ended without an explanation")
     return outcome.value.scores
 
 
-def answers(split: Split, classifier: Classifier, masks: Masks) -> tuple[IntArray, FloatArray]:
-    """The class that the model ranks first for each masked input, and the probability of the gold one: [instances]."""
+def answers(split: RoarSplit, classifier: Classifier, masks: Masks) -> tuple[IntArray, FloatArray]:
+    """The class that the model predicts for each masked input, and the probability of the gold one: [instances]."""
     predicted, probability = np.zeros(len(split), np.int64), np.zeros(len(split))
 
     def tasks() -> Iterator[Task[FloatArray]]:

@@ -1,4 +1,4 @@
-"""What Recursive ROAR costs, counted, and how long that takes, from a few steps and explanations timed on the spot."""
+"""What Recursive ROAR costs: counted, and in time, from a few steps and explanations that are timed."""
 
 from __future__ import annotations
 
@@ -11,32 +11,33 @@ from typing import Any
 from rich.console import Console
 
 from verax.engine.protocols import Method
+from verax.jobs.roar.inputs import RoarSplit, answers, explained, mask_more
+from verax.jobs.roar.points import Point
 from verax.models.classifier import Classifier
 from verax.run.parameters import Configured
-from verax.run.roar_inputs import Split, answers, explained, mask_more
-from verax.run.roar_stage import Job
 from verax.train.fine_tuning import fit_rows
 from verax.train.loop import FineTuning
 from verax.types import Passes, Performance
 
 _BATCHES = 4
 _INPUTS = 8
-_FULL = 8
+_MORE_INPUTS = 8 * _INPUTS
 _QUICK = 0.5
+"""Seconds below which more inputs are timed: full batches are faster."""
 _BACKWARD = 2
 """A backward pass is about twice the work of a forward pass."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What there is to do.
+    """The work of some points.
 
     Args:
         trainings: models to train.
         optimiser_steps: of all of them.
-        read: inputs that finished epochs and finished models are measured on.
+        read: inputs on which epochs and finished models are evaluated.
         explanations: of each measure.
-        passes: that they ask for, of each measure, at most.
+        passes: of each measure for its explanations, at most.
     """
 
     trainings: int
@@ -48,17 +49,17 @@ class Load:
     @classmethod
     def of(
         cls,
-        jobs: Sequence[Job],
-        splits: Sequence[Split],
+        points: Sequence[Point],
+        splits: Sequence[RoarSplit],
         methods: Sequence[Configured[Method]],
         steps: int,
         recipe: FineTuning,
     ) -> Load:
-        """The load of some trainings and the explanations that they build on; `splits`: train, validation, test."""
+        """The work of these points, explanations included; `splits`: train, validation, test."""
         train, validation, test = splits
         counts, forward, backward = [0] * len(methods), [0] * len(methods), [0] * len(methods)
-        by_step = {step: [n for split in splits for n in explained(split, step, steps)] for _, step in jobs if step}
-        for measure, step in jobs:
+        by_step = {step: [n for split in splits for n in explained(split, step, steps)] for _, step in points if step}
+        for measure, step in points:
             if measure is None:
                 continue
             for n in by_step[step]:
@@ -67,12 +68,17 @@ class Load:
                 forward[measure] += passes.forward
                 backward[measure] += passes.backward
         return cls(
-            trainings=len(jobs),
-            optimiser_steps=len(jobs) * recipe.epochs * -(-len(train) // recipe.batch_size),
-            read=len(jobs) * (recipe.epochs * len(validation) + len(test)),
+            trainings=len(points),
+            optimiser_steps=len(points) * recipe.epochs * -(-len(train) // recipe.batch_size),
+            read=len(points) * (recipe.epochs * len(validation) + len(test)),
             explanations=tuple(counts),
             passes=tuple(map(Passes, forward, backward)),
         )
+
+    @property
+    def all_passes(self) -> Passes:
+        """The passes of all measures."""
+        return Passes(sum(one.forward for one in self.passes), sum(one.backward for one in self.passes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +92,7 @@ class Pace:
     def seconds(self, load: Load) -> float:
         """How long a load takes."""
         work = map(_work, load.explanations, load.passes)
-        explaining = sum(pace * one for pace, one in zip(self.explain, work, strict=True))
+        explaining = sum(pace * amount for pace, amount in zip(self.explain, work, strict=True))
         return self.step * load.optimiser_steps + self.read * load.read + explaining
 
 
@@ -94,25 +100,24 @@ def measure_pace(
     model: Any,
     tokenizer: Any,
     view: Callable[[Any], Classifier],
-    splits: Sequence[Split],
+    splits: Sequence[RoarSplit],
     methods: Sequence[Configured[Method]],
     recipe: FineTuning,
     metric: Performance,
 ) -> Pace:
-    """Take a few steps and make a few explanations.
+    """Take a few training steps and compute a few explanations.
 
     Args:
         model: a copy of the base, to be thrown away.
-        view: a model as a classifier that can be explained.
+        view: turns a model into a classifier that can be explained.
     """
     classifier = view(model)
-    some = splits[0].some(_BATCHES * recipe.batch_size)
-    rows = some.rows(classifier, tokenizer, some.masks(masked=False))
-    one = splits[1].some(1).rows(classifier, tokenizer, splits[1].some(1).masks(masked=False))
+    some, single = splits[0].some(_BATCHES * recipe.batch_size), splits[1].some(1)
+    rows, validation = (one.rows(classifier, tokenizer, one.masks(masked=False)) for one in (some, single))
     short, quiet = replace(recipe, epochs=1), Console(quiet=True)
 
     def train() -> object:
-        return fit_rows(model, tokenizer, rows, one, metric, short, console=quiet)
+        return fit_rows(model, tokenizer, rows, validation, metric, short, console=quiet)
 
     train()  # the first steps are slower than those that follow
     step = _timed(train) / -(-len(rows) // recipe.batch_size)
@@ -124,18 +129,18 @@ def measure_pace(
     return Pace(step, read, tuple(paces))
 
 
-def _explain(classifier: Classifier, method: Configured[Method], few: Split) -> object:
+def _explain(classifier: Classifier, method: Configured[Method], few: RoarSplit) -> object:
     """One explanation of each input: the first of two steps."""
     return mask_more(few, classifier, method, few.masks(masked=False), 1, 2)
 
 
-def _timed_on(split: Split, work: Callable[[Split], object]) -> tuple[Split, float]:
-    """A few inputs and the seconds that they took; more inputs if that was quick, since full batches are faster."""
+def _timed_on(split: RoarSplit, work: Callable[[RoarSplit], object]) -> tuple[RoarSplit, float]:
+    """A few inputs and the seconds that they took; more inputs if that was quick."""
     few = split.some(_INPUTS)
     seconds = _timed(lambda: work(few))
     if seconds > _QUICK:
         return few, seconds
-    more = split.some(_FULL * _INPUTS)
+    more = split.some(_MORE_INPUTS)
     return more, _timed(lambda: work(more))
 
 
@@ -145,33 +150,31 @@ def _work(explanations: int, passes: Passes) -> int:
 
 
 def _timed(work: Callable[[], object]) -> float:
-    begun = time.perf_counter()
+    started = time.perf_counter()
     work()
-    return time.perf_counter() - begun
+    return time.perf_counter() - started
 
 
-def told(load: Load, pace: Pace, recipe: FineTuning) -> list[str]:
-    """The cost in words, a line each."""
-    asked = Passes(sum(p.forward for p in load.passes), sum(p.backward for p in load.passes))
-    explanations = sum(load.explanations)
-    of_one = load.optimiser_steps // load.trainings
+def cost_lines(load: Load, pace: Pace, recipe: FineTuning) -> list[str]:
+    """The cost for a person, a line each."""
+    passes, of_one = load.all_passes, load.optimiser_steps // load.trainings
     return [
-        f"to train: {load.trainings:,} models, {recipe.epochs} epochs each: {of_one:,} steps of the optimiser for "
-        f"one, {load.optimiser_steps:,} in all",
-        f"to explain: {explanations:,} explanations, with {asked.forward:,} forward and {asked.backward:,} backward "
-        "passes at most",
-        f"to measure: {load.read:,} inputs read",
-        f"time: {in_words(pace.seconds(load))} on this machine, by {pace.step:.2g} s for a step of the optimiser, "
-        "measured just now",
+        f"to train: {load.trainings:,} models, {recipe.epochs} epochs each: {of_one:,} optimiser steps per model, "
+        f"{load.optimiser_steps:,} in all",
+        f"to explain: {sum(load.explanations):,} explanations, with at most {passes.forward:,} forward and "
+        f"{passes.backward:,} backward passes",
+        f"to evaluate: {load.read:,} inputs read",
+        f"time: {duration(pace.seconds(load))} on this machine, at {pace.step:.2g} s per optimiser step, measured just "
+        "now",
     ]
 
 
-def in_words(seconds: float) -> str:
-    """A rough time as a person says it."""
+def duration(seconds: float) -> str:
+    """A rough duration in words."""
     if seconds < 60:
         return "less than a minute"
-    for size, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
-        if seconds >= 2 * size or size == 60:
-            number = seconds / size
-            return f"about {number:.0f} {unit if round(number) > 1 else unit[:-1]}"
-    raise AssertionError("every time is in minutes, hours or days")
+    for size, unit in ((86400, "days"), (3600, "hours")):
+        if seconds >= 2 * size:
+            return f"about {seconds / size:.0f} {unit}"
+    minutes = round(seconds / 60)
+    return f"about {minutes} minute{'s' if minutes > 1 else ''}"

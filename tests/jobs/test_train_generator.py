@@ -21,18 +21,18 @@ from verax.cli import app
 from verax.data.load import load_dataset
 from verax.engine.engine import Engine, Task
 from verax.engine.text_protocols import Answer
+from verax.jobs.training import editor as editor_job
+from verax.jobs.training import generator as generator_job
+from verax.jobs.training.editor import train_editor
+from verax.jobs.training.self_explainer import train_self_explainer
+from verax.jobs.training.spec import EditorSpec, NleSpec, RecipeSpec, parse_editor_spec, parse_nle_spec
+from verax.jobs.training.splits import Splits
 from verax.metrics.free_text import bleu
 from verax.models.editor_wording import editor_prompt, read_editor_facts
 from verax.models.generator import CandidatesPass
 from verax.models.load import load_generator
 from verax.models.self_explainer import PromptedInput, load_self_explainer
 from verax.registry import resolve
-from verax.run import predicted_labels, text_checkpoint
-from verax.run.train_spec import RecipeSpec
-from verax.run.train_text_spec import EditorSpec, NleSpec, parse_editor_spec, parse_nle_spec
-from verax.run.training import Opened
-from verax.run.training_editor import train_editor
-from verax.run.training_text import train_nle
 from verax.types import UserError
 
 KILLED = 9
@@ -89,7 +89,7 @@ def test_a_rule_is_learned_and_the_figures_are_those_of_the_folder(
     train, test = _file(tmp_path / "train.jsonl", _rows(40)), _file(tmp_path / "test.jsonl", _rows(9))
     content = {"setup": setup, "base": str(generator(architecture)), "data": str(train), "test": str(test)}
     content |= {"epochs": epochs, "learning_rate": 5e-3, "batch_size": 4, "measure": 7}
-    facts = train_nle(parse_nle_spec(content), tmp_path / "model", console=QUIET)
+    facts = train_self_explainer(parse_nle_spec(content), tmp_path / "model", console=QUIET)
     assert facts == json.loads((tmp_path / "model" / "nle.json").read_bytes())
     measured = facts["figures"]["test"]
     said = _said(tmp_path / "model", test)[:7]
@@ -113,7 +113,7 @@ def test_run_again_nothing_is_trained_and_another_test_set_is_measured(
     train, out = _file(tmp_path / "train.jsonl", _rows(10)), tmp_path / "model"
     content = {"setup": "st_re", "base": str(generator("gpt2")), "data": str(train), "epochs": 1, "measure": 3}
     explainer_alone = iter([True, False])
-    run = text_checkpoint.TextTraining.run
+    run = generator_job.GeneratorTraining.run
 
     def interrupted(self: Any, console: Console) -> dict[str, Any]:
         if not next(explainer_alone):
@@ -121,29 +121,36 @@ def test_run_again_nothing_is_trained_and_another_test_set_is_measured(
         return run(self, console)
 
     with monkeypatch.context() as patched:
-        patched.setattr(text_checkpoint.TextTraining, "run", interrupted)
+        patched.setattr(generator_job.GeneratorTraining, "run", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            train_nle(parse_nle_spec(content), out, console=QUIET)
+            train_self_explainer(parse_nle_spec(content), out, console=QUIET)
     assert not (out / "nle.json").exists()
     trained: list[Path] = []
-    fit = text_checkpoint.fit_pairs
+    fit = generator_job.fit_pairs
 
     def counted(*arguments: Any, **named: Any) -> Any:
         trained.append(named["resume"].folder.parent)
         return fit(*arguments, **named)
 
-    monkeypatch.setattr(text_checkpoint, "fit_pairs", counted)
-    first = train_nle(parse_nle_spec(content), out, console=QUIET)
+    monkeypatch.setattr(generator_job, "fit_pairs", counted)
+    first = train_self_explainer(parse_nle_spec(content), out, console=QUIET)
     assert trained == [out / "predictor"], "the explainer was there"
-    assert train_nle(parse_nle_spec(content), out, console=QUIET) == first
+    assert train_self_explainer(parse_nle_spec(content), out, console=QUIET) == first
     test = _file(tmp_path / "test.jsonl", _rows(4))
-    more = train_nle(parse_nle_spec({**content, "test": str(test)}), out, console=QUIET)
+    more = train_self_explainer(parse_nle_spec({**content, "test": str(test)}), out, console=QUIET)
     assert more["figures"]["test"]["inputs"] == 3
     assert more["figures"]["validation"] == first["figures"]["validation"]
     assert trained == [out / "predictor"]
-    for other in ({"setup": "mt_ra"}, {"seed": 1}, {"setup": "st_ra"}, {"explanations": "all"}):
-        with pytest.raises(UserError, match="already holds another model; choose another --out"):
-            train_nle(parse_nle_spec({**content, **other}), out, console=QUIET)
+    for older in (False, True):
+        for field, value in {"setup": "mt_ra", "seed": 1, "explanations": "all"}.items():
+            with pytest.raises(
+                UserError, match=f"holds another self-explaining model: {field} was .* is now .{{0,1}}{value}"
+            ):
+                train_self_explainer(parse_nle_spec({**content, field: value}), out, console=QUIET)
+        assert train_self_explainer(parse_nle_spec({**content, "test": str(test)}), out, console=QUIET) == more
+        if not older:
+            (out / "artifact.json").unlink()  # as it was before there were such files
+    assert trained == [out / "predictor"]
 
 
 def test_killed_at_any_step_the_same_command_goes_on(generator: Callable[[str], Path], tmp_path: Path) -> None:
@@ -153,7 +160,7 @@ def test_killed_at_any_step_the_same_command_goes_on(generator: Callable[[str], 
     command += ["--validation", str(validation), "--epochs", "2", "--batch-size", "6", "--measure", "0"]
     given = json.dumps({"command": command, "root": str(tmp_path / "killed"), "every": 3})
     child = subprocess.run(
-        [sys.executable, str(Path(__file__).parent.parent / "train" / "dying.py"), given],
+        [sys.executable, str(Path(__file__).with_name("dying.py")), given],
         capture_output=True,
         text=True,
         check=False,
@@ -182,10 +189,10 @@ def test_prompts_of_ones_own_are_kept_with_the_model(generator: Callable[[str], 
     prompts = tmp_path / "own.txt"
     prompts.write_text("[answer]\nwhat: {1}\n[explain]\nwhy: {1}\n")
     content = {"base": str(generator("t5")), "data": str(train), "epochs": 1, "measure": 0, "prompts": str(prompts)}
-    train_nle(parse_nle_spec({**content, "setup": "mt_re"}), tmp_path / "model", console=QUIET)
+    train_self_explainer(parse_nle_spec({**content, "setup": "mt_re"}), tmp_path / "model", console=QUIET)
     assert (tmp_path / "model" / "prompts.txt").read_text() == prompts.read_text()
     with pytest.raises(UserError, match=r"own\.txt: the section \[explain_label\] is missing"):
-        train_nle(parse_nle_spec({**content, "setup": "mt_ra"}), tmp_path / "other", console=QUIET)
+        train_self_explainer(parse_nle_spec({**content, "setup": "mt_ra"}), tmp_path / "other", console=QUIET)
 
 
 @pytest.mark.parametrize("gone", ["explanations", "label"])
@@ -197,7 +204,7 @@ def test_data_without_what_is_taught_are_told_before_the_training(
         {"setup": "mt_ra", "base": str(generator("t5")), "data": str(_file(tmp_path / "d.jsonl", rows))}
     )
     with pytest.raises(UserError, match=f"d.jsonl has no {gone}"):
-        train_nle(spec, tmp_path / "model", console=QUIET)
+        train_self_explainer(spec, tmp_path / "model", console=QUIET)
     assert not (tmp_path / "model").exists()
 
 
@@ -208,7 +215,7 @@ def test_what_bleu_needs_is_missing_before_the_training(
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics.bleu", None)
     bleu._bleu.cache_clear()
     with pytest.raises(UserError, match="it needs sacrebleu, which is not installed"):
-        train_nle(
+        train_self_explainer(
             parse_nle_spec({"setup": "mt_ra", "base": str(generator("t5")), "data": str(train)}),
             tmp_path / "model",
             console=QUIET,
@@ -235,14 +242,14 @@ def test_an_editor_learns_which_words_go_with_a_class(generator: Callable[[str],
     for colour, label in SEEN:
         found = asked.candidates([CandidatesPass(editor_prompt(told, instance, 0, 0, label, words=1), 2, 4)])[0]
         assert found[0].text == colour
-    with pytest.raises(UserError, match="already holds another model; choose another --out"):
+    with pytest.raises(UserError, match="another editor: masks was 1 and is now 2, seed was 0 and is now 1; choose"):
         train_editor(parse_editor_spec({**content, "masks": 2, "seed": 1}), tmp_path / "editor", console=QUIET)
 
 
 def test_an_editor_may_learn_from_predicted_classes(generator: Callable[[str], Path], tmp_path: Path) -> None:
     train, base = _file(tmp_path / "d.jsonl", _rows(10)), str(generator("t5"))
     told = {"base": base, "data": str(train), "epochs": 1}
-    train_nle(parse_nle_spec({**told, "setup": "mt_ra", "measure": 0}), tmp_path / "nle", console=QUIET)
+    train_self_explainer(parse_nle_spec({**told, "setup": "mt_ra", "measure": 0}), tmp_path / "nle", console=QUIET)
     predicted = {one.label for one in _said(tmp_path / "nle", train, why=False)}
     assert len(predicted) == 1, "it has learned nothing yet and says the same of all"
     keys = []
@@ -260,11 +267,11 @@ def test_predicted_classes_are_asked_for_once(
     """Killed while classes are predicted and again while it is trained, then finished, then run again."""
     train, base, out = _file(tmp_path / "d.jsonl", _rows(10)), str(generator("t5")), tmp_path / "editor"
     told = {"base": base, "data": str(train), "epochs": 1}
-    train_nle(parse_nle_spec({**told, "setup": "mt_ra", "measure": 0}), tmp_path / "nle", console=QUIET)
+    train_self_explainer(parse_nle_spec({**told, "setup": "mt_ra", "measure": 0}), tmp_path / "nle", console=QUIET)
     told["labels_by"] = str(tmp_path / "nle")
     events: list[str] = []
     kills = iter([False, True, False, False, True, False])
-    ask, fit = predicted_labels.ask_each, text_checkpoint.fit_pairs
+    ask, fit = editor_job.ask_each, generator_job.fit_pairs
 
     def asked(by: Any, instances: Any, *others: Any) -> None:
         events.append(f"{len(instances)} asked")
@@ -284,13 +291,15 @@ def test_predicted_classes_are_asked_for_once(
         train_editor(spec, out, console=QUIET, announce=lambda _, all_, done: events.append(f"{done} of {all_} done"))
         return list(events)
 
-    monkeypatch.setattr(predicted_labels, "AT_A_TIME", 5)
-    monkeypatch.setattr(predicted_labels, "ask_each", asked)
+    monkeypatch.setattr(editor_job, "BETWEEN_WRITES", 5)
+    monkeypatch.setattr(editor_job, "ask_each", asked)
     with pytest.raises(KeyboardInterrupt):
         go()
     assert events == ["0 of 1 done", "5 asked", "3 asked"], "what is done is told before anything is asked"
-    monkeypatch.setattr(text_checkpoint, "fit_pairs", trained)
-    with pytest.raises(UserError, match="already holds another model, or the beginning of one; choose another --out"):
+    monkeypatch.setattr(generator_job, "fit_pairs", trained)
+    with pytest.raises(
+        UserError, match="holds the beginning of another editor: predicted_labels is not the same, data is"
+    ):
         go(data={"name": str(train), "limit": 6})
     assert events == []
     with pytest.raises(KeyboardInterrupt):
@@ -300,13 +309,18 @@ def test_predicted_classes_are_asked_for_once(
     assert not (out / "resume").exists()
     files = _files(out)
     assert go() == ["1 of 1 done"]
-    for changes in ({"masks": 2}, {"seed": 1}, {"labels_by": None}):
-        with pytest.raises(UserError, match="already holds another model; choose another --out"):
-            go(**changes)
-        assert events == []
-    assert _files(out) == files
+    for older in (False, True):
+        for changes in ({"masks": 2}, {"seed": 1}, {"labels_by": None}):
+            with pytest.raises(UserError, match=f"holds another editor: {next(iter(changes))} was "):
+                go(**changes)
+            assert events == []
+        assert go() == ["1 of 1 done"]
+        assert _files(out) == files
+        if not older:
+            (out / "artifact.json").unlink()  # as it was before there were such files
+            del files["artifact.json"]
     out = tmp_path / "nle"
-    with pytest.raises(UserError, match="already holds another model, or the beginning of one"):
+    with pytest.raises(UserError, match=r"holds something else \(self-explaining model, not editor\)"):
         go()
     assert events == [], "a folder of something else is refused before anything is asked"
 
@@ -314,7 +328,7 @@ def test_predicted_classes_are_asked_for_once(
 def test_the_bar_counts_every_input_that_is_asked_about(generator: Callable[[str], Path], tmp_path: Path) -> None:
     train, base = _file(tmp_path / "d.jsonl", _rows(10)), str(generator("t5"))
     told = {"base": base, "data": str(train), "epochs": 1}
-    train_nle(parse_nle_spec({**told, "setup": "mt_ra", "measure": 0}), tmp_path / "nle", console=QUIET)
+    train_self_explainer(parse_nle_spec({**told, "setup": "mt_ra", "measure": 0}), tmp_path / "nle", console=QUIET)
     seen = Console(file=io.StringIO(), width=200)
     train_editor(parse_editor_spec({**told, "labels_by": str(tmp_path / "nle")}), tmp_path / "editor", console=seen)
     said = seen.file.getvalue()  # type: ignore[attr-defined]
@@ -377,7 +391,7 @@ def test_the_page_of_training_has_every_field(kind: type[RecipeSpec]) -> None:
 def test_an_editor_has_no_test_set(generator: Callable[[str], Path], tmp_path: Path) -> None:
     seen = []
 
-    def announced(data: Opened, *_: int) -> None:
+    def announced(data: Splits, *_: int) -> None:
         seen.append(data)
         raise KeyboardInterrupt
 

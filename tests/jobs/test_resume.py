@@ -16,8 +16,8 @@ from rich.console import Console
 
 import tiny
 from verax.data.text import split_words
-from verax.run.train_spec import parse_train_spec
-from verax.run.training import train_all
+from verax.jobs.training.classifier import train_classifiers
+from verax.jobs.training.spec import parse_train_spec
 from verax.train import fine_tuning
 from verax.train.fine_tuning import fit
 from verax.train.loop import FineTuning, Trained
@@ -135,8 +135,7 @@ def test_stopped_in_any_epoch_it_goes_on_bit_for_bit(
     resume = Resume(tmp_path / "resume", "key")
     with pytest.raises(KeyboardInterrupt):
         _fit(built, resume, monkeypatch, stop)
-    assert resume.is_begun() == (stop > 0)
-    assert not Resume(resume.folder, "other").is_begun()
+    assert (resume.folder / "epoch.safetensors").exists() == (stop > 0)
     best = {path.name for path in resume.folder.glob("best-*")}
     if stop == 3:  # only the best so far are kept
         assert best == {"best-none-1.safetensors", "best-masking-2.safetensors", "best-both-0.safetensors"}
@@ -164,7 +163,7 @@ def test_the_state_of_another_training_is_refused(
     built: tuple[Any, Any, dict[str, torch.Tensor]], unfinished: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = _files(unfinished)
-    with pytest.raises(UserError, match=r"resume holds an unfinished training on other data, .* choose another --out"):
+    with pytest.raises(UserError, match=r"resume holds an unfinished training with other data, .* remove it"):
         _fit(built, Resume(unfinished, "other"), monkeypatch)
     assert _files(unfinished) == before
 
@@ -204,7 +203,7 @@ def test_a_command_with_another_recipe_does_not_go_on_from_an_unfinished_one(
     with monkeypatch.context() as patched:
         patched.setattr(fine_tuning._Training, "_keep_best", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            train_all(parse_train_spec(content), tmp_path / "out", console=QUIET)
+            train_classifiers(parse_train_spec(content), tmp_path / "out", console=QUIET)
     assert not (tmp_path / "out" / "resume" / "epoch.safetensors").exists(), "half an epoch is not kept"
     save = fine_tuning._Training._save
 
@@ -215,9 +214,11 @@ def test_a_command_with_another_recipe_does_not_go_on_from_an_unfinished_one(
     with monkeypatch.context() as patched:
         patched.setattr(fine_tuning._Training, "_save", saved)
         with pytest.raises(KeyboardInterrupt):
-            train_all(parse_train_spec(content), tmp_path / "out", console=QUIET)
-    with pytest.raises(UserError, match="holds an unfinished training on other data, from another base or by another"):
-        train_all(parse_train_spec({**content, "learning_rate": 1e-3}), tmp_path / "out", console=QUIET)
+            train_classifiers(parse_train_spec(content), tmp_path / "out", console=QUIET)
+    with pytest.raises(
+        UserError, match=r"the beginning of another checkpoint: learning_rate was 2e-05 and is now 0\.001"
+    ):
+        train_classifiers(parse_train_spec({**content, "learning_rate": 1e-3}), tmp_path / "out", console=QUIET)
     _file(tmp_path / "train.jsonl", [{**row, "label": "far"} if i == 3 else row for i, row in enumerate(_rows(10))])
-    with pytest.raises(UserError, match="holds an unfinished training on other data"):
-        train_all(parse_train_spec(content), tmp_path / "out", console=QUIET)
+    with pytest.raises(UserError, match="the beginning of another checkpoint: data is not the same; choose"):
+        train_classifiers(parse_train_spec(content), tmp_path / "out", console=QUIET)

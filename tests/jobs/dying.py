@@ -16,8 +16,8 @@ from typing import Any
 
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-import verax.run.training
-import verax.run.training_text  # noqa: F401 - so that not every child has to import it
+import verax.jobs.training.classifier
+import verax.jobs.training.self_explainer  # noqa: F401 - so that not every child has to import it
 from verax.cli import main
 from verax.models.base import load_base
 from verax.models.load import load_generator
