@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,11 +29,13 @@ from verax.jobs.roar.points import Point, PointFiles, all_points, point_of
 from verax.jobs.roar.recursive_roar import Roar, roar
 from verax.jobs.roar.spec import RoarSpec, parse_roar_spec
 from verax.models.encoding import Encoded
+from verax.results.roar import RoarMeasure, RoarResult, load_result
 from verax.run.parameters import Configured, from_config
-from verax.store.roar import RoarResult, load_result
+from verax.studies.masking import STUDY
+from verax.studies.masking.roar import masking_of
 from verax.train.measure import predicted
 from verax.train.world import Shape, build_model, build_tokenizer
-from verax.types import Attribution, Dataset, Instance, Kind, MaskingCurves, Passes, UserError
+from verax.types import Attribution, Dataset, Estimate, Instance, Kind, Passes, UserError
 
 BIRDS, BEASTS = ("owl", "hen"), ("dog", "cat")
 SHAPE = Shape(seeds=1, whole_words=40, hidden=16, layers=1, heads=2, feed_forward=16)
@@ -96,8 +98,8 @@ class Ran:
     trained: list[tuple[Any, Any]]
 
     @property
-    def curves(self) -> MaskingCurves:
-        return self.found.curves
+    def curves(self) -> tuple[RoarMeasure, ...]:
+        return self.found.measures
 
     def masks(self, measure: int, step: int) -> dict[str, Masks]:
         found = self.prepared.files.masks(point_of(measure, step, STEPS), self.prepared.splits)
@@ -191,20 +193,20 @@ def test_a_model_is_measured_on_the_masked_test_set(ran: Ran) -> None:
         told.append(found.predicted.tolist() != predicted(model, tokenizer, whole).tolist())
         right = found.predicted == test.golds.numpy()
         assert ((found.probability > 0.5) == right).all()
-        value = ran.curves.curves[measure].curve[step].value
+        value = ran.curves[measure].curve[step].value
         assert value == pytest.approx(right.mean(), abs=1e-12)
     assert any(told)  # else the masks would not have shown
 
 
 def test_both_ends_are_the_same_for_all_measures_and_random_has_no_area(ran: Ran) -> None:
-    random, *others = ran.curves.curves
+    random, *others = ran.curves
     assert random.acu.value == 0
-    assert random.method == ran.curves.baseline == "random"
+    assert random.method == ran.found.baseline == "random"
     for row in others:
         assert (row.curve[0], row.curve[-1]) == (random.curve[0], random.curve[-1])
         assert len(row.curve) == STEPS + 1
         assert row.acu.low is not None
-    assert [row["acu"]["value"] for row in ran.result["measures"]] == [row.acu.value for row in ran.curves.curves]
+    assert [row["acu"]["value"] for row in ran.result["measures"]] == [row.acu.value for row in ran.curves]
 
 
 @dataclass(frozen=True)
@@ -234,7 +236,7 @@ def test_who_knows_the_decisive_word_is_above_random(
     monkeypatch.setattr(recursive_roar, "measures", measures)
     result = roar(spec_of(toy, steps=3, epochs=4), tmp_path / "out", console=QUIET)
     assert result is not None
-    knows = result.curves.curves[1]
+    knows = result.measures[1]
     assert knows.curve[0].value > 0.9
     assert knows.curve[1].value < 0.75  # the word is gone, and no model can learn to do without it
     assert knows.racu is not None
@@ -323,18 +325,17 @@ def test_another_spec_in_the_same_folder_is_refused(ran: Ran, toy: Path, tmp_pat
 def test_the_result_is_read_again_without_torch(ran: Ran) -> None:
     folder = ran.prepared.artifact.folder
     found = load_result(folder)
-    assert found.curves == ran.found.curves
-    assert (found.seed, found.metric, found.key) == (0, "accuracy", ran.prepared.artifact.key)
-    assert [(one.name, one.curve.method) for one in found.measures] == [
+    assert found.measures == ran.found.measures
+    assert (found.spec["seed"], found.metric, found.key) == (0, "accuracy", ran.prepared.artifact.key)
+    assert [(one.name, one.method) for one in found.measures] == [
         ("random", "random"),
         ("leave_one_out", "leave_one_out(target=gold)"),
         ("input_x_gradient", "input_x_gradient(target=gold, absolute=True)"),
     ]
     assert found.measures[1].parameters["target"] == {"of": "gold", "space": "logit"}
-    code = (
-        "import sys; from pathlib import Path; from verax.store.roar import load_result; load_result(Path(sys.argv[1]))"
-    )
-    subprocess.run([sys.executable, "-c", f"{code}; assert 'torch' not in sys.modules", str(folder)], check=True)
+    code = "import sys; from pathlib import Path; from verax.results.roar import load_result; "
+    code += "load_result(Path(sys.argv[1])); assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code, str(folder)], check=True)
 
 
 def test_a_result_of_before_measures_had_names_is_read(ran: Ran, tmp_path: Path) -> None:
@@ -343,8 +344,28 @@ def test_a_result_of_before_measures_had_names_is_read(ran: Ran, tmp_path: Path)
         del measure["name"], measure["parameters"]
     (tmp_path / "roar.json").write_text(json.dumps(old))
     found = load_result(tmp_path)
-    assert found.curves == ran.found.curves
-    assert [one.name for one in found.measures] == [one.curve.method for one in found.measures]
+    assert [one.curve for one in found.measures] == [one.curve for one in ran.found.measures]
+    assert [one.name for one in found.measures] == [one.method for one in found.measures]
+
+
+def test_the_result_is_shown_as_recursive_masking_and_seeds_are_averaged(ran: Ran) -> None:
+    spec, measures = ran.found.spec, ran.found.measures
+    (one,) = masking_of({Path("a"): ran.found}).groups
+    assert [(curve.curve, curve.acu, curve.over) for curve in one.curves] == [
+        (measure.curve, measure.acu, "instances") for measure in measures
+    ]
+    (table,) = STUDY.tables(masking_of({Path("a"): ran.found}))
+    assert {record["method"]: record["n"] for record in table.records()} == {one.method: 32 for one in measures}
+    lower = [replace(one, curve=tuple(Estimate(point.value / 2) for point in one.curve)) for one in measures]
+    other = replace(ran.found, spec={**spec, "seed": 1}, measures=tuple(lower))
+    (both,) = masking_of({Path("a"): ran.found, Path("b"): other}).groups
+    assert (both.runs, {curve.over for curve in both.curves}) == (2, {"seeds"})
+    for mean, measure in zip(both.curves, measures, strict=True):
+        assert mean.curve[0].value == pytest.approx(0.75 * measure.curve[0].value, abs=1e-12)
+    with pytest.raises(UserError, match="a can't be averaged with a ROAR of the same seed"):
+        masking_of({Path("a"): ran.found, Path("b"): ran.found})
+    with pytest.raises(UserError, match="a and b can't be averaged: steps is not the same"):
+        masking_of({Path("a"): ran.found, Path("b"): replace(other, spec={**other.spec, "steps": 5})})
 
 
 @pytest.mark.parametrize(
@@ -374,7 +395,7 @@ def test_a_roar_of_before_there_were_records_continues(
     lines: list[str] = []
     found = roar(spec_of(toy), out, console=QUIET, announce=lines.extend)
     assert found is not None
-    assert found.curves == ran.found.curves
+    assert found.measures == ran.found.measures
     (out / "roar.json").unlink()
     with pytest.raises(UserError, match="is not empty and is no ROAR that verax recorded"):
         Roar(spec_of(toy), out)

@@ -39,8 +39,11 @@ def _roar(
     """Run Recursive ROAR and print its table."""
     from verax.jobs.roar.recursive_roar import roar as run_roar
     from verax.jobs.roar.spec import parse_roar_spec
-    from verax.report.terminal import masking
-    from verax.store.roar import RESULT
+    from verax.results.render.terminal import show_findings
+    from verax.results.roar import RESULT
+    from verax.results.study import Findings
+    from verax.studies.masking import STUDY
+    from verax.studies.masking.roar import NOTE, masking_of
 
     parsed = parse_roar_spec(spec_content(spec, fields, {"name": data, "limit": limit}, "verax roar"))
 
@@ -51,11 +54,9 @@ def _roar(
     result = run_roar(parsed, folder, console=notes, announce=announce, dry_run=dry_run)
     if result is None:
         return
-    out.print(masking(result.curves))
-    out.print(
-        Text("ROAR: each point is a different model, trained on inputs masked like those it is evaluated on. ", "dim")
-        + Text("Explanations of the gold class leak the label into what they leave (docs/roar.md).", "dim")
-    )
+    tables = tuple(STUDY.tables(masking_of({folder: result})))
+    out.print(show_findings(Findings(STUDY, tables, (), (), ())))
+    out.print(Text(NOTE, "dim"))
     out.print(Text(f"Wrote {folder / RESULT}"), soft_wrap=True)
 
 

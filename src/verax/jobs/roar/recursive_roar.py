@@ -7,7 +7,7 @@ Allegedly Important Tokens and Retraining.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,19 +24,18 @@ from verax.jobs.training.splits import open_splits
 from verax.models.base import load_base
 from verax.models.hf_classifier import HFClassifier
 from verax.models.load import checkpoint_folder, fingerprint
+from verax.results.roar import RESULT, VERSION, RoarMeasure, RoarResult, load_result, write_result
 from verax.run.card import signed
 from verax.run.parameters import Configured, from_config
 from verax.run.plan import BASELINE, check_fit, input_key
 from verax.run.progress import progress_counter
-from verax.stats.areas import MaskedRun, masking_curves
 from verax.store.artifact import Artifact, Record, read_json
 from verax.store.keys import key_of
-from verax.store.roar import RESULT, VERSION, RoarMeasure, RoarResult, load_result, write_result
+from verax.studies.masking.analysis import MaskedRun, MaskingCurves, Series, masking_curves
 from verax.train.fine_tuning import fit_rows
-from verax.types import MaskingCurves, Score, UserError
+from verax.types import UserError
 
 KIND = "ROAR"
-METRIC = "recursive_roar"
 _OLD_KEY = "key"
 """In the folder of the points, before there was `artifact.json`."""
 
@@ -248,40 +247,45 @@ class Roar:
             baseline=curves.baseline,
             majority=curves.majority,
             measures=tuple(
-                RoarMeasure(by_label[curve.method].name, by_label[curve.method].parameters, curve)
+                RoarMeasure(
+                    method=curve.method,
+                    name=by_label[curve.method].name,
+                    parameters=by_label[curve.method].parameters,
+                    signed=curve.signed,
+                    ratios=curve.ratios,
+                    curve=curve.curve,
+                    acu=curve.acu,
+                    racu=curve.racu,
+                    reason=curve.reason,
+                    n=curve.n,
+                )
                 for curve in curves.curves
             ),
             cost=cost,
         )
 
     def _curves(self) -> MaskingCurves:
-        curves = masking_curves(
-            [
-                MaskedRun(
-                    curves=list(self._scores()),
-                    p_values=[],
-                    metric=self.metric,
-                    baseline=next(method.label for method in self.methods if method.name == BASELINE),
-                    signed={method.label: signed(method.component) for method in self.methods},
-                )
-            ]
+        recorded = MaskedRun(
+            series={method.label: self._series(number) for number, method in enumerate(self.methods)},
+            p_values={},
+            metric=self.metric,
+            baseline=next(method.label for method in self.methods if method.name == BASELINE),
+            signed={method.label: signed(method.component) for method in self.methods},
         )
+        curves = masking_curves(self.spec.data.name, [recorded])
         if curves is None:
             raise RuntimeError("the random measure has no curve")
         return curves
 
-    def _scores(self) -> Iterator[Score]:
-        """For each measure and test instance the predicted classes and the gold probability, step by step."""
+    def _series(self, measure: int) -> dict[str, Series]:
+        """The gold class of each test instance, and the class that is predicted at each step of a measure."""
         steps, test = self.spec.steps, self.splits[2]
-        for number, method in enumerate(self.methods):
-            points = [self.files.finished(point_of(number, step, steps)) for step in range(steps + 1)]
-            predicted = np.stack([point.predicted for point in points], axis=1)
-            probabilities = np.stack([point.probability for point in points], axis=1)
-            for i, instance in enumerate(test.instances):
-                area = float(np.trapezoid(probabilities[i, 0] - probabilities[i], dx=1 / steps))
-                series = {"gold": (float(test.golds[i]),), "predicted": tuple(map(float, predicted[i]))}
-                curve = tuple(probabilities[i].tolist())
-                yield Score(instance.id, method.label, METRIC, area, curve=curve, series=series)
+        points = [self.files.finished(point_of(measure, step, steps)) for step in range(steps + 1)]
+        predicted = np.stack([point.predicted for point in points], axis=1)
+        return {
+            instance.id: {"gold": [float(test.golds[i])], "predicted": predicted[i].tolist()}
+            for i, instance in enumerate(test.instances)
+        }
 
 
 def measures(spec: RoarSpec) -> list[Configured[Method]]:
