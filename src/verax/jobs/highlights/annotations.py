@@ -1,31 +1,39 @@
-"""A sample for people to check: written with marks, and read back once they have edited it."""
+r"""A sample for people to check: written with marks, and read back once they have edited it.
+
+Highlighted words stand between asterisks: `A *red* boat`. Asterisks and backslashes of the text itself are written `\*`
+and `\\`; a tab and the ends of lines `\t`, `\n`, `\r`, so that a text stays in its cell of a table.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
 from verax.data.rows import Row
 from verax.data.table import read_tsv
-from verax.run.highlights.marks import mark, marked_words
-from verax.run.highlights.rows import Highlighted
-from verax.run.highlights.scoring import Words
+from verax.data.text import words_over
+from verax.jobs.highlights.dataset import Highlighted, Words
 from verax.stats.thresholds import Overlap, overlap
 from verax.store.files import replace_file
 from verax.types import Text, UserError
 
 FOLDER = "annotations"
+_ESCAPES = {"\\": r"\\", "*": r"\*", "\t": r"\t", "\n": r"\n", "\r": r"\r"}
+_CHARACTERS = {escape: character for character, escape in _ESCAPES.items()}
+_PIECE = re.compile(r"\\.|.", re.DOTALL)
+_AROUND = 12
 
 
 class Checked(NamedTuple):
-    """The automatic highlights of a language against the edited ones, over all words of its sample.
+    """The automatic highlights of a language compared with the edited ones, over all words of its sample.
 
-    `edited` counts the rows in which somebody changed anything.
+    `edited` counts the rows that were changed.
     """
 
     lang: str
@@ -37,8 +45,8 @@ class Checked(NamedTuple):
 def sample(rows: Sequence[Highlighted], size: int, seed: int) -> dict[str, list[Highlighted]]:
     """For each language up to `size` inputs of each class, in the order of the rows.
 
-    Inputs that the model gets wrong are left out; one whose class nobody knows is counted with those of its predicted
-    class. The draw depends on the seed and the parallel id alone, so that languages share inputs as far as they can.
+    Inputs that the model gets wrong are left out; those of unknown class count as their predicted class. The draw
+    depends on the seed and the parallel id alone, so that languages share inputs as far as possible.
     """
     chosen: dict[str, list[Highlighted]] = {}
     drawn: Counter[tuple[str, str]] = Counter()
@@ -48,7 +56,7 @@ def sample(rows: Sequence[Highlighted], size: int, seed: int) -> dict[str, list[
             drawn[stratum] += 1
             chosen.setdefault(row.instance.lang, []).append(row)
     order = {row.instance.id: place for place, row in enumerate(rows)}
-    return {lang: sorted(found, key=lambda row: order[row.instance.id]) for lang, found in chosen.items()}
+    return {lang: sorted(some, key=lambda row: order[row.instance.id]) for lang, some in chosen.items()}
 
 
 def _draw(row: Highlighted, seed: int) -> bytes:
@@ -57,7 +65,7 @@ def _draw(row: Highlighted, seed: int) -> bytes:
 
 
 def write_annotations(folder: Path, sampled: Mapping[str, Sequence[Highlighted]], names: Sequence[str]) -> None:
-    """A table for each language; one that is there is left as it is, since people may have edited it."""
+    """A table for each language; existing files are left as they are, because people may have edited them."""
     folder.mkdir(exist_ok=True)
     for lang, rows in sampled.items():
         path = folder / f"{lang}.tsv"
@@ -102,16 +110,63 @@ def check_file(
 
 
 def _read(row: Row, parts: Sequence[Text], names: Sequence[str]) -> Words:
-    found = []
+    words = []
     for name, text in zip(names, parts, strict=True):
         try:
-            found.append(marked_words(text, row.cells[name]))
+            words.append(marked_words(text, row.cells[name]))
         except ValueError as error:
             raise row.error(name, str(error)) from None
-    return tuple(found)
+    return tuple(words)
 
 
 def _counts(automatic: Words, edited: Words) -> tuple[int, int, int]:
     """Words in both, in the automatic highlights, in the edited ones."""
-    both = sum(len(set(one) & set(other)) for one, other in zip(automatic, edited, strict=True))
+    both = sum(len(set(words) & set(others)) for words, others in zip(automatic, edited, strict=True))
     return both, sum(map(len, automatic)), sum(map(len, edited))
+
+
+def mark(text: Text, words: Collection[int]) -> str:
+    """The text with an asterisk on either side of each of these words."""
+    pieces, end = [], 0
+    for number, (start, stop) in enumerate(text.offsets):
+        if number in words:
+            pieces += [_escaped(text.raw[end:start]), "*", _escaped(text.raw[start:stop]), "*"]
+            end = stop
+    return "".join([*pieces, _escaped(text.raw[end:])])
+
+
+def marked_words(text: Text, marked: str) -> tuple[int, ...]:
+    """The words that share a character with what stands between asterisks.
+
+    A ValueError explains an asterisk without a partner, or any other change of the text.
+    """
+    raw: list[str] = []
+    stretches: list[tuple[int, int]] = []
+    opened: int | None = None
+    for piece in _PIECE.findall(marked):
+        if piece != "*":
+            raw += _CHARACTERS.get(piece, piece)
+        elif opened is None:
+            opened = len(raw)
+        else:
+            stretches.append((opened, len(raw)))
+            opened = None
+    _check_same(text.raw, "".join(raw))
+    if opened is not None:
+        raise ValueError(f"an asterisk has no partner: there are {2 * len(stretches) + 1}")
+    return tuple(sorted({word for start, end in stretches if start < end for word in words_over(text, start, end)}))
+
+
+def _escaped(raw: str) -> str:
+    return "".join(_ESCAPES.get(character, character) for character in raw)
+
+
+def _check_same(expected: str, got: str) -> None:
+    if expected == got:
+        return
+    pairs = zip(expected, got, strict=False)
+    place = next((i for i, (one, other) in enumerate(pairs) if one != other), min(len(expected), len(got)))
+    here, there = (one[place : place + _AROUND] or "the end" for one in (expected, got))
+    raise ValueError(
+        f"the text was changed at character {place + 1}: expected {here!r}, got {there!r}; move asterisks only"
+    )

@@ -14,15 +14,12 @@ from hypothesis import strategies as st
 
 from verax.data.load import load_dataset
 from verax.data.text import from_words, split_words
-from verax.run.highlights.aligning import by_part
-from verax.run.highlights.annotations import check_file, sample, write_annotations
-from verax.run.highlights.marks import mark, marked_words
-from verax.run.highlights.parallel import find_parallel
-from verax.run.highlights.projecting import project
-from verax.run.highlights.rows import Highlighted, part_names, reading
-from verax.run.highlights.scoring import binarised, normalised
-from verax.run.highlights.spec import HighlightsSpec, parse_highlights_spec
-from verax.run.highlights.writing import write_jsonl
+from verax.jobs.highlights.annotations import check_file, mark, marked_words, sample, write_annotations
+from verax.jobs.highlights.choose import binarised, normalised
+from verax.jobs.highlights.dataset import Highlighted, part_names, reading, write_jsonl
+from verax.jobs.highlights.explain import find_parallel
+from verax.jobs.highlights.project import by_part, project
+from verax.jobs.highlights.spec import HighlightsSpec, parse_highlights_spec
 from verax.types import Dataset, Highlight, Human, Instance, Target, Text, UserError
 
 
@@ -173,7 +170,7 @@ def test_translations_without_a_reference_are_left_out_and_counted() -> None:
             "'1' is there more than once in 'en'",
         ),
         ([instance("a", "en", "1"), instance("b", "de", "1", 2)], "inputs have 1 to 2 parts"),
-        ([instance("a", "en", "1"), instance("b", "../de", "1")], "the language '../de' can't name a file"),
+        ([instance("a", "en", "1"), instance("b", "../de", "1")], "the language '../de' can't be a file name"),
     ],
 )
 def test_data_that_is_not_parallel_is_refused(instances: list[Instance], said: str) -> None:
@@ -219,8 +216,8 @@ def test_words_that_others_split_come_back_by_their_place(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ({"threshold": 0.2}, "tuning: name a set with words that people marked"),
-        ({"method": "saliency"}, "tuning: name a set with words that people marked"),
+        ({"threshold": 0.2}, "tuning: name a set with human highlights"),
+        ({"method": "saliency"}, "tuning: name a set with human highlights"),
         ({"tuning": "t", "treshold": 0.2}, "did you mean 'threshold'"),
         ({"tuning": {"name": "t", "granularity": "token"}}, "tuning: highlights are words of all parts"),
         ({"tuning": "t", "threshold": float("nan")}, "threshold"),

@@ -17,9 +17,9 @@ from transformers import AutoModel, AutoTokenizer
 import verax
 from verax.cli import main
 from verax.data.text import split_words
+from verax.jobs.similarity import representations
 from verax.models.classifier import Classifier
 from verax.models.load import load_encoder
-from verax.run.representations import representations
 from verax.stats.cka import matched
 from verax.types import Dataset, Instance, UserError
 
@@ -103,7 +103,7 @@ def test_inputs_that_can_not_be_read_are_left_out_with_their_translations(
     assert german.accuracy.value == 1.0
     few = replace(data, instances=data.instances[:27])
     with pytest.raises(
-        UserError, match=r"can read 7 of 9 inputs in both en and de; two batches of 4, 8, are the least"
+        UserError, match=r"can read 7 of 9 inputs in both en and de; at least two batches of 4, 8, are needed"
     ):
         verax.representation_similarity(classifier("bert"), few, batch=4)
 
@@ -114,12 +114,12 @@ def test_inputs_that_can_not_be_read_are_left_out_with_their_translations(
         ({"reference": "dee"}, "reference: toy: unknown language 'dee'; did you mean 'de'"),
         ({"langs": ["frr"]}, "lang: toy: unknown language 'frr'; did you mean 'fr'"),
         ({"langs": ["en"]}, "lang: en is the reference language"),
-        ({"batch": 2}, "batch: at least 3 inputs are needed, since any two are alike, got 2"),
+        ({"batch": 2}, "batch: at least 3 inputs are needed, because any two are alike, got 2"),
         ({"candidates": 0}, "candidates: at least 1 random batch is needed, got 0"),
         ({"pooling": "frist"}, "pooling: unknown way 'frist'; did you mean 'first'"),
         ({"layer": 3}, "layer: got 3; "),
         ({"layer": -1}, "layer: got -1; "),
-        ({"batch": 9}, "toy has 17 inputs in both en and de; two batches of 9, 18, are the least"),
+        ({"batch": 9}, "toy has 17 inputs in both en and de; at least two batches of 9, 18, are needed"),
     ],
 )
 def test_mistakes_are_told(classifier: Callable[..., Classifier], options: dict[str, Any], told: str) -> None:
@@ -182,11 +182,13 @@ def test_the_command_prints_a_table_of_models_and_languages(
     assert records[0]["low"] == pytest.approx(5 / (5 + 1.959964**2))
 
     shown = similarity(*told)
-    said_above = "linear CKA accuracy with en: batches of 4, 10 random ones beside each, 0.091 by chance"
+    said_above = "Linear CKA accuracy with en: batches of 4, 10 random ones in addition, 0.091 expected by guessing"
     assert " ".join(shown.out.split()).startswith(f"{said_above} language bert encoder batches skipped ")
     assert "reading with" in shown.err
-    (german,) = (line for line in shown.out.splitlines() if line.startswith("de "))
-    assert german.split() == ["de", *(["1.000", "[0.566,", "1.000]"] * 2), "5", "0"]
+    lines = shown.out.splitlines()
+    (german,) = (number for number, line in enumerate(lines) if line.startswith("de "))
+    assert lines[german].split() == ["de", "1.000", "1.000", "5", "0"]
+    assert lines[german + 1].split() == ["[0.566,", "1.000]"] * 2
     assert similarity(*told, "--markdown").out.count("\n| ") == 4
     assert len(similarity(*told, "--csv", "--lang", "fr").out.splitlines()) == 3
     assert json.loads(similarity(*told, "--json", "--limit", 12).out)[0]["pairs"] == 12
@@ -197,7 +199,7 @@ def test_mistakes_on_the_command_line_are_one_line(
 ) -> None:
     model = ("--model", checkpoint("bert"))
     for args, told in {
-        (*model, "--batch", 11): "has 20 inputs in both en and de; two batches of 11, 22, are the least",
+        (*model, "--batch", 11): "has 20 inputs in both en and de; at least two batches of 11, 22, are needed",
         (*model, "--lang", "dee"): "unknown language 'dee'; did you mean 'de'",
         (*model, "--data", "world/nli"): "world/nli has one language only, en; translations are needed",
         (*model, "--json", "--csv", "--lang", "de"): "--json and --csv exclude each other",

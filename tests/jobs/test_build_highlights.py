@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from sklearn.metrics import average_precision_score, f1_score
 
 import verax as package
 from verax.cli import main
-from verax.run.run import Run
+from verax.results.run import Run
 
 ENGLISH = (
     ("the small red boat sails", "nobody is watching the boat", "yes"),
@@ -167,7 +168,7 @@ def build(verax: Callable[..., Answer], *more: str | Path) -> Answer:
 
 def normalised_scores(run: Run, method: str) -> dict[str, np.ndarray]:
     """Scores over all words, by the id of the input."""
-    found = {row.instance_id: np.array(row.scores) for row in run.highlights if row.method == method}
+    found = {row.instance_id: np.array(row.scores) for row in run.highlights() if row.method == method}
     return {name: scores / np.linalg.norm(scores) for name, scores in found.items()}
 
 
@@ -176,13 +177,14 @@ def test_from_parallel_data_to_highlights_in_every_language(built: tuple[Path, A
     assert said.code == 0, said.err
     record = json.loads((folder / "out" / "build.json").read_text())
     tuning = Run(folder / "out" / "tuning")
-    means = {row.method: row.mean for row in tuning.summaries if row.method != "random"}
+    scores = pd.DataFrame(row for row in tuning.score_rows() if row.method != "random")
+    means = scores.groupby("method")["value"].mean().to_dict()
     labels = [one["label"] for one in record["tuned"]["candidates"]]
-    assert labels == sorted(means, key=lambda method: -(means[method] or 0))
+    assert labels == sorted(means, key=lambda method: -means[method])
     # the threshold: brute force over all words of the tuning set
     scores = normalised_scores(tuning, labels[0])
-    gold = np.concatenate([gold_mask(one) for one in tuning.stored.instances])
-    pooled = np.concatenate([scores[one.id] for one in tuning.stored.instances])
+    gold = np.concatenate([gold_mask(one) for one in tuning.inputs()])
+    pooled = np.concatenate([scores[one.id] for one in tuning.inputs()])
     best = max(f1_score(gold, pooled >= cut) for cut in pooled)
     assert f1_score(gold, pooled >= record["threshold"]) == pytest.approx(best)
     assert record["tuned"]["overlap"]["f1"] == pytest.approx(best)
@@ -262,9 +264,9 @@ def test_the_card_tells_how_it_was_made_and_what_it_is_not_for(built: tuple[Path
     assert head["language"] == ["en", "xx", "yy"]
     assert [one["config_name"] for one in head["configs"]] == ["all", "en", "xx", "yy"]
     run = json.loads((folder / "out" / "build.json").read_text())
-    model = Run(folder / "out" / "run").card["model"]
+    model = Run(folder / "out" / "run").manifest.model
     (method,) = run["method"]
-    wanted = [model["hash"], f"`{method}`", repr(run["threshold"]), "`given`", "tuning.jsonl", "F1 ", "torch "]
+    wanted = [model.hash, f"`{method}`", repr(run["threshold"]), "`given`", "tuning.jsonl", "F1 ", "torch "]
     wanted += ["verax build-highlights spec.yaml", "No person made these highlights", "find it out", "no_alignment 1"]
     assert [one for one in wanted if one not in text] == []
 
@@ -279,7 +281,7 @@ def test_a_second_build_computes_nothing_and_leaves_edited_files_alone(
     rows.unlink()
     said = build(verax)
     assert said.code == 0
-    done = [line.split("done already: ")[1].split() for line in said.err.splitlines() if "done already" in line]
+    done = [line.split("already done: ")[1].split() for line in said.err.splitlines() if "already done" in line]
     assert len(done) == 2
     assert all(one[0] == one[2] for one in done)
     assert rows.read_bytes() == before
@@ -313,7 +315,7 @@ def test_people_edit_the_sample_and_it_is_compared(built: tuple[Path, Answer], v
     for lang in ("xx", "yy"):
         (folder / "out" / "annotations" / f"{lang}.tsv").unlink(missing_ok=True)
     said = verax("check-highlights", "out", "--markdown")
-    assert said.out.count("\n") == 3
+    assert said.out.count("\n| ") == 3
     assert "warning" not in said.err
 
 
@@ -388,7 +390,7 @@ def test_a_model_of_its_own_for_the_tuning_set(folder: Path, verax: Callable[...
     assert said.code == 0, said.err
     record = json.loads((folder / "out" / "build.json").read_text())
     assert {one["label"]: one["n"] for one in record["tuned"]["candidates"]} == {"lime": 4, "saliency": 4}
-    hashes = [Run(folder / "out" / name).card["model"]["hash"] for name in ("tuning", "run")]
+    hashes = [Run(folder / "out" / name).manifest.model.hash for name in ("tuning", "run")]
     assert hashes[0] != hashes[1]
     card = (folder / "out" / "dataset" / "README.md").read_text("utf-8")
     assert all(one in card for one in hashes)
@@ -397,13 +399,13 @@ def test_a_model_of_its_own_for_the_tuning_set(folder: Path, verax: Callable[...
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"tuning": {"name": "tuning.jsonl"}}, "tuning: none of the 4 inputs of tuning.jsonl has words that people"),
+        ({"tuning": {"name": "tuning.jsonl"}}, "tuning: none of the 4 inputs of tuning.jsonl has human highlights"),
         ({"data": {"name": "tuning.jsonl"}}, "data: no input of tuning.jsonl has a parallel id"),
         ({"reference": "de"}, "reference: unknown language 'de'; valid: en, xx, yy"),
         ({"aligner": "givn"}, "unknown aligner 'givn'; did you mean 'given'?"),
-        ({"methods": ["louvain"]}, "scores no words"),
+        ({"methods": ["louvain"]}, "does not score words"),
         ({"threshold": 5.0}, "no word of the 18 inputs of parallel.jsonl is highlighted: the threshold is 5"),
-        ({"model": ""}, "say what to build from with --model"),
+        ({"model": ""}, "model is missing: give --model"),
     ],
 )
 def test_bad_input_is_one_clear_line(
@@ -425,9 +427,9 @@ def test_bad_input_is_one_clear_line(
         (("--method", "{3: {}}"), "spec: method: expected a name, or {name: {parameter: value}}, got {3: {}}"),
         (("--methods", "{a: {}, b: {}}"), "spec: methods.0: expected a name, or {name: {parameter: value}}, got {'a'"),
         (("--method", ""), "--method: got ''; write a name, or name: {parameter: value}"),
-        (("--out", "spec.yaml/x"), "--out: spec.yaml/x can't be written to: Not a directory"),
-        (("--out", "spec.yaml"), "--out: spec.yaml is a file; name a folder"),
-        (("--out", "/proc/verax"), "--out: /proc/verax can't be written to: No such file or directory"),
+        (("--out", "spec.yaml/x"), "spec.yaml/x can't be written to: Not a directory"),
+        (("--out", "spec.yaml"), "spec.yaml is a file; name a folder"),
+        (("--out", "/proc/verax"), "/proc/verax can't be written to: No such file or directory"),
     ],
 )
 @pytest.mark.usefixtures("folder")
@@ -445,7 +447,6 @@ def test_bad_flags_are_one_clear_line(verax: Callable[..., Answer], flags: tuple
         ({"sample": {"en": [["1"]]}}, "sample: expected a list of ids for each language"),
         ({"sample": {"en": ["1"]}}, "parts: expected a list of names"),
         ({"sample": {"en": ["1"]}, "parts": {"premise": 1}}, "parts: expected a list of names"),
-        ({"identity": [1]}, "identity: expected an object"),
     ],
 )
 def test_a_record_of_another_shape_is_damaged(
@@ -466,28 +467,35 @@ def test_an_aligner_that_links_nothing_is_refused(folder: Path, verax: Callable[
     # nothing was written, so the folder is free for another try, which explains nothing again
     again = build(verax, "--method", "saliency", "--threshold", "0.3", "--aligner", "random")
     assert again.code == 0, again.err
-    assert "done already: 20 of 20 rows" in again.err
-    assert "done already: 54 of 78 rows" in again.err
+    assert "already done: 20 of 20 rows" in again.err
+    assert "already done: 54 of 78 rows" in again.err
 
 
 def test_a_folder_that_holds_something_else_is_refused(
     built: tuple[Path, Answer], verax: Callable[..., Answer]
 ) -> None:
     folder, _ = built
-    other = build(verax, "--threshold", "0.4")
-    assert other.code == 2
-    assert "out holds another build of highlights (threshold is not the same)" in other.err
+    for older in (False, True):
+        if older:  # as it was before there was artifact.json
+            (folder / "out" / "artifact.json").unlink()
+        other = build(verax, "--threshold", "0.4")
+        assert other.code == 2
+        assert "out holds another build of highlights: threshold was null and is now 0.4; choose" in other.err
+        assert build(verax).code == 0
+    (folder / "out" / "artifact.json").unlink()
+    (folder / "out" / "build.json").write_text('{"identity": [1]}')
+    assert f"error: {Path('out') / 'build.json'} is damaged: identity: expected an object" in build(verax).err
     shutil.rmtree(folder / "out")
     (folder / "out").mkdir()
     (folder / "out" / "thesis.txt").write_text("mine")
-    assert "out is not empty, and holds no build of highlights" in build(verax).err
+    assert "out is not empty and is no build of highlights that verax recorded (it contains 'thesis" in build(verax).err
     assert "holds no build of highlights" in verax("check-highlights", "out").err
 
 
 def test_a_build_that_was_stopped_is_not_checked_and_goes_on(
     folder: Path, verax: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import verax.run.highlights.build as building
+    import verax.jobs.highlights.build as building
 
     with monkeypatch.context() as patch:
         patch.setattr(building, "write_parquet", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))

@@ -1,4 +1,4 @@
-"""The spec of `verax build-highlights`: what its YAML file holds, validated, every field documented."""
+"""The spec of `verax build-highlights`: the fields of its YAML file, validated and documented."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from verax.studies.leaderboard.presets import ATTRIBUTION_TABLE
 from verax.types import UserError
 
 
-def _named(value: Any) -> Any:
-    """Refuse what is neither a name nor a name with parameters, in words of ours."""
+def _component(value: Any) -> Any:
+    """Refuse anything but a name or a name with parameters, in one sentence."""
     if isinstance(value, str) or (isinstance(value, dict) and len(value) == 1 and isinstance(next(iter(value)), str)):
         return value
     raise ValueError("expected a name, or {name: {parameter: value}}")
 
 
-Given = Annotated[str | dict[str, Any], BeforeValidator(_named)]
+Component = Annotated[str | dict[str, Any], BeforeValidator(_component)]
 
 
 class HighlightsSpec(Section):
@@ -35,38 +35,36 @@ class HighlightsSpec(Section):
     reference: str = Field(default="en", description="The language whose explanations are projected to the others.")
     tuning: Annotated[DataSpec, BeforeValidator(by_name)] | None = Field(
         default=None,
-        description="A set with words that people marked, on which method and threshold are chosen: a name, or its "
-        "section. May be left out if both are given.",
+        description="A set with human highlights, on which method and threshold are chosen: a name, or its section. "
+        "Not needed if both are given.",
     )
     tuning_model: Annotated[ModelSpec, BeforeValidator(by_name)] | None = Field(
-        default=None, description="The model that is explained on that set. Left out: `model`."
+        default=None, description="The model that is explained on that set. Default: `model`."
     )
-    methods: tuple[Given, ...] = Field(
+    methods: tuple[Component, ...] = Field(
         default=tuple(ATTRIBUTION_TABLE.content["methods"]),
         min_length=1,
-        description="Candidates: names, or {name: {parameter: value}}. Left out: the 26 of the preset "
+        description="Candidates: names, or {name: {parameter: value}}. Default: the 26 of the preset "
         "attribution-table.",
     )
-    method: Given | None = Field(
-        default=None, description="The method to take, whatever is most plausible on the tuning set."
-    )
+    method: Component | None = Field(default=None, description="The method to use instead of the most plausible one.")
     threshold: float | None = Field(
         default=None,
         allow_inf_nan=False,
         description="A word is highlighted if its score, after the scores of its input are L2-normalised, is at least "
-        "this. Left out: what gives the best F1 on the tuning set.",
+        "this. Default: the threshold with the best F1 on the tuning set.",
     )
-    aligner: Given = Field(
+    aligner: Component = Field(
         default="embedding", description="What links words with their translations: a name, or {name: {...}}."
     )
     sample: int = Field(
-        default=10, ge=0, description="How many inputs of each class people are to check, in each language."
+        default=10, ge=0, description="How many inputs of each class and language are written for people to check."
     )
-    seed: int = Field(default=0, ge=0, description="Of everything that draws at random.")
+    seed: int = Field(default=0, ge=0, description="Seed of all random draws.")
 
 
 def parse_highlights_spec(content: Mapping[str, Any]) -> HighlightsSpec:
-    """A validated spec; a mistake is a UserError that names the field and the nearest valid one."""
+    """A validated spec; invalid input is a UserError that names the field and the nearest valid one."""
     sections: dict[str, type[Section]] = {
         "model": ModelSpec,
         "data": DataSpec,
@@ -82,7 +80,7 @@ def parse_highlights_spec(content: Mapping[str, Any]) -> HighlightsSpec:
             raise UserError(f"spec: {name}: highlights are words of all parts: leave out granularity and explain")
     if spec.tuning is None and (spec.method is None or spec.threshold is None):
         raise UserError(
-            "tuning: name a set with words that people marked, on which method and threshold are chosen; or fix both, "
-            "method and threshold"
+            "tuning: name a set with human highlights, on which method and threshold are chosen; or give both method "
+            "and threshold"
         )
     return spec
