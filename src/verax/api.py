@@ -363,16 +363,16 @@ def train_masked(base: str, data: str | Mapping[str, Any], out: Path | str, **fi
     Returns:
         The folder of each model; `load_model` takes them.
     """
-    from verax.jobs.training.spec import parse_train_spec  # noqa: PLC0415 - imports torch
+    from verax.jobs.training.spec import TrainSpec, parse  # noqa: PLC0415 - imports torch
 
-    return _train(parse_train_spec({"base": str(base), "data": data, **fields}), Path(out))
+    return _train(parse(TrainSpec, {"base": str(base), "data": data, **fields}), Path(out))
 
 
 def train_plain(base: str, data: str | Mapping[str, Any], out: Path | str, **fields: Any) -> list[Path]:
     """Fine-tune a classifier as usual; arguments and result as for `train_masked`, without masking, select, parts."""
-    from verax.jobs.training.spec import parse_plain_spec  # noqa: PLC0415 - imports torch
+    from verax.jobs.training.spec import parse_plain  # noqa: PLC0415 - imports torch
 
-    return _train(parse_plain_spec({"base": str(base), "data": data, **fields}), Path(out))
+    return _train(parse_plain({"base": str(base), "data": data, **fields}), Path(out))
 
 
 def train_nle(base: str, data: str | Mapping[str, Any], out: Path | str, **fields: Any) -> Path:
@@ -384,9 +384,9 @@ def train_nle(base: str, data: str | Mapping[str, Any], out: Path | str, **field
         The folder of the model; `load_self_explainer` and `evaluate_texts` take it.
     """
     from verax.jobs.training.self_explainer import train_self_explainer  # noqa: PLC0415 - imports torch
-    from verax.jobs.training.spec import parse_nle_spec  # noqa: PLC0415
+    from verax.jobs.training.spec import NleSpec, parse  # noqa: PLC0415
 
-    spec = parse_nle_spec({"base": str(base), "data": data, **fields})
+    spec = parse(NleSpec, {"base": str(base), "data": data, **fields})
     train_self_explainer(spec, Path(out), console=Console(stderr=True))
     return Path(out)
 
@@ -400,9 +400,9 @@ def train_editor(base: str, data: str | Mapping[str, Any], out: Path | str, **fi
         The folder of the editor, for `{"counterfactual_test": {"editor": {"infill": {"path": folder}}}}`.
     """
     from verax.jobs.training.editor import train_editor as train  # noqa: PLC0415 - imports torch
-    from verax.jobs.training.spec import parse_editor_spec  # noqa: PLC0415
+    from verax.jobs.training.spec import EditorSpec, parse  # noqa: PLC0415
 
-    train(parse_editor_spec({"base": str(base), "data": data, **fields}), Path(out), console=Console(stderr=True))
+    train(parse(EditorSpec, {"base": str(base), "data": data, **fields}), Path(out), console=Console(stderr=True))
     return Path(out)
 
 

@@ -17,7 +17,7 @@ from rich.console import Console
 import tiny
 from verax.data.text import split_words
 from verax.jobs.training.classifier import train_classifiers
-from verax.jobs.training.spec import parse_train_spec
+from verax.jobs.training.spec import TrainSpec, parse
 from verax.train import fine_tuning
 from verax.train.fine_tuning import fit
 from verax.train.loop import FineTuning, Trained
@@ -203,7 +203,7 @@ def test_a_command_with_another_recipe_does_not_go_on_from_an_unfinished_one(
     with monkeypatch.context() as patched:
         patched.setattr(fine_tuning._Training, "_keep_best", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            train_classifiers(parse_train_spec(content), tmp_path / "out", console=QUIET)
+            train_classifiers(parse(TrainSpec, content), tmp_path / "out", console=QUIET)
     assert not (tmp_path / "out" / "resume" / "epoch.safetensors").exists(), "half an epoch is not kept"
     save = fine_tuning._Training._save
 
@@ -214,11 +214,11 @@ def test_a_command_with_another_recipe_does_not_go_on_from_an_unfinished_one(
     with monkeypatch.context() as patched:
         patched.setattr(fine_tuning._Training, "_save", saved)
         with pytest.raises(KeyboardInterrupt):
-            train_classifiers(parse_train_spec(content), tmp_path / "out", console=QUIET)
+            train_classifiers(parse(TrainSpec, content), tmp_path / "out", console=QUIET)
     with pytest.raises(
         UserError, match=r"the beginning of another checkpoint: learning_rate was 2e-05 and is now 0\.001"
     ):
-        train_classifiers(parse_train_spec({**content, "learning_rate": 1e-3}), tmp_path / "out", console=QUIET)
+        train_classifiers(parse(TrainSpec, {**content, "learning_rate": 1e-3}), tmp_path / "out", console=QUIET)
     _file(tmp_path / "train.jsonl", [{**row, "label": "far"} if i == 3 else row for i, row in enumerate(_rows(10))])
     with pytest.raises(UserError, match="the beginning of another checkpoint: data is not the same; choose"):
-        train_classifiers(parse_train_spec(content), tmp_path / "out", console=QUIET)
+        train_classifiers(parse(TrainSpec, content), tmp_path / "out", console=QUIET)

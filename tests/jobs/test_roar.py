@@ -27,7 +27,8 @@ from verax.jobs.roar.cost import duration
 from verax.jobs.roar.inputs import Masks
 from verax.jobs.roar.points import Point, PointFiles, all_points, point_of
 from verax.jobs.roar.recursive_roar import Roar, roar
-from verax.jobs.roar.spec import RoarSpec, parse_roar_spec
+from verax.jobs.roar.spec import RoarSpec
+from verax.jobs.training.spec import parse
 from verax.models.encoding import Encoded
 from verax.results.roar import RoarMeasure, RoarResult, load_result
 from verax.run.parameters import Configured, from_config
@@ -85,7 +86,7 @@ def content(toy: Path, **changes: Any) -> dict[str, Any]:
 
 
 def spec_of(toy: Path, **changes: Any) -> RoarSpec:
-    return parse_roar_spec(content(toy, **changes))
+    return parse(RoarSpec, content(toy, **changes))
 
 
 @dataclass
@@ -249,7 +250,8 @@ from pathlib import Path
 from rich.console import Console
 from verax.jobs.roar.points import PointFiles
 from verax.jobs.roar.recursive_roar import roar
-from verax.jobs.roar.spec import parse_roar_spec
+from verax.jobs.roar.spec import RoarSpec
+from verax.jobs.training.spec import parse
 from verax.train.resume import Resume
 
 where, after, out, content = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]), json.loads(sys.argv[4])
@@ -272,7 +274,7 @@ def counted_finish(*args):
     finish(*args)
 
 Resume.save, PointFiles.finish = counted_save, counted_finish
-roar(parse_roar_spec(content), out, console=Console(quiet=True))
+roar(parse(RoarSpec, content), out, console=Console(quiet=True))
 """
 
 

@@ -21,7 +21,7 @@ import tiny
 from verax.cli import main
 from verax.data.text import split_words
 from verax.jobs.training.classifier import Training
-from verax.jobs.training.spec import parse_train_spec
+from verax.jobs.training.spec import TrainSpec, parse
 from verax.jobs.training.splits import Splits, hold_out, open_splits
 from verax.models.load import load_model
 from verax.stats.inference import bca
@@ -240,14 +240,14 @@ def test_an_ablation_is_nine_models_of_three_trainings(
         (m, s, split) for m in ALL["masking"] for s in ALL["select"] for split in ("validation", "test")
     ]
     table = (out / "ablation.md").read_text().splitlines()
-    assert len(table) == 2 + 18
-    for row, line in zip(rows, table[2:], strict=True):
+    assert len(table) == 4 + 18
+    for row, line in zip(rows, table[4:], strict=True):
         figures = facts[row["masking"], row["select"]]["figures"][row["split"]]
         assert row["unmasked"] == [figures["unmasked"], None, None]
         assert row["fully_masked"] == [figures["fully_masked"], None, None]
         assert (row["majority"], row["seeds"]) == (figures["majority"], 1)
         values = [figures[name] for name in ("unmasked", "fully_masked", "majority")]
-        cells = [row["split"], row["masking"], row["select"], *(f"{value:.4f}" for value in values), "1"]
+        cells = [row["split"], row["masking"], row["select"], *(f"{value:.3f}" for value in values), "1"]
         assert line == f"| {' | '.join(cells)} |"
 
     before = {path: path.stat().st_mtime_ns for path in out.glob("*/*")}
@@ -384,7 +384,7 @@ def test_parts_that_may_be_masked_are_the_datas_to_say(checkpoint: Callable[[str
     recipes = []
     for parts in ("all", "maskable"):
         content = {"base": str(checkpoint("bert")), "data": {"name": "world/nli", "limit": 4}, "parts": parts}
-        spec = parse_train_spec(content)
+        spec = parse(TrainSpec, content)
         data = open_splits(spec)
         marked = Dataset(data.train.name, data.train.instances, data.train.labels, maskable=(0,))
         splits = Splits(marked, data.validation, None)
@@ -394,7 +394,7 @@ def test_parts_that_may_be_masked_are_the_datas_to_say(checkpoint: Callable[[str
 
 def test_a_file_alone_holds_a_fifth_out(tmp_path: Path) -> None:
     path = _file(tmp_path / "data.jsonl", _rows(53))
-    spec = parse_train_spec({"base": "unused", "data": str(path)})
+    spec = parse(TrainSpec, {"base": "unused", "data": str(path)})
     first, again = open_splits(spec), open_splits(spec)
     ids = [{instance.id for instance in part.instances} for part in (first.train, first.validation)]
     assert [len(part) for part in ids] == [42, 11]
@@ -426,7 +426,7 @@ def test_something_is_left_on_both_sides_or_it_is_refused(n: int) -> None:
 def test_several_files_are_data_like_one(tmp_path: Path) -> None:
     for lang in ("de", "en"):
         _file(tmp_path / f"train.{lang}.jsonl", _rows(10))
-    data = open_splits(parse_train_spec({"base": "unused", "data": str(tmp_path / "train.*.jsonl")}))
+    data = open_splits(parse(TrainSpec, {"base": "unused", "data": str(tmp_path / "train.*.jsonl")}))
     assert (len(data.train), len(data.validation), data.test) == (16, 4, None)
     assert {one.lang for one in data.train.instances} == {"de", "en"}
 
@@ -445,7 +445,7 @@ def test_translations_are_held_out_together() -> None:
 
 
 def test_a_dataset_of_ours_has_splits_of_its_own() -> None:
-    spec = parse_train_spec({"base": "unused", "data": {"name": "world/opinion", "limit": 5}})
+    spec = parse(TrainSpec, {"base": "unused", "data": {"name": "world/opinion", "limit": 5}})
     data = open_splits(spec)
     assert len(data.train) == 5
     assert len(data.validation) > 5
@@ -680,9 +680,9 @@ def test_performance_is_told_for_each_language(train: Verax, checkpoint: Callabl
     assert json.loads((out / "languages.json").read_text()) == found["languages"]
     table = (out / "languages.md").read_text()
     assert (
-        f"| test | none | none | all | {np.mean(reached[None]):.4f} | {np.std(reached[None], ddof=1):.4f} | 3 |"
+        f"| test | none | none | all | {np.mean(reached[None]):.3f} | {np.std(reached[None], ddof=1):.3f} | 3 |"
         in table
     )
     shown = train(tmp_path / "spec.yaml", "--out", out, command="plain")
     assert "already finished: 3" in shown.err
-    assert f"test none none ru {np.mean(reached['ru']):.4f}" in " ".join(shown.out.split())
+    assert f"test none none ru {np.mean(reached['ru']):.3f}" in " ".join(shown.out.split())

@@ -25,7 +25,7 @@ from verax.jobs.training import editor as editor_job
 from verax.jobs.training import generator as generator_job
 from verax.jobs.training.editor import train_editor
 from verax.jobs.training.self_explainer import train_self_explainer
-from verax.jobs.training.spec import EditorSpec, NleSpec, RecipeSpec, parse_editor_spec, parse_nle_spec
+from verax.jobs.training.spec import EditorSpec, NleSpec, RecipeSpec, parse
 from verax.jobs.training.splits import Splits
 from verax.metrics.free_text import bleu
 from verax.models.editor_wording import editor_prompt, read_editor_facts
@@ -89,7 +89,7 @@ def test_a_rule_is_learned_and_the_figures_are_those_of_the_folder(
     train, test = _file(tmp_path / "train.jsonl", _rows(40)), _file(tmp_path / "test.jsonl", _rows(9))
     content = {"setup": setup, "base": str(generator(architecture)), "data": str(train), "test": str(test)}
     content |= {"epochs": epochs, "learning_rate": 5e-3, "batch_size": 4, "measure": 7}
-    facts = train_self_explainer(parse_nle_spec(content), tmp_path / "model", console=QUIET)
+    facts = train_self_explainer(parse(NleSpec, content), tmp_path / "model", console=QUIET)
     assert facts == json.loads((tmp_path / "model" / "nle.json").read_bytes())
     measured = facts["figures"]["test"]
     said = _said(tmp_path / "model", test)[:7]
@@ -123,7 +123,7 @@ def test_run_again_nothing_is_trained_and_another_test_set_is_measured(
     with monkeypatch.context() as patched:
         patched.setattr(generator_job.GeneratorTraining, "run", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            train_self_explainer(parse_nle_spec(content), out, console=QUIET)
+            train_self_explainer(parse(NleSpec, content), out, console=QUIET)
     assert not (out / "nle.json").exists()
     trained: list[Path] = []
     fit = generator_job.fit_pairs
@@ -133,11 +133,11 @@ def test_run_again_nothing_is_trained_and_another_test_set_is_measured(
         return fit(*arguments, **named)
 
     monkeypatch.setattr(generator_job, "fit_pairs", counted)
-    first = train_self_explainer(parse_nle_spec(content), out, console=QUIET)
+    first = train_self_explainer(parse(NleSpec, content), out, console=QUIET)
     assert trained == [out / "predictor"], "the explainer was there"
-    assert train_self_explainer(parse_nle_spec(content), out, console=QUIET) == first
+    assert train_self_explainer(parse(NleSpec, content), out, console=QUIET) == first
     test = _file(tmp_path / "test.jsonl", _rows(4))
-    more = train_self_explainer(parse_nle_spec({**content, "test": str(test)}), out, console=QUIET)
+    more = train_self_explainer(parse(NleSpec, {**content, "test": str(test)}), out, console=QUIET)
     assert more["figures"]["test"]["inputs"] == 3
     assert more["figures"]["validation"] == first["figures"]["validation"]
     assert trained == [out / "predictor"]
@@ -146,8 +146,8 @@ def test_run_again_nothing_is_trained_and_another_test_set_is_measured(
             with pytest.raises(
                 UserError, match=f"holds another self-explaining model: {field} was .* is now .{{0,1}}{value}"
             ):
-                train_self_explainer(parse_nle_spec({**content, field: value}), out, console=QUIET)
-        assert train_self_explainer(parse_nle_spec({**content, "test": str(test)}), out, console=QUIET) == more
+                train_self_explainer(parse(NleSpec, {**content, field: value}), out, console=QUIET)
+        assert train_self_explainer(parse(NleSpec, {**content, "test": str(test)}), out, console=QUIET) == more
         if not older:
             (out / "artifact.json").unlink()  # as it was before there were such files
     assert trained == [out / "predictor"]
@@ -189,10 +189,10 @@ def test_prompts_of_ones_own_are_kept_with_the_model(generator: Callable[[str], 
     prompts = tmp_path / "own.txt"
     prompts.write_text("[answer]\nwhat: {1}\n[explain]\nwhy: {1}\n")
     content = {"base": str(generator("t5")), "data": str(train), "epochs": 1, "measure": 0, "prompts": str(prompts)}
-    train_self_explainer(parse_nle_spec({**content, "setup": "mt_re"}), tmp_path / "model", console=QUIET)
+    train_self_explainer(parse(NleSpec, {**content, "setup": "mt_re"}), tmp_path / "model", console=QUIET)
     assert (tmp_path / "model" / "prompts.txt").read_text() == prompts.read_text()
     with pytest.raises(UserError, match=r"own\.txt: the section \[explain_label\] is missing"):
-        train_self_explainer(parse_nle_spec({**content, "setup": "mt_ra"}), tmp_path / "other", console=QUIET)
+        train_self_explainer(parse(NleSpec, {**content, "setup": "mt_ra"}), tmp_path / "other", console=QUIET)
 
 
 @pytest.mark.parametrize("gone", ["explanations", "label"])
@@ -200,8 +200,8 @@ def test_data_without_what_is_taught_are_told_before_the_training(
     gone: str, generator: Callable[[str], Path], tmp_path: Path
 ) -> None:
     rows = [{name: value for name, value in row.items() if name != gone} for row in _rows(10)]
-    spec = parse_nle_spec(
-        {"setup": "mt_ra", "base": str(generator("t5")), "data": str(_file(tmp_path / "d.jsonl", rows))}
+    spec = parse(
+        NleSpec, {"setup": "mt_ra", "base": str(generator("t5")), "data": str(_file(tmp_path / "d.jsonl", rows))}
     )
     with pytest.raises(UserError, match=f"d.jsonl has no {gone}"):
         train_self_explainer(spec, tmp_path / "model", console=QUIET)
@@ -216,7 +216,7 @@ def test_what_bleu_needs_is_missing_before_the_training(
     bleu._bleu.cache_clear()
     with pytest.raises(UserError, match="it needs sacrebleu, which is not installed"):
         train_self_explainer(
-            parse_nle_spec({"setup": "mt_ra", "base": str(generator("t5")), "data": str(train)}),
+            parse(NleSpec, {"setup": "mt_ra", "base": str(generator("t5")), "data": str(train)}),
             tmp_path / "model",
             console=QUIET,
         )
@@ -233,7 +233,7 @@ def test_an_editor_learns_which_words_go_with_a_class(generator: Callable[[str],
         "learning_rate": 5e-3,
         "batch_size": 4,
     }
-    facts = train_editor(parse_editor_spec(content), tmp_path / "editor", console=QUIET)
+    facts = train_editor(parse(EditorSpec, content), tmp_path / "editor", console=QUIET)
     assert facts == json.loads((tmp_path / "editor" / "editor.json").read_bytes())
     told = read_editor_facts(tmp_path / "editor")
     assert (told.prompt, told.labels) == ("edit label: {label} text: {1} words:", ("far", "near"))
@@ -243,22 +243,22 @@ def test_an_editor_learns_which_words_go_with_a_class(generator: Callable[[str],
         found = asked.candidates([CandidatesPass(editor_prompt(told, instance, 0, 0, label, words=1), 2, 4)])[0]
         assert found[0].text == colour
     with pytest.raises(UserError, match="another editor: masks was 1 and is now 2, seed was 0 and is now 1; choose"):
-        train_editor(parse_editor_spec({**content, "masks": 2, "seed": 1}), tmp_path / "editor", console=QUIET)
+        train_editor(parse(EditorSpec, {**content, "masks": 2, "seed": 1}), tmp_path / "editor", console=QUIET)
 
 
 def test_an_editor_may_learn_from_predicted_classes(generator: Callable[[str], Path], tmp_path: Path) -> None:
     train, base = _file(tmp_path / "d.jsonl", _rows(10)), str(generator("t5"))
     told = {"base": base, "data": str(train), "epochs": 1}
-    train_self_explainer(parse_nle_spec({**told, "setup": "mt_ra", "measure": 0}), tmp_path / "nle", console=QUIET)
+    train_self_explainer(parse(NleSpec, {**told, "setup": "mt_ra", "measure": 0}), tmp_path / "nle", console=QUIET)
     predicted = {one.label for one in _said(tmp_path / "nle", train, why=False)}
     assert len(predicted) == 1, "it has learned nothing yet and says the same of all"
     keys = []
     for labels_by in (None, str(tmp_path / "nle")):
         out = tmp_path / f"editor-{labels_by is None}"
-        keys.append(train_editor(parse_editor_spec({**told, "labels_by": labels_by}), out, console=QUIET)["key"])
+        keys.append(train_editor(parse(EditorSpec, {**told, "labels_by": labels_by}), out, console=QUIET)["key"])
     assert keys[0] != keys[1]
     with pytest.raises(UserError, match="was not made by verax train nle"):
-        train_editor(parse_editor_spec({**told, "labels_by": base}), tmp_path / "other", console=QUIET)
+        train_editor(parse(EditorSpec, {**told, "labels_by": base}), tmp_path / "other", console=QUIET)
 
 
 def test_predicted_classes_are_asked_for_once(
@@ -267,17 +267,17 @@ def test_predicted_classes_are_asked_for_once(
     """Killed while classes are predicted and again while it is trained, then finished, then run again."""
     train, base, out = _file(tmp_path / "d.jsonl", _rows(10)), str(generator("t5")), tmp_path / "editor"
     told = {"base": base, "data": str(train), "epochs": 1}
-    train_self_explainer(parse_nle_spec({**told, "setup": "mt_ra", "measure": 0}), tmp_path / "nle", console=QUIET)
+    train_self_explainer(parse(NleSpec, {**told, "setup": "mt_ra", "measure": 0}), tmp_path / "nle", console=QUIET)
     told["labels_by"] = str(tmp_path / "nle")
     events: list[str] = []
     kills = iter([False, True, False, False, True, False])
-    ask, fit = editor_job.ask_each, generator_job.fit_pairs
+    predict, fit = editor_job._predict, generator_job.fit_pairs
 
-    def asked(by: Any, instances: Any, *others: Any) -> None:
+    def asked(model: Any, instances: Any, *others: Any) -> Any:
         events.append(f"{len(instances)} asked")
         if next(kills):
             raise KeyboardInterrupt
-        ask(by, instances, *others)
+        return predict(model, instances, *others)
 
     def trained(*arguments: Any, **named: Any) -> Any:
         events.append("trained")
@@ -287,12 +287,12 @@ def test_predicted_classes_are_asked_for_once(
 
     def go(**changes: Any) -> list[str]:
         events.clear()
-        spec = parse_editor_spec({**told, **changes})
+        spec = parse(EditorSpec, {**told, **changes})
         train_editor(spec, out, console=QUIET, announce=lambda _, all_, done: events.append(f"{done} of {all_} done"))
         return list(events)
 
     monkeypatch.setattr(editor_job, "BETWEEN_WRITES", 5)
-    monkeypatch.setattr(editor_job, "ask_each", asked)
+    monkeypatch.setattr(editor_job, "_predict", asked)
     with pytest.raises(KeyboardInterrupt):
         go()
     assert events == ["0 of 1 done", "5 asked", "3 asked"], "what is done is told before anything is asked"
@@ -328,9 +328,9 @@ def test_predicted_classes_are_asked_for_once(
 def test_the_bar_counts_every_input_that_is_asked_about(generator: Callable[[str], Path], tmp_path: Path) -> None:
     train, base = _file(tmp_path / "d.jsonl", _rows(10)), str(generator("t5"))
     told = {"base": base, "data": str(train), "epochs": 1}
-    train_self_explainer(parse_nle_spec({**told, "setup": "mt_ra", "measure": 0}), tmp_path / "nle", console=QUIET)
+    train_self_explainer(parse(NleSpec, {**told, "setup": "mt_ra", "measure": 0}), tmp_path / "nle", console=QUIET)
     seen = Console(file=io.StringIO(), width=200)
-    train_editor(parse_editor_spec({**told, "labels_by": str(tmp_path / "nle")}), tmp_path / "editor", console=seen)
+    train_editor(parse(EditorSpec, {**told, "labels_by": str(tmp_path / "nle")}), tmp_path / "editor", console=seen)
     said = seen.file.getvalue()  # type: ignore[attr-defined]
     assert "predicting classes" in said
     assert "10/10" in said
@@ -373,7 +373,7 @@ def test_the_commands_tell_what_they_wrote(generator: Callable[[str], Path], tmp
 )
 def test_a_mistake_in_a_spec_names_the_field(content: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        parse_nle_spec({"base": "b", "data": "d", **content})
+        parse(NleSpec, {"base": "b", "data": "d", **content})
 
 
 @pytest.mark.parametrize("kind", [NleSpec, EditorSpec])
@@ -395,9 +395,9 @@ def test_an_editor_has_no_test_set(generator: Callable[[str], Path], tmp_path: P
         seen.append(data)
         raise KeyboardInterrupt
 
-    spec = parse_editor_spec({"base": str(generator("t5")), "data": {"name": "world/nli", "limit": 8}})
+    spec = parse(EditorSpec, {"base": str(generator("t5")), "data": {"name": "world/nli", "limit": 8}})
     with pytest.raises(KeyboardInterrupt):
         train_editor(spec, tmp_path / "editor", console=QUIET, announce=announced)
     assert [one.test for one in seen] == [None]
     with pytest.raises(UserError, match="test"):
-        parse_editor_spec({"base": "b", "data": "d", "test": "t"})
+        parse(EditorSpec, {"base": "b", "data": "d", "test": "t"})

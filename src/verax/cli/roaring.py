@@ -38,14 +38,15 @@ def _roar(
 ) -> None:
     """Run Recursive ROAR and print its table."""
     from verax.jobs.roar.recursive_roar import roar as run_roar
-    from verax.jobs.roar.spec import parse_roar_spec
+    from verax.jobs.roar.spec import RoarSpec
+    from verax.jobs.training.spec import parse
     from verax.results.render.terminal import show_findings
     from verax.results.roar import RESULT
     from verax.results.study import Findings
     from verax.studies.masking import STUDY
     from verax.studies.masking.roar import NOTE, masking_of
 
-    parsed = parse_roar_spec(spec_content(spec, fields, {"name": data, "limit": limit}, "verax roar"))
+    parsed = parse(RoarSpec, spec_content(spec, fields, {"name": data, "limit": limit}, "verax roar"))
 
     def announce(lines: Sequence[str]) -> None:
         for line in lines:

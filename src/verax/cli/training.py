@@ -11,16 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
-from verax.cli.app import Json, app, notes, out, print_json
+from verax.cli.app import Json, app, notes, out, print_json, print_table
 from verax.registry import entries
 from verax.types import UserError
 
 if TYPE_CHECKING:
-    from verax.jobs.training.comparison import AblationRow, LanguageRow
     from verax.jobs.training.spec import TrainSpec
     from verax.jobs.training.splits import Splits
 
@@ -89,11 +86,11 @@ def _train_classifiers(
 ) -> None:
     """Train the models of a spec and its options, and print their performance."""
     from verax.jobs.training.classifier import train_classifiers
-    from verax.jobs.training.comparison import folder_of, variants, write_comparison
-    from verax.jobs.training.spec import parse_plain_spec, parse_train_spec
+    from verax.jobs.training.comparison import comparison_tables, folder_of, variants, write_comparison
+    from verax.jobs.training.spec import TrainSpec, parse, parse_plain
 
     content = spec_content(spec, fields, {"name": data, "limit": limit}, f"verax train {command}")
-    parsed = {"masked": parse_train_spec, "plain": parse_plain_spec}[command](content)
+    parsed = parse(TrainSpec, content) if command == "masked" else parse_plain(content)
     comparison = train_classifiers(parsed, folder, console=notes, announce=announce)
     written = write_comparison(folder, parsed, comparison)
     models = [str(folder_of(folder, parsed, variant)) for variant in variants(parsed)]
@@ -101,9 +98,8 @@ def _train_classifiers(
         tables = {name: [asdict(row) for row in rows] for name, rows in comparison._asdict().items()}
         print_json({"models": models, **tables})
         return
-    out.print(_models_table(comparison.rows))
-    if comparison.languages:
-        out.print(_languages_table(comparison.languages))
+    for table in comparison_tables(comparison):
+        print_table(table)
     out.print(Text(f"Wrote {written}"), soft_wrap=True)
     preset = "faithfulness-measurable" if command == "masked" else "attribution-table"
     next_command = f"verax run --preset {preset} --model {shlex.quote(models[-1])} {_data_flags(parsed, command)}"
@@ -176,32 +172,3 @@ def announce(data: Splits, trainings: int, finished: int) -> None:
     if data.left_out:
         notes.print(Text(f"left out: {data.left_out} instances with a part that has no words"))
     notes.print(Text(f"{sizes}{tested}; {trainings} training{'s' if trainings > 1 else ''}{done}"), soft_wrap=True)
-
-
-def _models_table(rows: list[AblationRow]) -> Table:
-    """Performance of the trained models."""
-    table = _headed(("split", "masking", "best epoch by"), ("unmasked", "all masked", "majority", "seeds"))
-    for row in rows:
-        masked = "–" if row.fully_masked is None else f"{row.fully_masked.value:.4f}"
-        figures = (f"{row.unmasked.value:.4f}", masked, f"{row.majority:.4f}", str(row.seeds))
-        table.add_row(row.split, row.masking, row.select, *figures)
-    return table
-
-
-def _languages_table(rows: list[LanguageRow]) -> Table:
-    """Performance of the trained models in each language, unmasked."""
-    from verax.jobs.training.comparison import language_cells
-
-    table = _headed(("split", "masking", "best epoch by", "language"), ("unmasked", "deviation", "seeds"))
-    for row in rows:
-        table.add_row(*map(Text, language_cells(row)))
-    return table
-
-
-def _headed(words: tuple[str, ...], numbers: tuple[str, ...]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for head in words:
-        table.add_column(head)
-    for head in numbers:
-        table.add_column(head, justify="right")
-    return table

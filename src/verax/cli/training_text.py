@@ -49,13 +49,13 @@ def _train_generator(
     """Train a self-explaining model or an editor, and print its performance."""
     from verax.jobs.training.editor import train_editor
     from verax.jobs.training.self_explainer import train_self_explainer
-    from verax.jobs.training.spec import parse_editor_spec, parse_nle_spec
+    from verax.jobs.training.spec import EditorSpec, NleSpec, parse
 
     content = spec_content(spec, fields, {"name": data, "limit": limit}, f"verax train {command}")
     if command == "nle":
-        facts = train_self_explainer(parse_nle_spec(content), folder, console=notes, announce=announce)
+        facts = train_self_explainer(parse(NleSpec, content), folder, console=notes, announce=announce)
     else:
-        facts = train_editor(parse_editor_spec(content), folder, console=notes, announce=announce)
+        facts = train_editor(parse(EditorSpec, content), folder, console=notes, announce=announce)
     if as_json:
         print_json({"model": str(folder), **facts})
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -11,8 +11,9 @@ import numpy as np
 from rich.console import Console
 
 from verax.align.parallel import Parallel, parallel_instances
-from verax.engine.engine import Engine, Outcome, Task, token_budget
+from verax.engine.engine import Engine, token_budget
 from verax.engine.questions import QuestionGenerator, TokenStates
+from verax.jobs.ask import ask_all
 from verax.models.classifier import Encoder
 from verax.models.encoding import Encoded
 from verax.registry import unknown
@@ -138,24 +139,14 @@ def representations(
     depth = model.layers if layer is None else layer
     read: dict[str, FloatArray] = {}
 
-    def tasks() -> Iterable[Task[FloatArray]]:
+    def questions() -> Iterator[tuple[str, QuestionGenerator[FloatArray]]]:
         for instance in instances:
             try:
-                x = Encoded.of(model.encode(instance))
+                yield instance.id, _pooled(Encoded.of(model.encode(instance)), depth, pooling)
             except Undefined:
                 on_read()
-                continue
-            yield Task(_pooled(x, depth, pooling), lambda outcome, name=instance.id: kept(name, outcome))  # type: ignore[misc]
 
-    def kept(name: str, outcome: Outcome[FloatArray]) -> tuple[()]:
-        on_read()
-        if outcome.value is not None:
-            read[name] = outcome.value
-        elif not isinstance(outcome.error, Undefined):
-            raise outcome.error or RuntimeError(f"{name!r} was read without a result")
-        return ()
-
-    Engine(model, token_budget=token_budget(model)).run(tasks())
+    ask_all(Engine(model, token_budget=token_budget(model)), questions(), read.__setitem__, ended=on_read)
     return read
 
 

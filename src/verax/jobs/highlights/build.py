@@ -69,7 +69,7 @@ def build_highlights(spec: HighlightsSpec, out: Path, *, command: str, console: 
         tuned_on = None
         if opened.tuning is not None:
             tuned_on = explain_tuning(opened, opened.tuning, out / "tuning", **options)
-            choice = choose(opened.tuning, tuned_on, opened.candidates, spec.threshold)
+            choice = choose(opened, tuned_on)
         elif spec.threshold is not None:
             choice = Choice(opened.candidates[0], spec.threshold)
         else:
@@ -84,7 +84,7 @@ def _write(
     opened: Opened, choice: Choice, run: Run, tuned_on: Run | None, out: Path, *, command: str, console: Console
 ) -> Built:
     """Make the rows from explanations and links, measure their plausibility, and write all files."""
-    spec, data, parallel, model = opened.spec, opened.source.data, opened.parallel, opened.source.model
+    spec, data, parallel, model = opened.spec, opened.data, opened.parallel, opened.model
     rows, left_out = highlighted_rows(parallel, choice, run, model.labels)
     languages = validate(parallel.languages, rows, left_out, run, choice.method.label, model, console)
     if not any(language.highlighted for language in languages):

@@ -10,7 +10,7 @@ import numpy as np
 
 from verax.engine.protocols import Method
 from verax.jobs.highlights.dataset import Words
-from verax.jobs.highlights.explain import PLAUSIBILITY, Candidate, Source
+from verax.jobs.highlights.explain import PLAUSIBILITY, Candidate, Opened
 from verax.metrics.agreement.plausibility import gold_words
 from verax.metrics.crosslingual.crosslingual_faithfulness import scores_of_words
 from verax.models.classifier import Classifier
@@ -54,25 +54,25 @@ class Choice:
         return self.candidate.method
 
 
-def choose(tuning: Source, run: Run, candidates: Sequence[Candidate], threshold: float | None) -> Choice:
-    """The most plausible candidate, and the threshold with the best F1 over all words of the tuning set.
+def choose(opened: Opened, run: Run) -> Choice:
+    """The most plausible candidate, and the threshold with the best F1 over all words of the tuning set, unless given.
 
     Args:
-        tuning: inputs with human highlights.
-        run: explains them by every candidate.
-        threshold: None to choose it.
+        run: explains the tuning set by every candidate.
     """
-    ranked = rank(run, [candidate.method.label for candidate in candidates])
+    ranked = rank(run, [candidate.method.label for candidate in opened.candidates])
     best = ranked[0]
     if best.plausibility is None:
         reasons = (f"{row.reason}: {row.detail}" for row in run.score_rows() if row.reason)
         why = next(reasons, "there is no explanation")
-        raise UserError(f"tuning: no explanation of {tuning.data.name} can be compared with human highlights ({why})")
-    gold, scores, inputs = pooled(run, best.label, tuning.model)
+        data = run.manifest.data.name
+        raise UserError(f"tuning: no explanation of {data} can be compared with human highlights ({why})")
+    gold, scores, inputs = pooled(run, best.label, opened.tuning_model)
     if not len(scores):
         raise UserError(f"tuning: no explanation by {best.label} scores every word of its input")
-    chosen = best_threshold(gold, scores) if threshold is None else threshold
-    candidate = next(candidate for candidate in candidates if candidate.method.label == best.label)
+    given = opened.spec.threshold
+    chosen = best_threshold(gold, scores) if given is None else given
+    candidate = next(candidate for candidate in opened.candidates if candidate.method.label == best.label)
     return Choice(candidate, chosen, Tuned(ranked, overlap_at(gold, scores, chosen), inputs, len(scores)))
 
 

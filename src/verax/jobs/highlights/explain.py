@@ -23,7 +23,7 @@ from verax.results.run import Run
 from verax.run.execute_run import execute_run, open_data, open_model, prepare_with
 from verax.run.parameters import Configured, from_config
 from verax.run.plan import Remaining, check_fit, input_key
-from verax.run.spec import DataSpec, ModelSpec, parse_spec
+from verax.run.spec import Spec
 from verax.run.translations import OpenAligner, open_aligners, references
 from verax.store.keys import key_of
 from verax.types import Dataset, Instance, UserError
@@ -39,16 +39,6 @@ class Candidate(NamedTuple):
 
     given: str | dict[str, Any]
     method: Configured[Method]
-
-
-@dataclass(frozen=True)
-class Source:
-    """Inputs and the model that is explained on them, with the sections of the spec that name them."""
-
-    model: Classifier
-    data: Dataset
-    model_spec: ModelSpec
-    data_spec: DataSpec
 
 
 @dataclass(frozen=True)
@@ -79,15 +69,17 @@ class Opened:
     """What a spec names, loaded and checked before anything is computed.
 
     Args:
-        source: the inputs in several languages, and the model that is explained on them.
-        tuning: the set with human highlights and its model; None if method and threshold are given.
+        model, data: the inputs in several languages, and the model that is explained on them.
+        tuning_model, tuning: the set with human highlights; None if method and threshold are given.
         candidates: the methods to choose from.
     """
 
     spec: HighlightsSpec
-    source: Source
+    model: Classifier
+    data: Dataset
     parallel: Parallel
-    tuning: Source | None
+    tuning_model: Classifier
+    tuning: Dataset | None
     candidates: tuple[Candidate, ...]
     aligner: OpenAligner
 
@@ -97,11 +89,11 @@ class Opened:
         methods = [candidate.method for candidate in self.candidates]
         return {
             "version": VERSION,
-            "model": key_of(**self.source.model.fingerprint),
-            "data": _content(self.source.data),
+            "model": key_of(**self.model.fingerprint),
+            "data": _content(self.data),
             "reference": spec.reference,
-            "tuning": None if tuning is None else _content(tuning.data),
-            "tuning_model": None if tuning is None else key_of(**tuning.model.fingerprint),
+            "tuning": None if tuning is None else _content(tuning),
+            "tuning_model": None if tuning is None else key_of(**self.tuning_model.fingerprint),
             "methods": [[method.name, method.parameters, method.component.version] for method in methods],
             "threshold": spec.threshold,
             "aligner": self.aligner.key,
@@ -116,60 +108,52 @@ def open_spec(spec: HighlightsSpec) -> Opened:
     metric = from_config("metrics", _aligning_metric(spec), spec.seed)
     data = open_data(spec.data, spec.seed)
     parallel = find_parallel(data, spec.reference)
-    annotated = None if spec.tuning is None else open_data(spec.tuning, spec.seed)
-    if annotated is not None:
-        _check_human_highlights(annotated)
+    tuning = None if spec.tuning is None else open_data(spec.tuning, spec.seed)
+    if tuning is not None:
+        _check_human_highlights(tuning)
     model = open_model(spec.model)
     for candidate in candidates:
         check_fit(candidate.method, model)
     aligner = open_aligners([metric], model, data)[metric.label]
-    tuning = None
-    if annotated is not None and spec.tuning is not None:
-        model_spec = spec.tuning_model or spec.model
-        tuning_model = model if model_spec == spec.model else open_model(model_spec)
-        tuning = Source(tuning_model, annotated, model_spec, spec.tuning)
-    return Opened(spec, Source(model, data, spec.model, spec.data), parallel, tuning, candidates, aligner)
+    other = spec.tuning_model if tuning is not None and spec.tuning_model != spec.model else None
+    tuning_model = model if other is None else open_model(other)
+    return Opened(spec, model, data, parallel, tuning_model, tuning, candidates, aligner)
 
 
-def explain_tuning(opened: Opened, tuning: Source, folder: Path, **options: Any) -> Run:
+def explain_tuning(opened: Opened, tuning: Dataset, folder: Path, **options: Any) -> Run:
     """Explain the tuning set by every candidate, and measure how plausible the explanations are."""
-    return _explain(folder, tuning, opened.candidates, PLAUSIBILITY, opened.spec.seed, **options)
+    spec = opened.spec
+    sections = {"model": spec.tuning_model or spec.model, "data": spec.tuning, "metrics": [PLAUSIBILITY]}
+    return _explain(folder, sections, opened.tuning_model, tuning, opened.candidates, spec.seed, **options)
 
 
 def explain_parallel(opened: Opened, candidate: Candidate, folder: Path, **options: Any) -> Run:
     """Explain the inputs in every language by one method, and align translations with their references."""
-    source, spec = opened.source, opened.spec
-    source = replace(source, data=replace(source.data, instances=opened.parallel.instances))
-    return _explain(folder, source, [candidate], _aligning_metric(spec), spec.seed, **options)
+    spec, data = opened.spec, replace(opened.data, instances=opened.parallel.instances)
+    sections = {"model": spec.model, "data": spec.data, "metrics": [_aligning_metric(spec)]}
+    return _explain(folder, sections, opened.model, data, [candidate], spec.seed, **options)
 
 
 def _explain(
     folder: Path,
-    source: Source,
+    sections: Mapping[str, Any],
+    model: Classifier,
+    data: Dataset,
     candidates: Sequence[Candidate],
-    metric: str | dict[str, Any],
     seed: int,
     *,
     command: str,
     console: Console,
 ) -> Run:
     """Execute a run; rows that are there already stay, and warnings are printed."""
-    spec = parse_spec(
-        {
-            "model": source.model_spec.model_dump(),
-            "data": source.data_spec.model_dump(),
-            "methods": [candidate.given for candidate in candidates],
-            "metrics": [metric],
-            "seed": seed,
-        }
-    )
-    prepared = prepare_with(spec, source.model, source.data)
+    spec = Spec(**sections, methods=tuple(candidate.given for candidate in candidates), seed=seed)
     methods = candidates[0].method.label if len(candidates) == 1 else f"{len(candidates)} methods"
 
     def announce(remaining: Remaining, *_: Any) -> None:
         done = f"already done: {remaining.done} of {remaining.rows} rows"
-        console.print(Text(f"{source.data.name}: {len(source.data)} inputs by {methods}; {done}"), soft_wrap=True)
+        console.print(Text(f"{data.name}: {len(data)} inputs by {methods}; {done}"), soft_wrap=True)
 
+    prepared = prepare_with(spec, model, data)
     run = execute_run(prepared, folder, command=command, console=console, announce=announce)
     for warning in run.manifest.warnings:
         console.print(Text(f"warning: {warning}", "yellow"), soft_wrap=True)

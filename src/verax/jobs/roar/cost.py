@@ -57,28 +57,27 @@ class Load:
     ) -> Load:
         """The work of these points, explanations included; `splits`: train, validation, test."""
         train, validation, test = splits
-        counts, forward, backward = [0] * len(methods), [0] * len(methods), [0] * len(methods)
         by_step = {step: [n for split in splits for n in explained(split, step, steps)] for _, step in points if step}
-        for measure, step in points:
-            if measure is None:
-                continue
-            for n in by_step[step]:
-                passes = methods[measure].component.passes(n)
-                counts[measure] += 1
-                forward[measure] += passes.forward
-                backward[measure] += passes.backward
+        passes = [
+            [method.component.passes(n) for measure, step in points if measure == number for n in by_step[step]]
+            for number, method in enumerate(methods)
+        ]
         return cls(
             trainings=len(points),
             optimiser_steps=len(points) * recipe.epochs * -(-len(train) // recipe.batch_size),
             read=len(points) * (recipe.epochs * len(validation) + len(test)),
-            explanations=tuple(counts),
-            passes=tuple(map(Passes, forward, backward)),
+            explanations=tuple(map(len, passes)),
+            passes=tuple(map(_sum, passes)),
         )
 
     @property
     def all_passes(self) -> Passes:
         """The passes of all measures."""
-        return Passes(sum(one.forward for one in self.passes), sum(one.backward for one in self.passes))
+        return _sum(self.passes)
+
+
+def _sum(passes: Sequence[Passes]) -> Passes:
+    return Passes(sum(one.forward for one in passes), sum(one.backward for one in passes))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,9 +12,10 @@ import torch
 from scipy.special import softmax
 from torch import Tensor
 
-from verax.engine.engine import Engine, Outcome, Task, token_budget
+from verax.engine.engine import Engine, token_budget
 from verax.engine.protocols import Method, as_generator
 from verax.engine.questions import Outputs, QuestionGenerator
+from verax.jobs.ask import ask_all
 from verax.metrics.faithfulness.masked_by import newly_masked
 from verax.metrics.ranking import best_first
 from verax.models.classifier import Classifier, Row
@@ -128,51 +129,40 @@ def mask_more(
     """
     after = tuple(masked.copy() for masked in masks)
 
-    def tasks() -> Iterator[Task[Attribution]]:
+    def questions() -> Iterator[tuple[int, QuestionGenerator[Attribution]]]:
         for number, masked in enumerate(masks):
             left, more = due(split.sizes[number], step, steps)
-            if not 0 < more < left:
+            if 0 < more < left:
+                x = split.encode(classifier, number).without(masked, "mask")
+                yield number, as_generator(method.component, x)
+            else:
                 after[number][:] = masked | (more > 0)
-                continue
 
-            def done(outcome: Outcome[Attribution], number: int = number, more: int = more) -> Iterable[Task[Any]]:
-                scores = _scores(outcome, split, number, method.label)
-                after[number][np.flatnonzero(~masks[number])[best_first(scores)[:more]]] = True
-                advance()
-                return ()
+    def keep(number: int, attribution: Attribution) -> None:
+        more = due(split.sizes[number], step, steps)[1]
+        after[number][np.flatnonzero(~masks[number])[best_first(attribution.scores)[:more]]] = True
 
-            yield Task(as_generator(method.component, split.encode(classifier, number).without(masked, "mask")), done)
-
-    Engine(classifier, token_budget=token_budget(classifier)).run(tasks())
-    return after
-
-
-def _scores(outcome: Outcome[Attribution], split: RoarSplit, number: int, label: str) -> FloatArray:
-    if isinstance(outcome.error, Undefined):
+    def refuse(number: int, reason: Undefined) -> None:
         name = split.instances[number].id
-        raise UserError(f"{label} can't explain the {split.name} instance {name!r}: {outcome.error}")
-    if outcome.value is None:
-        raise outcome.error or RuntimeError(f"{label} ended without an explanation")
-    return outcome.value.scores
+        raise UserError(f"{method.label} can't explain the {split.name} instance {name!r}: {reason}")
+
+    ask_all(Engine(classifier, token_budget=token_budget(classifier)), questions(), keep, refuse, advance)
+    return after
 
 
 def answers(split: RoarSplit, classifier: Classifier, masks: Masks) -> tuple[IntArray, FloatArray]:
     """The class that the model predicts for each masked input, and the probability of the gold one: [instances]."""
     predicted, probability = np.zeros(len(split), np.int64), np.zeros(len(split))
 
-    def tasks() -> Iterator[Task[FloatArray]]:
-        for number, masked in enumerate(masks):
+    def keep(number: int, logits: FloatArray) -> None:
+        predicted[number] = logits.argmax()
+        probability[number] = softmax(logits)[int(split.golds[number])]
 
-            def done(outcome: Outcome[FloatArray], number: int = number) -> Iterable[Task[Any]]:
-                if outcome.value is None:
-                    raise UserError(f"the {split.name} instance {split.instances[number].id!r}: {outcome.error}")
-                predicted[number] = outcome.value.argmax()
-                probability[number] = softmax(outcome.value)[int(split.golds[number])]
-                return ()
+    def refuse(number: int, reason: Undefined) -> None:
+        raise UserError(f"the {split.name} instance {split.instances[number].id!r}: {reason}")
 
-            yield Task(_logits(split.encode(classifier, number), masked), done)
-
-    Engine(classifier, token_budget=token_budget(classifier)).run(tasks())
+    questions = ((i, _logits(split.encode(classifier, i), masked)) for i, masked in enumerate(masks))
+    ask_all(Engine(classifier, token_budget=token_budget(classifier)), questions, keep, refuse)
     return predicted, probability
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field
 
-from verax.jobs.training.spec import RecipeSpec, Seed, validated
+from verax.jobs.training.spec import RecipeSpec, Seed
 
 _GOLD = {"target": "gold"}
 _FROM_ZERO = {"absolute": True, "baseline": "zero", "steps": 20, "rule": "riemann_right"}
@@ -30,8 +29,3 @@ class RoarSpec(RecipeSpec):
     )
     steps: int = Field(default=10, ge=1, description="Steps from nothing masked to everything masked.")
     seed: Seed = Field(default=0, description="Seed of the head, the order of inputs, dropout, and random methods.")
-
-
-def parse_roar_spec(content: Mapping[str, Any]) -> RoarSpec:
-    """A validated spec; invalid input is a UserError that names the field and the nearest valid one."""
-    return validated(RoarSpec, content)

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from verax.jobs.training.spec import TrainSpec
+from verax.results.render.plain import to_markdown
+from verax.results.table import Column, Table, table_row
 from verax.stats.inference import bca
 from verax.store.artifact import read_json
 from verax.store.files import replace_file
@@ -111,42 +113,35 @@ def _over_seeds(values: list[float]) -> Estimate:
     return Estimate(float(np.mean(values)), *(bca(np.array(values)) or (None, None)))
 
 
+def comparison_tables(comparison: Comparison) -> list[Table]:
+    """Performance of the models, and in each language if there are several."""
+    models = [
+        table_row(row.split, row.masking, row.select, row.unmasked, row.fully_masked, row.majority, row.seeds)
+        for row in comparison.rows
+    ]
+    languages = [
+        table_row(row.split, row.masking, row.select, row.lang or "all", row.mean, row.deviation, row.seeds)
+        for row in comparison.languages
+    ]
+    shared = (("split", "split"), ("masking", "masking"), ("select", "best epoch by"))
+    text = [Column(name, title, "text") for name, title in shared]
+    figures = (("unmasked", "unmasked"), ("fully_masked", "all masked"), ("majority", "majority"), ("seeds", "seeds"))
+    columns = (*text, *(Column(name, title) for name, title in figures))
+    tables = [Table("ablation", "Performance of the models", columns, tuple(models))]
+    if languages:
+        figures = (("mean", "unmasked"), ("deviation", "deviation"), ("seeds", "seeds"))
+        columns = (*text, Column("lang", "language", "text"), *(Column(name, title) for name, title in figures))
+        tables.append(Table("languages", "Performance in each language", columns, tuple(languages)))
+    return tables
+
+
 def write_comparison(out: Path, spec: TrainSpec, comparison: Comparison) -> Path:
     """Write the tables of several models as JSON and Markdown; the model card is enough for a single one."""
     if len(variants(spec)) == 1:
         return out
-    if comparison.languages:
-        heads = ("language", "mean", "standard deviation", "seeds")
-        _write(out / "languages", comparison.languages, heads, 4, [language_cells(row) for row in comparison.languages])
-    heads = ("unmasked", "everything masked", "most frequent class", "seeds")
-    return _write(out / "ablation", comparison.rows, heads, 3, [_ablation_cells(row) for row in comparison.rows])
-
-
-def _write(
-    stem: Path, rows: list[Any], heads: tuple[str, ...], text_columns: int, cells: list[tuple[str, ...]]
-) -> Path:
-    """A table as JSON and as Markdown; its path as Markdown."""
-    replace_file(stem.with_suffix(".json"), json.dumps([asdict(row) for row in rows], indent=1).encode())
-    heads = ("split", "masking in training", "best epoch by", *heads)
-    rules = ["---"] * text_columns + ["---:"] * (len(heads) - text_columns)
-    lines = [f"| {' | '.join(line)} |\n" for line in (heads, rules, *cells)]
-    replace_file(stem.with_suffix(".md"), "".join(lines).encode())
-    return stem.with_suffix(".md")
-
-
-def _ablation_cells(row: AblationRow) -> tuple[str, ...]:
-    values = (_estimate(row.unmasked), _estimate(row.fully_masked), f"{row.majority:.4f}")
-    return row.split, row.masking, row.select, *values, str(row.seeds)
-
-
-def _estimate(value: Estimate | None) -> str:
-    if value is None:
-        return "–"
-    ends = "" if value.interval is None else f" [{value.interval[0]:.4f}, {value.interval[1]:.4f}]"
-    return f"{value.value:.4f}{ends}"
-
-
-def language_cells(row: LanguageRow) -> tuple[str, ...]:
-    """A row of the table of languages as text."""
-    deviation = "–" if row.deviation is None else f"{row.deviation:.4f}"
-    return row.split, row.masking, row.select, row.lang or "all", f"{row.mean:.4f}", deviation, str(row.seeds)
+    rows: dict[str, list[Any]] = {"ablation": comparison.rows, "languages": comparison.languages}
+    for table in comparison_tables(comparison):
+        content = json.dumps([asdict(row) for row in rows[table.name]], indent=1)
+        replace_file(out / f"{table.name}.json", content.encode())
+        replace_file(out / f"{table.name}.md", to_markdown([table]).encode())
+    return out / "ablation.md"

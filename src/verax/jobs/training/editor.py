@@ -11,16 +11,23 @@ from typing import Any
 from rich.console import Console
 from transformers import AutoTokenizer
 
+from verax.engine.engine import Engine
 from verax.engine.text_protocols import Answer, AnsweringMethod
+from verax.jobs.ask import ask_all
 from verax.jobs.training.comparison import FACTS as TRAINED
 from verax.jobs.training.generator import VERSION, GeneratorTraining, summary
-from verax.jobs.training.self_explainer import ask_each
 from verax.jobs.training.spec import EditorSpec
 from verax.jobs.training.splits import Splits, input_keys, number_of_parts, open_splits
 from verax.models.checkpoint import quiet
 from verax.models.editor_wording import FACTS, EditorFacts, editor_facts
 from verax.models.load import checkpoint_folder, fingerprint
-from verax.models.self_explainer import SelfExplainer, is_trained, load_self_explainer, trained_fingerprint
+from verax.models.self_explainer import (
+    PromptedInput,
+    SelfExplainer,
+    is_trained,
+    load_self_explainer,
+    trained_fingerprint,
+)
 from verax.registry import resolve
 from verax.run.progress import progress_counter
 from verax.store.artifact import Artifact, Record, read_json, write_json
@@ -240,8 +247,9 @@ def _predict(model: SelfExplainer, instances: Sequence[Instance], advance: Calla
     method: AnsweringMethod = resolve("methods", str(model.setup))()
     labels: Labels = dict.fromkeys(instance.id for instance in instances)
 
-    def keep(instance: Instance, answer: Answer) -> None:
-        labels[instance.id] = answer.label
+    def keep(name: str, answer: Answer) -> None:
+        labels[name] = answer.label
 
-    ask_each(model, instances, method.answer, keep, advance)
+    questions = ((instance.id, method.answer(PromptedInput(instance, model))) for instance in instances)
+    ask_all(Engine(None), questions, keep, ended=advance)
     return labels

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 
-from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.engine import Engine
 from verax.engine.questions import QuestionGenerator
 from verax.engine.text_protocols import Answer, AnsweringMethod
+from verax.jobs.ask import ask_all
 from verax.jobs.training.generator import GeneratorTraining, summary
 from verax.jobs.training.spec import NleSpec
 from verax.jobs.training.splits import Splits, input_keys, number_of_parts, open_splits
@@ -32,7 +32,6 @@ from verax.train.resume import FOLDER as RESUME
 from verax.types import Dataset, Instance, Measured, Nle, Target, Undefined
 
 KIND = "self-explaining model"
-T = TypeVar("T")
 
 
 def train_self_explainer(
@@ -207,34 +206,10 @@ def measure_self_explainer(model: SelfExplainer, data: Dataset, limit: int) -> N
         if counted is not None:
             counts.append(counted)
 
-    ask_each(model, asked, lambda x: _answer_and_bleu(x, method), keep)
+    questions = ((instance, _answer_and_bleu(PromptedInput(instance, model), method)) for instance in asked)
+    ask_all(Engine(None), questions, keep)
     bleu = float(corpus_bleu(np.sum(counts, axis=0))) if counts else None
     return NleFigures(sum(right) / max(1, len(asked)), bleu, len(asked), len(right), len(counts))
-
-
-def ask_each(
-    model: SelfExplainer,
-    instances: Iterable[Instance],
-    question: Callable[[PromptedInput], QuestionGenerator[T]],
-    keep: Callable[[Instance, T], None],
-    ended: Callable[[], None] = lambda: None,
-) -> None:
-    """Ask a model about every input, in pooled batches; an input without an answer is skipped.
-
-    Args:
-        keep: called with each input and the result for it.
-        ended: called after each input, answered or not.
-    """
-
-    def done(instance: Instance, outcome: Outcome[T]) -> Iterable[Task[Any]]:
-        if outcome.value is not None:
-            keep(instance, outcome.value)
-        elif not isinstance(outcome.error, Undefined):
-            raise outcome.error or RuntimeError("a method ended without an answer")
-        ended()
-        return ()
-
-    Engine(None).run(Task(question(PromptedInput(instance, model)), partial(done, instance)) for instance in instances)
 
 
 def _answer_and_bleu(x: PromptedInput, method: AnsweringMethod) -> QuestionGenerator[tuple[Answer, Measured | None]]:

@@ -132,8 +132,8 @@ class EditorSpec(TextSpec):
 S = TypeVar("S", bound=RecipeSpec)
 
 
-def validated(kind: type[S], content: Mapping[str, Any]) -> S:
-    """A spec of a kind; invalid input is a UserError that names the field and the nearest valid one."""
+def parse(kind: type[S], content: Mapping[str, Any]) -> S:
+    """A validated spec; invalid input is a UserError that names the field and the nearest valid one."""
     try:
         return kind.model_validate(dict(content))
     except ValidationError as error:
@@ -141,21 +141,6 @@ def validated(kind: type[S], content: Mapping[str, Any]) -> S:
         raise UserError(explain_mistake(error, kind, sections)) from None
 
 
-def parse_train_spec(content: Mapping[str, Any]) -> TrainSpec:
-    """The spec of a masked fine-tuning."""
-    return validated(TrainSpec, content)
-
-
-def parse_plain_spec(content: Mapping[str, Any]) -> TrainSpec:
-    """The spec of a plain fine-tuning: a masked one that masks nothing."""
-    return TrainSpec(**dict(validated(PlainSpec, content)), masking=("none",), select=("none",))
-
-
-def parse_nle_spec(content: Mapping[str, Any]) -> NleSpec:
-    """The spec of a self-explaining model."""
-    return validated(NleSpec, content)
-
-
-def parse_editor_spec(content: Mapping[str, Any]) -> EditorSpec:
-    """The spec of an editor."""
-    return validated(EditorSpec, content)
+def parse_plain(content: Mapping[str, Any]) -> TrainSpec:
+    """The spec of a plain fine-tuning, as a masked one that masks nothing."""
+    return TrainSpec(**dict(parse(PlainSpec, content)), masking=("none",), select=("none",))
