@@ -237,6 +237,15 @@ class Roar:
             "seconds": sum(self.files.finished(point).facts["seconds"] for point in self.points),
         }
         by_label = {method.label: method for method in self.methods}
+        shared = ("method", "signed", "ratios", "curve", "acu", "racu", "reason", "n")
+        measures = [
+            RoarMeasure(
+                name=by_label[curve.method].name,
+                parameters=by_label[curve.method].parameters,
+                **{field: getattr(curve, field) for field in shared},
+            )
+            for curve in curves.curves
+        ]
         return RoarResult(
             key=self.artifact.key,
             spec=self.spec.model_dump(mode="json"),
@@ -246,21 +255,7 @@ class Roar:
             left_out={split.name: dict(split.left_out) for split in self.splits},
             baseline=curves.baseline,
             majority=curves.majority,
-            measures=tuple(
-                RoarMeasure(
-                    method=curve.method,
-                    name=by_label[curve.method].name,
-                    parameters=by_label[curve.method].parameters,
-                    signed=curve.signed,
-                    ratios=curve.ratios,
-                    curve=curve.curve,
-                    acu=curve.acu,
-                    racu=curve.racu,
-                    reason=curve.reason,
-                    n=curve.n,
-                )
-                for curve in curves.curves
-            ),
+            measures=tuple(measures),
             cost=cost,
         )
 

@@ -123,14 +123,14 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
         table_row(row.split, row.masking, row.select, row.lang or "all", row.mean, row.deviation, row.seeds)
         for row in comparison.languages
     ]
-    shared = (("split", "split"), ("masking", "masking"), ("select", "best epoch by"))
-    text = [Column(name, title, "text") for name, title in shared]
-    figures = (("unmasked", "unmasked"), ("fully_masked", "all masked"), ("majority", "majority"), ("seeds", "seeds"))
-    columns = (*text, *(Column(name, title) for name, title in figures))
+    shared = {"split": "split", "masking": "masking", "select": "best epoch by"}
+    text = [Column(name, title, "text") for name, title in shared.items()]
+    figures = {"unmasked": "unmasked", "fully_masked": "all masked", "majority": "majority", "seeds": "seeds"}
+    columns = (*text, *(Column(name, title) for name, title in figures.items()))
     tables = [Table("ablation", "Performance of the models", columns, tuple(models))]
     if languages:
-        figures = (("mean", "unmasked"), ("deviation", "deviation"), ("seeds", "seeds"))
-        columns = (*text, Column("lang", "language", "text"), *(Column(name, title) for name, title in figures))
+        figures = {"mean": "unmasked", "deviation": "deviation", "seeds": "seeds"}
+        columns = (*text, Column("lang", "language", "text"), *(Column(name, title) for name, title in figures.items()))
         tables.append(Table("languages", "Performance in each language", columns, tuple(languages)))
     return tables
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,18 +47,10 @@ def _facts(result: RoarResult) -> dict[str, Any]:
 
 
 def _curves(result: RoarResult) -> MaskingCurves:
-    measures: Sequence[MaskingCurve] = [
+    shared = ("method", "signed", "curve", "acu", "racu", "reason", "n")
+    measures = [
         MaskingCurve(
-            method=measure.method,
-            metric=result.metric,
-            curve=measure.curve,
-            acu=measure.acu,
-            racu=measure.racu,
-            reason=measure.reason,
-            signed=measure.signed,
-            n=measure.n,
-            skipped=0,
-            over="instances",
+            metric=result.metric, skipped=0, over="instances", **{field: getattr(measure, field) for field in shared}
         )
         for measure in result.measures
     ]
