@@ -31,8 +31,8 @@ from verax.methods.coalitions import (
     permutations,
     shapley_values,
 )
-from verax.models.encoding import Encoded
 from verax.models.load import load_model
+from verax.models.subject import Subject
 from verax.types import FloatArray, Instance, Removal, Target
 
 WORDS = 10
@@ -45,7 +45,7 @@ def model_games(task: str, parts: tuple[int, ...], removal: Removal, count: int)
     model = load_model(f"world/{task}")
     games: list[FloatArray] = []
 
-    def ask(x: Encoded) -> QuestionGenerator[FloatArray]:
+    def ask(x: Subject) -> QuestionGenerator[FloatArray]:
         logits: FloatArray = yield Outputs(x, all_coalitions(WORDS), removal)
         readout = yield from resolve(Target(), x)
         return readout(logits)
@@ -60,7 +60,7 @@ def model_games(task: str, parts: tuple[int, ...], removal: Removal, count: int)
     for instance in load_dataset(f"world/{task}", split="test", limit=count).instances:
         cut = [from_words(part.words[:n]) for part, n in zip(instance.parts, parts, strict=True)]
         instances.append(Instance(instance.id, tuple(cut)))
-    Engine(model).run(Task(ask(Encoded.of(model.encode(instance))), keep) for instance in instances)
+    Engine().run(Task(ask(Subject(instance, model)), keep) for instance in instances)
     return games
 
 

@@ -22,9 +22,9 @@ from threading import Lock, Thread
 from typing import Any
 
 from rich.console import Console
-from verax.run.nle.execute_run import execute_text_run
 
-from verax.run.nle.opening import open_texts
+from verax.run.execute_run import execute_run
+from verax.run.prepare import prepare
 from verax.run.spec import parse_spec
 
 INPUTS, CONCURRENCY = 40, 32
@@ -87,9 +87,9 @@ def main() -> None:
             "methods": options.methods,
             "metrics": options.metrics,
         }
-        prepared = open_texts(parse_spec(content))
+        prepared = prepare(parse_spec(content))
         start = time.perf_counter()
-        execute_text_run(prepared, Path(place) / "run", command="bench", console=Console(file=io.StringIO()))
+        execute_run(prepared, Path(place) / "run", command="bench", console=Console(file=io.StringIO()))
         seconds = time.perf_counter() - start
     print(
         f"{INPUTS} inputs, {len(times)} requests at concurrency {CONCURRENCY}, latency {options.latency:g} s, one "

@@ -29,7 +29,7 @@ from verax.methods.interaction.bivariate_shapley import BivariateShapley
 from verax.methods.pairs import pair_attribution
 from verax.methods.span.louvain import Louvain
 from verax.methods.token.kernel_shap import KernelShap
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, Instance, Kind, Passes
 
 ADDED_LIMIT = 0.05
@@ -51,7 +51,7 @@ class Drawn:
         """None."""
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """Asks nothing."""
         yield from ()
         scores = np.random.default_rng(self.seed).normal(size=(x.n_units, x.n_units))
@@ -72,8 +72,8 @@ def _raise_or_end(outcome: Outcome[Any]) -> tuple[()]:
 
 def explained(model: Any, instances: Sequence[Instance], methods: Sequence[Method]) -> None:
     """Every instance by every method, one method after the other, as in a run where one has to wait for no other."""
-    engine = Engine(model)
-    inputs = [Encoded.of(model.encode(instance)) for instance in instances]
+    engine = Engine()
+    inputs = [Subject(instance, model) for instance in instances]
     for method in methods:
         engine.run(Task(method(x), _raise_or_end) for x in inputs)
 
@@ -99,13 +99,13 @@ def louvain(repeats: int) -> dict[str, Any]:
     """Milliseconds for the span pairs of 64 words."""
     _, _, model = random_bert(layers=1, hidden=64)
     parts = [from_words([f"w{number}" for number in range(start, start + 32)]) for start in (0, 32)]
-    x = Encoded.of(model.encode(Instance("64 words", tuple(parts))))
+    x = Subject(Instance("64 words", tuple(parts)), model)
     times: list[float] = []
     with_stability: list[float] = []
     for seed in range(repeats * 4):
         for kept, further in ((times, 0), (with_stability, 4)):
             method = Louvain(Drawn(seed), stability=further)
-            kept.append(1000 * _seconds(lambda method=method: Engine(model).run([Task(method(x), _raise_or_end)])))  # type: ignore[misc]
+            kept.append(1000 * _seconds(lambda method=method: Engine().run([Task(method(x), _raise_or_end)])))  # type: ignore[misc]
     return {
         "milliseconds": round(statistics.median(times), 1),
         "with_4_more_seeds": round(statistics.median(with_stability), 1),

@@ -35,8 +35,8 @@ from verax.engine.questions import Hidden, QuestionGenerator
 from verax.metrics.faithfulness.comprehensiveness import Comprehensiveness
 from verax.metrics.faithfulness.recursive_masking import RecursiveMasking
 from verax.metrics.faithfulness.sufficiency import Sufficiency
-from verax.models.classifier import AttentionPass, Classifier, MapPoint, PathPoint, Row
-from verax.models.encoding import Encoded
+from verax.models.classifier import AttentionPass, MapPoint, PathPoint, Row
+from verax.models.subject import Subject
 from verax.registry import entries, resolve
 from verax.types import Cost, Highlight, Instance, Target
 
@@ -54,7 +54,7 @@ STEPS = (20, 500)
 class Recorder:
     """A model that keeps the passes it was asked for."""
 
-    model: Classifier
+    model: Any
     rows: list[Row] = field(default_factory=list)
     points: list[PathPoint] = field(default_factory=list)
     opened: list[AttentionPass] = field(default_factory=list)
@@ -90,6 +90,9 @@ class Recorder:
         return self.model.map_gradients(points)
 
 
+Run = Callable[[Engine, Any, Sequence[Instance]], None]
+
+
 @dataclass(frozen=True)
 class Work:
     """One piece of work: asks the engine all it needs for these instances.
@@ -98,64 +101,64 @@ class Work:
     """
 
     name: str
-    run: Callable[[Engine, Sequence[Instance]], None]
+    run: Run
     instances: int
 
 
-def _explaining(name: str) -> Callable[[Engine, Sequence[Instance]], None]:
+def _explaining(name: str) -> Run:
     method = resolve("methods", name)()
 
-    def run(engine: Engine, instances: Sequence[Instance]) -> None:
-        engine.run(Task(as_generator(method, x), _raise_or_end) for x in _encoded(engine, instances))
+    def run(engine: Engine, model: Any, instances: Sequence[Instance]) -> None:
+        engine.run(Task(as_generator(method, x), _raise_or_end) for x in _subjects(model, instances))
 
     return run
 
 
-def _erasure(engine: Engine, instances: Sequence[Instance]) -> None:
+def _erasure(engine: Engine, model: Any, instances: Sequence[Instance]) -> None:
     rng = np.random.default_rng(0)
     metrics = (Comprehensiveness(), Sufficiency())
     engine.run(
         Task(as_generator(metric, x, highlight), _raise_or_end)
-        for x in _encoded(engine, instances)
+        for x in _subjects(model, instances)
         for highlight in [_random_highlight(x, rng)]
         for metric in metrics
     )
 
 
-def _recursive(name: str) -> Callable[[Engine, Sequence[Instance]], None]:
+def _recursive(name: str) -> Run:
     """A method, and recursive masking by it: the method is run again at each step."""
     method = resolve("methods", name)()
     again = None if getattr(method, "recursive", False) else partial(as_generator, method)
 
-    def measured(x: Encoded) -> QuestionGenerator[Any]:
+    def measured(x: Subject) -> QuestionGenerator[Any]:
         made = yield from as_generator(method, x)
         highlight = Highlight("", name, "token", Target(), x.units, tuple(made.scores.tolist()))
         return (yield from RecursiveMasking()(x, highlight, explain=again))
 
-    def run(engine: Engine, instances: Sequence[Instance]) -> None:
-        labelled = [replace(instance, label=engine.encoder.labels[0]) for instance in instances]
-        engine.run(Task(measured(x), _raise_or_end) for x in _encoded(engine, labelled))
+    def run(engine: Engine, model: Any, instances: Sequence[Instance]) -> None:
+        labelled = [replace(instance, label=model.labels[0]) for instance in instances]
+        engine.run(Task(measured(x), _raise_or_end) for x in _subjects(model, labelled))
 
     return run
 
 
-def _hidden(engine: Engine, instances: Sequence[Instance]) -> None:
+def _hidden(engine: Engine, model: Any, instances: Sequence[Instance]) -> None:
     """What the in-distribution test asks for, at random masks."""
     rng = np.random.default_rng(0)
 
-    def peek(x: Encoded) -> QuestionGenerator[Any]:
+    def peek(x: Subject) -> QuestionGenerator[Any]:
         return (yield Hidden(x, rng.random((11, x.n_units)) < np.linspace(1, 0, 11)[:, None]))
 
-    engine.run(Task(peek(x), _raise_or_end) for x in _encoded(engine, instances))
+    engine.run(Task(peek(x), _raise_or_end) for x in _subjects(model, instances))
 
 
-def _encoded(engine: Engine, instances: Sequence[Instance]) -> Any:
-    return (Encoded.of(engine.encoder.encode(instance)) for instance in instances)
+def _subjects(model: Any, instances: Sequence[Instance]) -> Any:
+    return (Subject(instance, model) for instance in instances)
 
 
-def _random_highlight(x: Encoded, rng: np.random.Generator) -> Highlight:
+def _random_highlight(x: Subject, rng: np.random.Generator) -> Highlight:
     scores = tuple(rng.random(x.n_units).tolist())
-    return Highlight(x.encoding.instance.id, "random", "token", Target(), x.units, scores)
+    return Highlight(x.instance.id, "random", "token", Target(), x.units, scores)
 
 
 def _raise_or_end(outcome: Outcome[Any]) -> tuple[()]:
@@ -203,8 +206,8 @@ def measure(work: Work, *, repeats: int) -> dict[str, Any]:
     model, tokenizer, classifier = random_bert()
     data = PairMaker(seed=1).instances(work.instances)
     recorder = Recorder(classifier)
-    engine = Engine(recorder)
-    work.run(engine, data)
+    engine = Engine()
+    work.run(engine, recorder, data)
     bare = [
         _at_its_best(kind, model, passes, tokenizer)
         for kind, passes in (
@@ -219,7 +222,7 @@ def measure(work: Work, *, repeats: int) -> dict[str, Any]:
     ours, theirs = [], []
     for _ in range(repeats):
         theirs.append(sum(_seconds(one) for one in bare))
-        ours.append(_seconds(lambda: work.run(Engine(classifier), data)))
+        ours.append(_seconds(lambda: work.run(Engine(), classifier, data)))
     return {
         "work": work.name,
         "instances": work.instances,
@@ -267,8 +270,10 @@ def memory_by_steps() -> dict[str, int]:
 def _integrate(steps: int) -> None:
     _, _, classifier = random_bert()
     method = resolve("methods", "integrated_gradients")(steps=steps)
-    engine = Engine(classifier)
-    engine.run(Task(as_generator(method, x), _raise_or_end) for x in _encoded(engine, PairMaker(seed=1).instances(4)))
+    engine = Engine()
+    engine.run(
+        Task(as_generator(method, x), _raise_or_end) for x in _subjects(classifier, PairMaker(seed=1).instances(4))
+    )
 
 
 def _line(row: dict[str, Any]) -> str:

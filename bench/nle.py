@@ -26,15 +26,16 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from bench.models import PairMaker, word_tokenizer
 from verax.data.text import from_words
-from verax.engine.engine import GENERATING, Engine, Outcome, Task, token_budget
-from verax.engine.questions import QuestionGenerator
-from verax.engine.text_protocols import Answer
-from verax.engine.together import together
+from verax.engine.engine import Engine, Outcome, Task, token_budget
+from verax.engine.protocols import Answer
+from verax.engine.questions import QuestionGenerator, together
+from verax.engine.questions.text import GENERATING
 from verax.methods.text.answer_first import MTRe
-from verax.methods.text.asked import MAX_NEW_TOKENS, prompt_for
+from verax.methods.text.answering import MAX_NEW_TOKENS, prompt_for
 from verax.models.generator import GeneratePass, LikelihoodPass
 from verax.models.hf_generator import HFGenerator
-from verax.models.self_explainer import PromptedInput, SelfExplainer
+from verax.models.self_explainer import SelfExplainer
+from verax.models.subject import Subject
 from verax.models.wording import Wording
 from verax.types import Instance
 
@@ -66,13 +67,13 @@ def random_llama() -> tuple[Any, Any, SelfExplainer]:
     return model, tokenizer, SelfExplainer("bench", by, by, ("w7", "w8", "w9"), Wording(_WORDING, "bench"), "mt_re")
 
 
-def explained(x: PromptedInput) -> QuestionGenerator[str | None]:
+def explained(x: Subject) -> QuestionGenerator[str | None]:
     """One explanation, without an answer."""
     said = yield from MTRe().explain(x, _NOTHING)
     return said.text
 
 
-def examined(x: PromptedInput) -> QuestionGenerator[int]:
+def examined(x: Subject) -> QuestionGenerator[int]:
     """The class of an input and of its edits, and two explanations: what a counterfactual test asks."""
     setup = MTRe()
     said = yield from setup.answer(x)
@@ -89,7 +90,7 @@ def by_engine(by: SelfExplainer, instances: Sequence[Instance], task: Any) -> li
 
     def tasks() -> Iterator[Task[Any]]:
         for number, instance in enumerate(instances):
-            yield Task(task(PromptedInput(instance, by)), lambda outcome, number=number: kept(number, outcome))  # type: ignore[misc]
+            yield Task(task(Subject(instance, by)), lambda outcome, number=number: kept(number, outcome))  # type: ignore[misc]
 
     def kept(number: int, outcome: Outcome[Any]) -> tuple[()]:
         if outcome.error is not None:
@@ -97,13 +98,13 @@ def by_engine(by: SelfExplainer, instances: Sequence[Instance], task: Any) -> li
         found[number] = outcome.value
         return ()
 
-    Engine(None).run(tasks())
+    Engine().run(tasks())
     return [found[number] for number in range(len(instances))]
 
 
 def by_transformers(model: Any, tokenizer: Any, by: SelfExplainer, instances: Sequence[Instance]) -> list[str]:
     """The same explanations by `generate` alone, in batches of as many rows as fill the same budget."""
-    texts = [prompt_for(PromptedInput(instance, by), "explain").user for instance in instances]
+    texts = [prompt_for(Subject(instance, by), "explain").user for instance in instances]
     order = sorted(range(len(texts)), key=lambda number: -len(tokenizer(texts[number])["input_ids"]))
     longest = len(tokenizer(texts[order[0]])["input_ids"])
     rows = GENERATING * token_budget(by.explainer) // (longest + MAX_NEW_TOKENS)
@@ -127,7 +128,7 @@ def by_transformers(model: Any, tokenizer: Any, by: SelfExplainer, instances: Se
 def by_batches(by: SelfExplainer, instances: Sequence[Instance]) -> None:
     """The passes of `examined`, each once, sorted by length and handed to the generator in full batches."""
     generator, budget = by.explainer, GENERATING * token_budget(by.explainer)
-    posed = [[PromptedInput(one, by) for one in (instance, *_edits(instance))] for instance in instances]
+    posed = [[Subject(one, by) for one in (instance, *_edits(instance))] for instance in instances]
     answers = [LikelihoodPass(prompt_for(x, "answer"), by.labels) for several in posed for x in several]
     reasons = [GeneratePass(prompt_for(x, "explain"), MAX_NEW_TOKENS) for several in posed for x in several[:2]]
     answers.sort(key=generator.length, reverse=True)

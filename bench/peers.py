@@ -46,7 +46,7 @@ from verax.methods.token.lime import Lime
 from verax.methods.token.occlusion import Occlusion
 from verax.methods.token.shapley_sampling import ShapleySampling
 from verax.models.classifier import Classifier, Row
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, Instance, Target
 
 SETTINGS = ("defaults", "tuned")
@@ -96,7 +96,7 @@ def make_instances(classifier: Classifier, n: int) -> list[Instance]:
         replace(pair, parts=(from_words([word for part in pair.parts for word in part.words]),))
         for pair in PairMaker(seed=1).instances(n)
     ]
-    rows = [Encoded.of(classifier.encode(instance)) for instance in joined]
+    rows = [Subject(instance, classifier) for instance in joined]
     best = [int(classifier.logits([Row(x.encoding, x.state)])[0].argmax()) for x in rows]
     return [replace(instance, label=classifier.labels[i]) for instance, i in zip(joined, best, strict=True)]
 
@@ -111,8 +111,8 @@ def explain(classifier: Classifier, instances: Sequence[Instance], method: Metho
         scores[number] = outcome.value.scores.tolist()
         return ()
 
-    Engine(classifier).run(
-        Task(as_generator(method, Encoded.of(classifier.encode(instance))), partial(keep, number))
+    Engine().run(
+        Task(as_generator(method, Subject(instance, classifier)), partial(keep, number))
         for number, instance in enumerate(instances)
     )
     return [scores[number] for number in range(len(instances))]

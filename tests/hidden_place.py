@@ -17,7 +17,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
 
 from verax.data.text import split_words
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, Dataset, Instance, Kind, Passes, Unit
 
 LENGTH = 16
@@ -117,6 +117,6 @@ class DecisivePair:
     def passes(self, n: int) -> Passes:
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded) -> Attribution:
-        pair: Unit = (x.units[decisive(x.encoding.instance)][0], x.units[LENGTH][0])
+    def __call__(self, x: Subject) -> Attribution:
+        pair: Unit = (x.units[decisive(x.instance)][0], x.units[LENGTH][0])
         return Attribution((pair,), np.ones(1))

@@ -9,11 +9,12 @@ import numpy as np
 
 from verax.data.text import split_words
 from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.protocols import AnsweringMethod
 from verax.engine.questions import QuestionGenerator
-from verax.engine.text_protocols import AnsweringMethod
 from verax.models.classifier import Encoder
 from verax.models.generator import CandidatesPass, GeneratePass, LikelihoodPass
-from verax.models.self_explainer import PromptedInput, SelfExplainer, TrainedMethodName
+from verax.models.self_explainer import SelfExplainer, TrainedMethodName
+from verax.models.subject import Subject
 from verax.models.wording import shipped_wording
 from verax.types import FloatArray, Generated, Human, Instance, Nle, Target, Undefined
 
@@ -89,10 +90,10 @@ def posed(
     labels: tuple[str, ...] = NLI,
     predictor: Rigged | None = None,
     trained_as: TrainedMethodName | None = "mt_ra",
-) -> PromptedInput:
+) -> Subject:
     """An input posed to a rigged model, by the prompts that are shipped."""
     wording = shipped_wording("instructed" if trained_as is None else "trained", labels, len(given.parts))
-    return PromptedInput(given, SelfExplainer("rigged", model, predictor or model, labels, wording, trained_as))
+    return Subject(given, SelfExplainer("rigged", model, predictor or model, labels, wording, trained_as))
 
 
 def ended(generator: QuestionGenerator[Any], encoder: Encoder | None = None) -> Outcome[Any]:
@@ -103,7 +104,7 @@ def ended(generator: QuestionGenerator[Any], encoder: Encoder | None = None) -> 
         found.append(outcome)
         return ()
 
-    Engine(encoder).run([Task(generator, done)])
+    Engine().run([Task(generator, done)])
     return found[0]
 
 
@@ -115,7 +116,7 @@ def result(generator: QuestionGenerator[Any], encoder: Encoder | None = None) ->
     return outcome.value
 
 
-def explained(x: PromptedInput, setup: AnsweringMethod) -> Nle:
+def explained(x: Subject, setup: AnsweringMethod) -> Nle:
     """The class and the explanation of an input."""
 
     def as_generator() -> QuestionGenerator[Nle]:

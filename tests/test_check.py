@@ -23,8 +23,8 @@ from verax.data.text import split_words
 from verax.engine.questions import Outputs, QuestionGenerator
 from verax.metrics.ranking import best_first, needs_tokens, word_scores
 from verax.models.classifier import Classifier
-from verax.models.encoding import Encoded
 from verax.models.load import load_model
+from verax.models.subject import Subject
 from verax.registry import built_in
 from verax.types import Attribution, FloatArray, Human
 
@@ -75,8 +75,8 @@ def test_every_metric_of_ours_keeps_everything(name: str, model: Classifier, inp
     verax.check_metric(name, model, inputs=inputs).raise_if_failed()
 
 
-class Subject:
-    """What the subjects share; a faulty one overrides one thing."""
+class Checked:
+    """What the checked components share; a faulty one overrides one thing."""
 
     version: Any = 1
     reference: Any = "a test"
@@ -85,33 +85,33 @@ class Subject:
     def passes(self, n: int) -> Any:
         return Passes(n + self.allowed, 0)
 
-    def shift(self, x: Encoded) -> QuestionGenerator[float]:
+    def shift(self, x: Subject) -> QuestionGenerator[float]:
         """Added to what is right."""
         yield from ()
         return 0.0
 
 
-class Explains(Subject):
+class Explains(Checked):
     """Leave-one-out."""
 
     kind: Any = "token"
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Any]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Any]:
         extra = yield from self.shift(x)
         logits: FloatArray = yield Outputs(x, ~np.eye(x.n_units, dtype=bool), and_full=True)
         return self.end(x, logits[-1, 0] - logits[:-1, 0] + extra)
 
-    def end(self, x: Encoded, scores: FloatArray) -> Any:
+    def end(self, x: Subject, scores: FloatArray) -> Any:
         return x.attribution(scores)
 
 
-class Measures(Subject):
+class Measures(Checked):
     """The squashed drop without the top word."""
 
     higher_is_better: Any = True
     range: Any = (-1.0, 1.0)
 
-    def __call__(self, x: Encoded, highlight: Highlight) -> QuestionGenerator[Any]:
+    def __call__(self, x: Subject, highlight: Highlight) -> QuestionGenerator[Any]:
         scores = self.scores(x, highlight)
         extra = yield from self.shift(x)
         keep = np.ones((1, x.n_units), bool)
@@ -119,7 +119,7 @@ class Measures(Subject):
         logits: FloatArray = yield Outputs(x, keep, and_full=True)
         return self.end(highlight, float(np.tanh(logits[1, 0] - logits[0, 0]) / 2 + extra))
 
-    def scores(self, x: Encoded, highlight: Highlight) -> FloatArray:
+    def scores(self, x: Subject, highlight: Highlight) -> FloatArray:
         return word_scores(x, highlight)
 
     def end(self, highlight: Highlight, value: float) -> Any:
@@ -154,15 +154,15 @@ under_way: list[str] = []
 came_before = ["z"]
 
 
-def noisy(self: Any, x: Encoded) -> QuestionGenerator[float]:
+def noisy(self: Any, x: Subject) -> QuestionGenerator[float]:
     """A little more each time, far below every tolerance."""
     yield from ()
     return next(calls) * 1e-12
 
 
-def crowded(self: Any, x: Encoded) -> QuestionGenerator[float]:
+def crowded(self: Any, x: Subject) -> QuestionGenerator[float]:
     """Depends on how many others are under way."""
-    under_way.append(x.encoding.instance.id)
+    under_way.append(x.instance.id)
     full = Outputs(x, np.empty((0, x.n_units), bool), and_full=True)
     yield full
     others = len(under_way) - 1
@@ -171,17 +171,17 @@ def crowded(self: Any, x: Encoded) -> QuestionGenerator[float]:
     return others / 100
 
 
-def jealous(self: Any, x: Encoded) -> QuestionGenerator[float]:
+def jealous(self: Any, x: Subject) -> QuestionGenerator[float]:
     """Depends on what came just before."""
     yield from ()
-    earlier, came_before[0] = came_before[0], x.encoding.instance.id
-    return 0.01 if earlier < x.encoding.instance.id else 0.0
+    earlier, came_before[0] = came_before[0], x.instance.id
+    return 0.01 if earlier < x.instance.id else 0.0
 
 
 def sowing(seed: Callable[[int], Any]) -> Any:
     """Seeds what everybody shares."""
 
-    def shift(self: Any, x: Encoded) -> QuestionGenerator[float]:
+    def shift(self: Any, x: Subject) -> QuestionGenerator[float]:
         yield from ()
         seed(3)
         return 0.0
@@ -192,7 +192,7 @@ def sowing(seed: Callable[[int], Any]) -> Any:
 def peeking(state: Callable[[], Any]) -> Any:
     """Reads what everybody shares, and leaves it as it is."""
 
-    def shift(self: Any, x: Encoded) -> QuestionGenerator[float]:
+    def shift(self: Any, x: Subject) -> QuestionGenerator[float]:
         yield from ()
         return int(np.sum(state(), dtype=np.int64)) % 999_983 / 1e7  # two states hardly ever share it
 
@@ -222,7 +222,7 @@ OF_BOTH: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
-def _spoil(x: Encoded) -> QuestionGenerator[float]:
+def _spoil(x: Subject) -> QuestionGenerator[float]:
     yield from ()
     x.encoding.notes["spoilt"] = True  # type: ignore[index]
     return 0.0
@@ -262,7 +262,7 @@ MEDDLING: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("base", [Explains, Measures])
 @pytest.mark.parametrize("what", MEDDLING)
 def test_a_changed_model_is_found(base: type, what: str, model: Classifier, inputs: list[Instance]) -> None:
-    def shift(self: Any, x: Encoded) -> QuestionGenerator[float]:
+    def shift(self: Any, x: Subject) -> QuestionGenerator[float]:
         yield from ()
         MEDDLING[what](model._model)  # type: ignore[attr-defined]
         return 0.0
@@ -273,20 +273,20 @@ def test_a_changed_model_is_found(base: type, what: str, model: Classifier, inpu
 def _only_for(name: str, error: Exception) -> Any:
     """Raises on one input."""
 
-    def shift(self: Any, x: Encoded) -> QuestionGenerator[float]:
+    def shift(self: Any, x: Subject) -> QuestionGenerator[float]:
         yield from ()
-        if x.encoding.instance.id == name:
+        if x.instance.id == name:
             raise error
         return 0.0
 
     return shift
 
 
-def _no_question(self: Any, x: Encoded) -> Any:
+def _no_question(self: Any, x: Subject) -> Any:
     yield "how are you?"
 
 
-def _never(self: Any, x: Encoded) -> QuestionGenerator[float]:
+def _never(self: Any, x: Subject) -> QuestionGenerator[float]:
     yield from ()
     raise Undefined("never", "it does not want to")
 
@@ -329,7 +329,7 @@ def test_what_can_not_be_asked_is_a_finding_and_no_crash(base: type, model: Clas
         assert says in found.get("refusals", "") + found.get("other kinds", ""), found
 
 
-def _nan_for_two_words(self: Any, x: Encoded, scores: FloatArray) -> Attribution:
+def _nan_for_two_words(self: Any, x: Subject, scores: FloatArray) -> Attribution:
     return x.attribution(scores * (np.nan if len(x.encoding.units) == 2 else 1))
 
 
@@ -345,18 +345,18 @@ OF_A_METHOD: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
-def _all_words(x: Encoded) -> Any:
+def _all_words(x: Subject) -> Any:
     return np.arange(len(x.encoding.units))
 
 
-def _turned(x: Encoded, scores: FloatArray) -> Attribution:
+def _turned(x: Subject, scores: FloatArray) -> Attribution:
     """Turns round the numbers of the words once it is done with them."""
     attribution = x.attribution(scores)
     x.alive[:] = x.alive[::-1].copy()
     return attribution
 
 
-def _padded(x: Encoded, scores: FloatArray) -> Attribution:
+def _padded(x: Subject, scores: FloatArray) -> Attribution:
     """A score for words too that are not there any more."""
     every = np.zeros(len(x.encoding.units))
     every[x.alive] = scores
@@ -381,7 +381,7 @@ def test_a_fault_of_a_method_is_found(
 def test_interactions_are_of_words_that_are_there(
     units: Any, says: str | None, model: Classifier, inputs: list[Instance]
 ) -> None:
-    def end(self: Any, x: Encoded, scores: FloatArray) -> Attribution:
+    def end(self: Any, x: Subject, scores: FloatArray) -> Attribution:
         found = tuple(units(x))
         return Attribution(found, np.full(len(found), scores[0]))
 
@@ -392,12 +392,12 @@ def test_interactions_are_of_words_that_are_there(
         fails_only(found, "scores", says)
 
 
-def _by_unit(self: Any, x: Encoded, highlight: Highlight) -> FloatArray:
+def _by_unit(self: Any, x: Subject, highlight: Highlight) -> FloatArray:
     scores = dict(zip(highlight.units, highlight.scores, strict=True))
     return np.array([scores[unit] for unit in x.units])
 
 
-def _spread(self: Any, x: Encoded, highlight: Highlight) -> FloatArray:
+def _spread(self: Any, x: Subject, highlight: Highlight) -> FloatArray:
     needs_tokens(highlight)
     scores = word_scores(x, highlight)
     if scores.min() == scores.max():
@@ -405,7 +405,7 @@ def _spread(self: Any, x: Encoded, highlight: Highlight) -> FloatArray:
     return scores
 
 
-def _whatever_is_there(self: Any, x: Encoded, highlight: Highlight) -> FloatArray:
+def _whatever_is_there(self: Any, x: Subject, highlight: Highlight) -> FloatArray:
     """Asks for the kind, but not whether every word has a score."""
     if highlight.kind != "token":
         raise Undefined("needs_token_scores")
@@ -439,7 +439,7 @@ def test_a_fault_of_a_metric_is_found(
 
 
 def test_a_metric_that_stumbles_over_other_kinds_is_found(model: Classifier, inputs: list[Instance]) -> None:
-    def scores(self: Any, x: Encoded, highlight: Highlight) -> FloatArray:
+    def scores(self: Any, x: Subject, highlight: Highlight) -> FloatArray:
         if highlight.kind != "token":
             raise KeyError(highlight.units[0])
         return word_scores(x, highlight)
@@ -476,7 +476,7 @@ def test_mistakes_of_the_user_are_one_line(model: Classifier, inputs: list[Insta
     with pytest.raises(UserError, match="can read none of the 1"):
         verax.check_metric("agreement", model, inputs=[Instance("empty", (split_words(""), split_words("")))])
     callable_model = load_model(lambda texts: [[0.5, 0.5]] * len(texts), labels=["a", "b"])
-    with pytest.raises(UserError, match="nobody can look inside"):
+    with pytest.raises(UserError, match=r"saliency needs gradients; the model .* provides only class outputs"):
         verax.check_explainer("saliency", callable_model, inputs=inputs)
 
 

@@ -11,10 +11,8 @@ if TYPE_CHECKING:
         Run,
         SideBySide,
         evaluate,
-        evaluate_texts,
         explain,
         explain_all,
-        explain_in_words,
         open_run,
         train_editor,
         train_masked,
@@ -26,9 +24,9 @@ if TYPE_CHECKING:
     from verax.checks.metric import check_metric
     from verax.data.imports.load import import_explanations
     from verax.data.load import load_dataset
+    from verax.jobs.similarity import representation_similarity
     from verax.models.load import load_model
     from verax.models.self_explainer import load_self_explainer
-    from verax.jobs.similarity import representation_similarity
     from verax.types import (
         Attribution,
         Cost,
@@ -74,10 +72,8 @@ __all__ = [
     "check_explainer",
     "check_metric",
     "evaluate",
-    "evaluate_texts",
     "explain",
     "explain_all",
-    "explain_in_words",
     "import_explanations",
     "load_dataset",
     "load_model",
@@ -96,10 +92,8 @@ _HOMES = {
         "Run",
         "SideBySide",
         "evaluate",
-        "evaluate_texts",
         "explain",
         "explain_all",
-        "explain_in_words",
         "open_run",
         "train_editor",
         "train_masked",

@@ -1,29 +1,24 @@
-"""Tasks at generators that answer concurrently: each goes on with its own answers, and none waits for another's."""
+"""Tasks at generators that answer concurrently: each continues with its own answers, and none waits for another's."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from threading import Event
 from typing import Any
 
 import numpy as np
 import pytest
 
-from fault_server import Asked, FaultServer, Handler, echo
+from rigged import instance
 from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.questions import Bundle, Choose, Generate, Likelihood, QuestionGenerator
-from verax.engine.together import together
-from verax.models.endpoint import Endpoint
-from verax.models.generator import Choice, ChoicePass, ConcurrentRequest, Deliver, GeneratePass, LikelihoodPass, Prompt
+from verax.engine.questions import Bundle, Choose, Generate, Likelihood, QuestionGenerator, together
+from verax.models.generator import Choice, ChoicePass, Deliver, GeneratePass, LikelihoodPass, Prompt, TextRequest
+from verax.models.subject import Subject
 from verax.types import Cost, FloatArray, Generated, Undefined, UserError
 
 
-class Posed:
-    """An input that remembers its answers."""
-
-    def __init__(self) -> None:
-        self.memo: dict[Any, Any] = {}
+def about(by: Any) -> Subject:
+    return Subject(instance("a", "b"), by)
 
 
 class Scripted:
@@ -38,7 +33,7 @@ class Scripted:
 
     def __init__(self, pick: Callable[[list[str]], int] = lambda _: 0) -> None:
         self.pick, self.log = pick, list[str]()
-        self.waiting: list[tuple[ConcurrentRequest, Deliver]] = []
+        self.waiting: list[tuple[TextRequest, Deliver]] = []
         self.left_with: list[object] = []
 
     def __enter__(self) -> Scripted:
@@ -54,7 +49,7 @@ class Scripted:
     def session(self) -> Scripted:
         return self
 
-    def submit(self, request: ConcurrentRequest, deliver: Deliver) -> None:
+    def submit(self, request: TextRequest, deliver: Deliver) -> None:
         self.log.append(f"{request.prompt.user}?")
         self.waiting.append((request, deliver))
 
@@ -87,7 +82,7 @@ def write(by: Any, *texts: str, x: Any = None) -> QuestionGenerator[list[str]]:
     """Ask for one text after the other."""
     answers = []
     for text in texts:
-        answer: Generated = yield Generate(x or Posed(), by, GeneratePass(Prompt(text)))
+        answer: Generated = yield Generate(x or about(by), by, GeneratePass(Prompt(text)))
         answers.append(answer.text)
     return answers
 
@@ -111,7 +106,7 @@ def last_of(name: str) -> Callable[[list[str]], int]:
 def test_a_slow_answer_holds_up_its_own_task_alone() -> None:
     by = Scripted(last_of("slow"))
     asked = {"a": write(by, "slow", "after"), "b": write(by, "b1", "b2", "b3"), "c": write(by, "c1", "c2")}
-    ended = outcomes(Engine(None), asked)
+    ended = outcomes(Engine(), asked)
     assert [ended[name].value for name in "abc"] == [["SLOW", "AFTER"], ["B1", "B2", "B3"], ["C1", "C2"]]
     assert list(ended)[-1] == "a"
     assert by.log[-3:] == ["slow!", "after?", "after!"]
@@ -129,7 +124,7 @@ def test_new_tasks_begin_while_one_waits_and_no_more_are_open_than_the_window_al
 
     by = Scripted(last_of("0"))
     names = [str(number) for number in range(20)]
-    ended = outcomes(Engine(None, window=4), {name: task(name) for name in names})
+    ended = outcomes(Engine(window=4), {name: task(name) for name in names})
     assert list(ended) == [*names[1:], "0"]
     assert max(most) <= 5, "one that begins is not yet one that waits"
 
@@ -137,7 +132,7 @@ def test_new_tasks_begin_while_one_waits_and_no_more_are_open_than_the_window_al
 def test_several_questions_at_once_wait_for_all_of_their_answers() -> None:
     by = Scripted(last_of("a1"))
     ended = outcomes(
-        Engine(None),
+        Engine(),
         {"a": together([write(by, "a1", "a3"), write(by, "a2"), write(by, "refused")]), "b": write(by, "b1", "b2")},
     )
     first, second, third = ended["a"].value
@@ -147,9 +142,9 @@ def test_several_questions_at_once_wait_for_all_of_their_answers() -> None:
 
 
 def test_the_same_question_is_asked_once_and_all_who_ask_it_wait() -> None:
-    by, x = Scripted(last_of("same")), Posed()
+    by, x = Scripted(last_of("same")), about(None)
     asked = {"a": write(by, "same", "a", x=x), "b": write(by, "same", "b", x=x), "c": write(by, "c", "same", x=x)}
-    engine = Engine(None)
+    engine = Engine()
     ended = outcomes(engine, asked)
     assert [ended[name].value for name in "abc"] == [["SAME", "A"], ["SAME", "B"], ["C", "SAME"]]
     assert by.log.count("same?") == 1
@@ -159,40 +154,40 @@ def test_the_same_question_is_asked_once_and_all_who_ask_it_wait() -> None:
 
 def test_an_answer_that_is_known_at_once_needs_no_wait() -> None:
     class Cached(Scripted):
-        def submit(self, request: ConcurrentRequest, deliver: Deliver) -> None:
+        def submit(self, request: TextRequest, deliver: Deliver) -> None:
             deliver(Generated("known", "stop", 1))
 
-    ended = outcomes(Engine(None), {"a": write(Cached(), "a1", "a2")})
+    ended = outcomes(Engine(), {"a": write(Cached(), "a1", "a2")})
     assert ended["a"].value == ["known", "known"]
 
 
 def test_labels_texts_and_likelihoods_in_one_task() -> None:
     def task() -> QuestionGenerator[Any]:
-        choice: Choice = yield Choose(Posed(), by, ChoicePass(Prompt("which"), ("yes", "no")))
-        scores: FloatArray = yield Likelihood(Posed(), by, LikelihoodPass(Prompt("how"), ("a", "b")))
+        choice: Choice = yield Choose(about(by), by, ChoicePass(Prompt("which"), ("yes", "no")))
+        scores: FloatArray = yield Likelihood(about(by), by, LikelihoodPass(Prompt("how"), ("a", "b")))
         both = yield Bundle(
             (
-                Generate(Posed(), by, GeneratePass(Prompt("text"))),
-                Likelihood(Posed(), by, LikelihoodPass(Prompt("how"), ("a",))),
+                Generate(about(by), by, GeneratePass(Prompt("text"))),
+                Likelihood(about(by), by, LikelihoodPass(Prompt("how"), ("a",))),
             )
         )
         return choice.label, len(scores), both[0].text, len(both[1])
 
     by: Any = Scripted()
-    assert outcomes(Engine(None), {"a": task()})["a"].value == ("yes", 2, "TEXT", 1)
+    assert outcomes(Engine(), {"a": task()})["a"].value == ("yes", 2, "TEXT", 1)
 
 
 def test_two_generators_are_waited_for_in_turns() -> None:
     one, other = Scripted(), Scripted()
     asked = {"a": write(one, "a1", "a2"), "b": write(other, "b1", "b2", "b3")}
-    ended = outcomes(Engine(None), asked)
+    ended = outcomes(Engine(), asked)
     assert [ended[name].value for name in "ab"] == [["A1", "A2"], ["B1", "B2", "B3"]]
     assert one.left_with == other.left_with == [None]
 
 
 def test_an_answer_that_is_missing_ends_the_task_that_needs_it() -> None:
     by = Scripted()
-    ended = outcomes(Engine(None), {"a": write(by, "refused", "never"), "b": write(by, "b")})
+    ended = outcomes(Engine(), {"a": write(by, "refused", "never"), "b": write(by, "b")})
     assert isinstance(ended["a"].error, Undefined)
     assert ended["b"].value == ["B"]
     assert "never?" not in by.log
@@ -200,7 +195,7 @@ def test_an_answer_that_is_missing_ends_the_task_that_needs_it() -> None:
 
 def test_progress_and_cost_count_every_answer() -> None:
     by, told = Scripted(), list[Cost]()
-    engine = Engine(None, on_batch=told.append)
+    engine = Engine(on_batch=told.append)
     ended = outcomes(engine, {name: write(by, f"{name}1", f"{name}2") for name in "abc"})
     assert sum(cost.forward for cost in told) == engine.cost.forward == 6
     assert all(outcome.cost.seconds > 0 for outcome in ended.values())
@@ -213,36 +208,12 @@ def test_a_run_that_ends_early_leaves_its_sessions(error: BaseException) -> None
 
     by = Scripted()
     with pytest.raises(type(error)):
-        Engine(None).run([Task(write(by, "a"), ends), Task(write(by, "b"), ends)])
+        Engine().run([Task(write(by, "a"), ends), Task(write(by, "b"), ends)])
     assert by.left_with == [type(error)]
 
 
 def test_what_concerns_every_request_ends_the_run() -> None:
     by = Scripted()
     with pytest.raises(UserError, match="key_env"):
-        outcomes(Engine(None), {"a": write(by, "bad key"), "b": write(by, "b")})
+        outcomes(Engine(), {"a": write(by, "bad key"), "b": write(by, "b")})
     assert by.left_with == [UserError]
-
-
-def test_at_a_real_endpoint_a_slow_answer_holds_up_its_own_task_alone() -> None:
-    """The server answers the first prompt when all other tasks have sent all of theirs: in rounds it never would."""
-    others = {f"{task}.{step}" for task in range(1, 40) for step in range(3)}
-    all_asked, in_time = Event(), list[bool]()
-
-    def answers(handler: Handler, asked: Asked) -> None:
-        if others <= {one.user for one in list(server.asked)}:
-            all_asked.set()
-        if asked.user == "0.0":
-            in_time.append(all_asked.wait(30))
-        echo()(handler, asked)
-
-    with FaultServer(default=answers) as server:
-        by = Endpoint(server.url, "small", concurrency=8)
-        asked = {str(task): write(by, *(f"{task}.{step}" for step in range(3))) for task in range(40)}
-        ended = outcomes(Engine(None, window=16), asked)
-    assert in_time == [True]
-    assert list(ended)[-1] == "0"
-    assert {task: outcome.value for task, outcome in ended.items()} == {
-        str(task): [f"you said {task}.{step}" for step in range(3)] for task in range(40)
-    }
-    assert server.peak <= 8

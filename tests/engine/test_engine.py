@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from verax.data.text import split_words
-from verax.engine.engine import GENERATING, ON_ACCELERATOR, ON_PROCESSOR, Engine, Outcome, Task
+from verax.engine.engine import ON_ACCELERATOR, ON_PROCESSOR, Engine, Outcome, Task
 from verax.engine.protocols import as_generator
 from verax.engine.questions import (
     Candidates,
@@ -22,6 +22,7 @@ from verax.engine.questions import (
     SummedGradient,
     resolve,
 )
+from verax.engine.questions.text import GENERATING
 from verax.methods.token.activation import Activation
 from verax.methods.token.attention import AttentionWeights
 from verax.methods.token.beam import Beam
@@ -41,8 +42,8 @@ from verax.metrics.faithfulness.comprehensiveness import Comprehensiveness
 from verax.metrics.faithfulness.sufficiency import Sufficiency
 from verax.models.black_box import BlackBox
 from verax.models.classifier import Classifier
-from verax.models.encoding import Encoded
 from verax.models.generator import CandidatesPass, GeneratePass, LikelihoodPass, Prompt, TextRequest
+from verax.models.subject import Subject
 from verax.types import Cost, FloatArray, Generated, Highlight, Instance, Target, Undefined, UserError
 
 METHODS = (
@@ -89,7 +90,7 @@ def everything(model: Classifier, instances: Sequence[Instance], **options: Any)
     """Every method and metric on every instance, in one engine."""
     generators = {}
     for instance in instances:
-        x = Encoded.of(model.encode(instance))
+        x = Subject(instance, model)
         for method in METHODS:
             generators[instance.id, repr(method)] = as_generator(method, x)
         scores = tuple(x.rng(3).random(x.n_units).tolist())
@@ -97,7 +98,7 @@ def everything(model: Classifier, instances: Sequence[Instance], **options: Any)
         for metric in METRICS:
             generators[instance.id, repr(metric)] = as_generator(metric, x, highlight)
     found = {}
-    for key, outcome in outcomes(Engine(model, **options), generators).items():
+    for key, outcome in outcomes(Engine(**options), generators).items():
         assert outcome.error is None, outcome.error
         value = outcome.value
         found[key] = np.array(value.curve) if hasattr(value, "curve") else value.scores
@@ -126,22 +127,22 @@ def test_pooled_is_one_by_one_elsewhere(
     model = classifier(architecture)
     generators = {}
     for instance in instances:
-        x = Encoded.of(model.encode(instance))
+        x = Subject(instance, model)
         generators[instance.id, "delete"] = as_generator(LeaveOneOut(removal="zero"), x)
         generators[instance.id, "gradient"] = as_generator(InputXGradient(), x)
-    pooled = outcomes(Engine(model), generators)
+    pooled = outcomes(Engine(), generators)
     for instance in instances:
-        x = Encoded.of(model.encode(instance))
+        x = Subject(instance, model)
         for name, method in {"delete": LeaveOneOut(removal="zero"), "gradient": InputXGradient()}.items():
-            alone = outcomes(Engine(model, token_budget=1), {0: as_generator(method, x)})[0].value.scores
+            alone = outcomes(Engine(token_budget=1), {0: as_generator(method, x)})[0].value.scores
             assert np.abs(pooled[instance.id, name].value.scores - alone).max() <= 1e-12
 
 
 def test_nothing_is_evaluated_twice(classifier: Callable[..., Classifier], instances: list[Instance]) -> None:
     model = classifier("bert")
-    x = Encoded.of(model.encode(instances[0]))
+    x = Subject(instances[0], model)
     n = x.n_units
-    engine = Engine(model)
+    engine = Engine()
     generators = {
         "loo": as_generator(LeaveOneOut(), x),
         "absolute": as_generator(LeaveOneOut(absolute=True), x),
@@ -163,12 +164,12 @@ def test_methods_and_metrics_share_their_passes(
 ) -> None:
     """The number of passes of a small run, counted by hand: a word removed is a word removed, whoever asks."""
     model = classifier("bert")
-    x = Encoded.of(model.encode(Instance("x", (instances[3].parts[0], split_words("a quiet lake")))))
+    x = Subject(Instance("x", (instances[3].parts[0], split_words("a quiet lake"))), model)
     n = x.n_units
     assert n == 4
     highlight = Highlight("x", "given", "token", Target(), x.units, (3.0, 1.0, 4.0, 2.0))
     erasure = {"bins": (0.25, 0.5), "removal": "mask"}
-    engine = Engine(model)
+    engine = Engine()
     outcomes(
         engine,
         {
@@ -193,12 +194,12 @@ def test_a_view_is_asked_about_as_if_it_were_the_input(
 ) -> None:
     """What is masked stays masked while a method explains the rest, and the prediction is that of the whole input."""
     model = classifier("bert")
-    x = Encoded.of(model.encode(instances[1]))
+    x = Subject(instances[1], model)
     dropped = np.zeros(x.n_units, bool)
     dropped[[0, 3, 7]] = True
     view = x.without(dropped, "mask")
     assert view.n_units == x.n_units - 3
-    engine = Engine(model)
+    engine = Engine()
     scores = outcomes(engine, {0: as_generator(LeaveOneOut(), view)})[0].value.scores
 
     def by_hand() -> QuestionGenerator[FloatArray]:
@@ -239,8 +240,8 @@ def test_out_of_memory_halves_and_keeps_what_is_finished(
 ) -> None:
     model = classifier("bert")
     fragile = Fragile(model, most=60)
-    engine = Engine(fragile, token_budget=4096)  # type: ignore[arg-type]
-    encoded = {i.id: Encoded.of(model.encode(i)) for i in instances[:3]}
+    engine = Engine(token_budget=4096)  # type: ignore[arg-type]
+    encoded = {i.id: Subject(i, fragile) for i in instances[:3]}
     ended = outcomes(engine, {k: as_generator(LeaveOneOut(), x) for k, x in encoded.items()})
     assert fragile.refused > 0
     assert len(fragile.finished) == len(set(fragile.finished)) == engine.cost.forward, "no row is done twice"
@@ -248,16 +249,17 @@ def test_out_of_memory_halves_and_keeps_what_is_finished(
     outcomes(engine, {0: as_generator(LeaveOneOut(removal="zero"), encoded[instances[1].id])})
     assert fragile.refused == before, "what was learnt is kept"
     for key, x in encoded.items():
-        alone = outcomes(Engine(model), {0: as_generator(LeaveOneOut(), x)})[0].value.scores
+        again = as_generator(LeaveOneOut(), Subject(x.instance, model))
+        alone = outcomes(Engine(), {0: again})[0].value.scores
         assert np.abs(ended[key].value.scores - alone).max() <= 1e-12
 
 
 def test_an_input_that_never_fits_is_said_so(classifier: Callable[..., Classifier], instances: list[Instance]) -> None:
     model = classifier("bert")
-    small, large = (Encoded.of(model.encode(instances[i])) for i in (3, 1))
-    fragile = Fragile(model, most=len(small.encoding.token_ids))
+    fragile = Fragile(model, most=len(model.encode(instances[3]).token_ids))
+    small, large = (Subject(instances[i], fragile) for i in (3, 1))
     ended = outcomes(
-        Engine(fragile),  # type: ignore[arg-type]
+        Engine(),  # type: ignore[arg-type]
         {"small": as_generator(LeaveOneOut(), small), "large": as_generator(LeaveOneOut(), large)},
     )
     assert ended["small"].error is None
@@ -276,8 +278,8 @@ def test_one_bad_row_spoils_only_its_own_instance(instances: list[Instance]) -> 
         return [[0.25, 0.75]] * len(texts)
 
     model = black_box(answer)
-    encoded = {instance.id: Encoded.of(model.encode(instance)) for instance in instances}
-    ended = outcomes(Engine(model), {key: as_generator(LeaveOneOut(), x) for key, x in encoded.items()})
+    encoded = {instance.id: Subject(instance, model) for instance in instances}
+    ended = outcomes(Engine(), {key: as_generator(LeaveOneOut(), x) for key, x in encoded.items()})
     failed = {key: outcome.error for key, outcome in ended.items() if outcome.error is not None}
     assert list(failed) == ["pair 4"]
     assert "no gulls here" in str(failed["pair 4"])
@@ -285,8 +287,8 @@ def test_one_bad_row_spoils_only_its_own_instance(instances: list[Instance]) -> 
 
 def test_nan_is_a_reason_not_a_number(instances: list[Instance]) -> None:
     model = black_box(lambda texts: [[float("nan"), 0.5]] * len(texts))
-    x = Encoded.of(model.encode(instances[0]))
-    error = outcomes(Engine(model), {0: as_generator(LeaveOneOut(), x)})[0].error
+    x = Subject(instances[0], model)
+    error = outcomes(Engine(), {0: as_generator(LeaveOneOut(), x)})[0].error
     assert isinstance(error, Undefined)
     assert error.reason == "nonfinite"
 
@@ -295,21 +297,21 @@ def test_a_method_that_fails_does_not_disturb_others(
     classifier: Callable[..., Classifier], instances: list[Instance]
 ) -> None:
     model = classifier("bert")
-    x = Encoded.of(model.encode(instances[0]))
+    x = Subject(instances[0], model)
 
-    def broken(x: Encoded) -> QuestionGenerator[FloatArray]:
+    def broken(x: Subject) -> QuestionGenerator[FloatArray]:
         yield Outputs(x, np.ones((1, x.n_units), bool))
         raise ZeroDivisionError("my own mistake")
 
-    def no_question(x: Encoded) -> QuestionGenerator[FloatArray]:
+    def no_question(x: Subject) -> QuestionGenerator[FloatArray]:
         yield "what is the meaning of this?"  # type: ignore[misc]
         return np.zeros(1)
 
-    ended = outcomes(Engine(model), {"broken": broken(x), "loo": as_generator(LeaveOneOut(), x)})
+    ended = outcomes(Engine(), {"broken": broken(x), "loo": as_generator(LeaveOneOut(), x)})
     assert isinstance(ended["broken"].error, ZeroDivisionError)
     assert ended["loo"].error is None
     with pytest.raises(TypeError, match="no question"):
-        outcomes(Engine(model), {0: no_question(x)})
+        outcomes(Engine(), {0: no_question(x)})
 
 
 def test_what_is_removed_to_nothing_is_undefined(
@@ -317,13 +319,13 @@ def test_what_is_removed_to_nothing_is_undefined(
 ) -> None:
     """A decoder without special tokens has no input left when every word is deleted."""
     model = classifier("gpt2")
-    x = Encoded.of(model.encode(instances[3]))
+    x = Subject(instances[3], model)
 
-    def nothing(x: Encoded) -> QuestionGenerator[FloatArray]:
+    def nothing(x: Subject) -> QuestionGenerator[FloatArray]:
         answer: FloatArray = yield Outputs(x, np.zeros((1, x.n_units), bool), "delete")
         return answer
 
-    error = outcomes(Engine(model), {0: nothing(x)})[0].error
+    error = outcomes(Engine(), {0: nothing(x)})[0].error
     assert isinstance(error, Undefined)
     assert error.reason == "empty"
 
@@ -339,7 +341,7 @@ def test_tasks_lead_to_tasks_and_a_small_window_ends(
         return ()
 
     def task(instance: Instance) -> Task[Any]:
-        x = Encoded.of(model.encode(instance))
+        x = Subject(instance, model)
 
         def first(outcome: Outcome[Any]) -> list[Task[Any]]:
             seen.append("first")
@@ -347,7 +349,7 @@ def test_tasks_lead_to_tasks_and_a_small_window_ends(
 
         return Task(as_generator(LeaveOneOut(), x), first)
 
-    Engine(model, window=1, pool=1).run(task(instance) for instance in instances)
+    Engine(window=1, pool=1).run(task(instance) for instance in instances)
     assert sorted(seen) == ["first"] * len(instances) + ["second"] * len(instances)
 
 
@@ -355,16 +357,16 @@ def test_gradients_are_summed_with_their_weights(
     classifier: Callable[..., Classifier], instances: list[Instance]
 ) -> None:
     model = classifier("bert")
-    x = Encoded.of(model.encode(instances[0]))
+    x = Subject(instances[0], model)
 
-    def both(x: Encoded) -> QuestionGenerator[tuple[Any, ...]]:
+    def both(x: Subject) -> QuestionGenerator[tuple[Any, ...]]:
         readout = yield from resolve(Target("no"), x)
         one: SummedGradient = yield PathGradient(x, readout, "zero", (0.3,), (1.0,))
         two: SummedGradient = yield PathGradient(x, readout, "zero", (0.9,), (1.0,))
         sum_: SummedGradient = yield PathGradient(x, readout, "zero", (0.3, 0.9), (2.0, -0.5))
         return one, two, sum_
 
-    one, two, both_ = outcomes(Engine(model), {0: both(x)})[0].value
+    one, two, both_ = outcomes(Engine(), {0: both(x)})[0].value
     assert np.abs(both_.gradient - (2 * one.gradient - 0.5 * two.gradient)).max() <= 1e-14
     assert np.abs(both_.values - [one.values[0], two.values[0]]).max() <= 1e-14
 
@@ -374,13 +376,13 @@ def test_what_is_begun_is_finished_before_the_rest_goes_on(classifier: Callable[
     model, log = classifier("bert"), []
 
     def patient(name: int) -> QuestionGenerator[None]:
-        x = Encoded.of(model.encode(Instance(str(name), (split_words("the small red boat " * 3),))))
+        x = Subject(Instance(str(name), (split_words("the small red boat " * 3),)), model)
         for step in range(5):
             keep = np.random.default_rng([name, step]).random((30 if step else 1, x.n_units)) < 0.5
             yield Outputs(x, keep)
             log.append((name, step))
 
-    outcomes(Engine(model, token_budget=64, pool=4), {name: patient(name) for name in range(6)})
+    outcomes(Engine(token_budget=64, pool=4), {name: patient(name) for name in range(6)})
     ends = {name: log.index((name, 4)) for name in range(6)}
     assert ends[0] < log.index((1, 2))
     assert sorted(ends.values()) == [ends[name] for name in range(6)]
@@ -420,31 +422,28 @@ class Writer:
         return [[one] for one in self.generate([GeneratePass(one.prompt) for one in passes])]
 
 
-class About:
-    """An input, for those who keep what was answered about it."""
-
-    def __init__(self) -> None:
-        self.memo: dict[Any, Any] = {}
+def about(by: Any) -> Subject:
+    return Subject(Instance("x", (split_words("a boat"),)), by)
 
 
 def written(by: Any, text: str) -> QuestionGenerator[str]:
-    answer: Generated = yield Generate(About(), by, GeneratePass(Prompt(text)))  # type: ignore[arg-type]
+    answer: Generated = yield Generate(about(by), by, GeneratePass(Prompt(text)))
     return answer.text
 
 
 def edited(by: Any, text: str) -> QuestionGenerator[str]:
-    answers: list[Generated] = yield Candidates(About(), by, CandidatesPass(Prompt(text)))  # type: ignore[arg-type]
+    answers: list[Generated] = yield Candidates(about(by), by, CandidatesPass(Prompt(text)))
     return answers[0].text
 
 
 def compared(by: Any, text: str, labels: tuple[str, ...]) -> QuestionGenerator[FloatArray]:
-    scores: FloatArray = yield Likelihood(About(), by, LikelihoodPass(Prompt(text), labels))  # type: ignore[arg-type]
+    scores: FloatArray = yield Likelihood(about(by), by, LikelihoodPass(Prompt(text), labels))
     return scores
 
 
 def test_batches_report_the_passes_that_are_charged() -> None:
     by, told = Writer("cpu", 1024), list[Cost]()
-    engine = Engine(None, on_batch=told.append)
+    engine = Engine(on_batch=told.append)
     labels = ("yes", "no", "maybe")
     asked = {n: compared(by, str(n), labels[: 1 + n % 3]) for n in range(6)} | {"text": written(by, "boat")}
     ended = outcomes(engine, asked)
@@ -455,13 +454,13 @@ def test_batches_report_the_passes_that_are_charged() -> None:
 
 def test_a_prompt_that_cannot_be_counted_costs_no_other() -> None:
     by = Writer("cpu", 10)
-    ended = outcomes(Engine(None), {text: written(by, text) for text in ("boat", "odd", "shore")})
+    ended = outcomes(Engine(), {text: written(by, text) for text in ("boat", "odd", "shore")})
     assert [ended[text].value for text in ("boat", "shore")] == ["boat", "shore"]
     assert isinstance(ended["odd"].error, TypeError)
     assert (ended["odd"].cost.forward, ended["odd"].cost.forward_asked) == (0, 1)
     by.fault = UserError("the same for every prompt")
     with pytest.raises(UserError, match="the same for every prompt"):
-        outcomes(Engine(None), {0: written(by, "odd")})
+        outcomes(Engine(), {0: written(by, "odd")})
 
 
 def test_each_text_generator_has_the_budget_of_its_device() -> None:
@@ -469,7 +468,7 @@ def test_each_text_generator_has_the_budget_of_its_device() -> None:
     asked = {("far", n): written(far, str(n)) for n in range(128)} | {
         ("near", n): edited(near, str(n)) for n in range(12)
     }
-    ended = outcomes(Engine(None), asked)
+    ended = outcomes(Engine(), asked)
     assert {key: outcome.value for key, outcome in ended.items()} == {key: str(key[1]) for key in asked}
     assert far.batches == [GENERATING * ON_ACCELERATOR // 1024] * 2
     assert near.batches == [GENERATING * ON_PROCESSOR // 1024] * 3
@@ -478,13 +477,13 @@ def test_each_text_generator_has_the_budget_of_its_device() -> None:
 def test_a_budget_that_is_given_is_for_all_text_generators() -> None:
     far, near = Writer("remote", 10), Writer("cpu", 10)
     asked = {(by.device, n): written(by, str(n)) for by in (far, near) for n in range(9)}
-    outcomes(Engine(None, token_budget=30), asked)
+    outcomes(Engine(token_budget=30), asked)
     assert far.batches == near.batches == [3, 3, 3]
 
 
 def test_a_text_generator_that_runs_out_of_memory_gets_less_from_there_on() -> None:
     small, large = Writer("cpu", 10, most=40), Writer("cpu", 10)
-    engine = Engine(None, token_budget=160)
+    engine = Engine(token_budget=160)
     ended = outcomes(engine, {n: written(small, str(n)) for n in range(16)})
     assert [ended[n].value for n in range(16)] == [str(n) for n in range(16)]
     assert small.refused == 2

@@ -9,17 +9,15 @@ import pytest
 
 from rigged import Rigged, ended, instance, posed, result
 from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.questions import Generate, Likelihood, Outputs, QuestionGenerator
-from verax.engine.together import sort_ends, together
+from verax.engine.questions import Generate, Likelihood, Outputs, QuestionGenerator, split_results, together
 from verax.methods.token.leave_one_out import LeaveOneOut
 from verax.models.classifier import Classifier
-from verax.models.encoding import Encoded
 from verax.models.generator import GeneratePass, LikelihoodPass, Prompt
-from verax.models.self_explainer import PromptedInput
+from verax.models.subject import Subject
 from verax.types import Generated, Instance, Undefined, UserError
 
 
-def spoken(x: PromptedInput, *prompts: str) -> QuestionGenerator[list[str]]:
+def spoken(x: Subject, *prompts: str) -> QuestionGenerator[list[str]]:
     """Ask for one text after the other."""
     said = []
     for prompt in prompts:
@@ -40,24 +38,24 @@ def _upper(prompt: str) -> str:
 
 
 @pytest.fixture
-def x(model: Rigged) -> PromptedInput:
+def x(model: Rigged) -> Subject:
     return posed(instance("a", "b"), model)
 
 
-def test_each_step_is_one_batch(model: Rigged, x: PromptedInput) -> None:
+def test_each_step_is_one_batch(model: Rigged, x: Subject) -> None:
     found = result(together([spoken(x, "a", "b", "c"), spoken(x, "d"), spoken(x, "e", "f")]))
     assert found == [["A", "B", "C"], ["D"], ["E", "F"]]
     assert model.calls == [("generate", ["a", "d", "e"]), ("generate", ["b", "f"]), ("generate", ["c"])]
 
 
-def test_what_is_asked_twice_is_answered_once(model: Rigged, x: PromptedInput) -> None:
+def test_what_is_asked_twice_is_answered_once(model: Rigged, x: Subject) -> None:
     outcome = ended(together([spoken(x, "a", "b"), spoken(x, "a"), spoken(x, "c", "a")]))
     assert outcome.value == [["A", "B"], ["A"], ["C", "A"]]
     assert model.calls == [("generate", ["a", "c"]), ("generate", ["b"])]
     assert (outcome.cost.forward_asked, outcome.cost.forward) == (5, 3)
 
 
-def test_one_that_fails_costs_no_other(x: PromptedInput) -> None:
+def test_one_that_fails_costs_no_other(x: Subject) -> None:
     def broken() -> QuestionGenerator[list[str]]:
         yield from spoken(x, "g")
         raise ZeroDivisionError
@@ -68,17 +66,17 @@ def test_one_that_fails_costs_no_other(x: PromptedInput) -> None:
     assert third == ["A", "B", "C"]
 
 
-def test_ends_are_values_or_reasons_and_what_nobody_foresaw_is_raised(x: PromptedInput) -> None:
+def test_ends_are_values_or_reasons_and_what_nobody_foresaw_is_raised(x: Subject) -> None:
     ends = result(together([spoken(x, "a"), spoken(x, "bad"), spoken(x), spoken(x, "b", "bad"), spoken(x, "c")]))
-    values, problems = sort_ends(ends)
+    values, problems = split_results(ends)
     assert values == [["A"], [], ["C"]]
     assert [problem.reason for problem in problems] == ["refused", "refused"]
-    assert sort_ends([]) == ([], [])
+    assert split_results([]) == ([], [])
     with pytest.raises(ZeroDivisionError):
-        sort_ends([*ends, ZeroDivisionError()])
+        split_results([*ends, ZeroDivisionError()])
 
 
-def test_a_generator_can_go_on_after_an_answer_that_can_not_be_had(x: PromptedInput) -> None:
+def test_a_generator_can_go_on_after_an_answer_that_can_not_be_had(x: Subject) -> None:
     def patient() -> QuestionGenerator[str]:
         try:
             yield from spoken(x, "bad")
@@ -90,7 +88,7 @@ def test_a_generator_can_go_on_after_an_answer_that_can_not_be_had(x: PromptedIn
     assert result(together([patient(), spoken(x, "a")])) == ["refused, GOOD", ["A"]]
 
 
-def test_a_mistake_of_the_users_ends_all(x: PromptedInput) -> None:
+def test_a_mistake_of_the_users_ends_all(x: Subject) -> None:
     def mistaken() -> QuestionGenerator[list[str]]:
         yield from ()
         raise UserError("labels: none")
@@ -99,7 +97,7 @@ def test_a_mistake_of_the_users_ends_all(x: PromptedInput) -> None:
         result(together([spoken(x, "a"), mistaken()]))
 
 
-def test_bundles_in_bundles_and_questions_of_several_kinds(model: Rigged, x: PromptedInput) -> None:
+def test_bundles_in_bundles_and_questions_of_several_kinds(model: Rigged, x: Subject) -> None:
     def likely() -> QuestionGenerator[int]:
         scores = yield Likelihood(x, model, LikelihoodPass(Prompt("p"), ("u", "")))
         return int(np.argmax(scores))
@@ -109,31 +107,31 @@ def test_bundles_in_bundles_and_questions_of_several_kinds(model: Rigged, x: Pro
     assert model.calls == [("generate", ["a", "c", "d"]), ("likelihoods", ["p"]), ("generate", ["b"])]
 
 
-def test_none_at_all_and_such_as_ask_nothing(x: PromptedInput) -> None:
+def test_none_at_all_and_such_as_ask_nothing(x: Subject) -> None:
     assert result(together([])) == []
     assert result(together([spoken(x), spoken(x)])) == [[], []]
 
 
-def test_tasks_beside_it_share_its_batches(model: Rigged, x: PromptedInput) -> None:
+def test_tasks_beside_it_share_its_batches(model: Rigged, x: Subject) -> None:
     def tasks() -> Iterator[Task[object]]:
         yield Task(together([spoken(x, "a"), spoken(x, "b")]), lambda _: ())
         yield Task(spoken(x, "c"), lambda _: ())
 
-    Engine(None).run(tasks())
+    Engine().run(tasks())
     assert model.calls == [("generate", ["a", "b", "c"])]
 
 
 def test_classifiers_are_asked_the_same_way(classifier: Callable[..., Classifier], instances: list[Instance]) -> None:
     model = classifier("bert")
-    several = [Encoded.of(model.encode(one)) for one in instances[:3]]
+    several = [Subject(one, model) for one in instances[:3]]
 
     def outcome(generator: QuestionGenerator[object]) -> Outcome[object]:
         found: list[Outcome[object]] = []
-        Engine(model).run([Task(generator, lambda one: found.append(one) or ())])
+        Engine().run([Task(generator, lambda one: found.append(one) or ())])
         return found[0]
 
     pooled = outcome(together([LeaveOneOut()(x) for x in several]))
-    alone = [outcome(LeaveOneOut()(x)) for x in several]
+    alone = [outcome(LeaveOneOut()(Subject(one, model))) for one in instances[:3]]
     for one, other in zip(pooled.value, alone, strict=True):  # type: ignore[call-overload]
         assert np.abs(one.scores - other.value.scores).max() <= 1e-12  # type: ignore[attr-defined]
     assert pooled.cost.forward == sum(one.cost.forward for one in alone)
@@ -141,6 +139,6 @@ def test_classifiers_are_asked_the_same_way(classifier: Callable[..., Classifier
     assert (nothing.value, nothing.cost.forward) == ([0], 0)
 
 
-def _no_rows(x: Encoded) -> QuestionGenerator[int]:
+def _no_rows(x: Subject) -> QuestionGenerator[int]:
     logits = yield Outputs(x, np.empty((0, x.n_units), bool))
     return len(logits)

@@ -265,7 +265,7 @@ def _crosslingual(found: CrossLingual) -> Plain:
     }
 
 
-def _grid(grid: Grid) -> Plain:
+def _grid(grid: object) -> Plain:
     names = "value n skipped reason best difference like_random by_architecture"
     cells = {method: _pick(cell, names) for method, cell in grid.cells.items()}
     return _pick(grid.measure, "metric higher_is_better") | {"average": _plain(grid.average), "cells": cells}

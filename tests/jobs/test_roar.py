@@ -29,7 +29,7 @@ from verax.jobs.roar.points import Point, PointFiles, all_points, point_of
 from verax.jobs.roar.recursive_roar import Roar, roar
 from verax.jobs.roar.spec import RoarSpec
 from verax.jobs.training.spec import parse
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.results.roar import RoarMeasure, RoarResult, load_result
 from verax.run.parameters import Configured, from_config
 from verax.studies.masking import STUDY
@@ -162,7 +162,7 @@ def test_the_masks_are_those_of_the_model_before(ran: Ran) -> None:
             task = Task(
                 prepared.methods[measure].component(x), lambda end, scores=scores: scores.append(end.value) or ()
             )
-            Engine(classifier).run([task])
+            Engine().run([task])
             more = int(new.sum() - old.sum())
             chosen = np.flatnonzero(~old)[np.argsort(-scores[0].scores, kind="stable")[:more]]
             assert np.flatnonzero(new & ~old).tolist() == sorted(chosen.tolist())
@@ -222,9 +222,9 @@ class Knows:
     def passes(self, n: int) -> Passes:
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         yield from ()
-        words = x.encoding.instance.parts[0].words
+        words = x.instance.parts[0].words
         return x.attribution(np.array([float(words[unit[0].start] in self.names) for unit in x.units]))
 
 

@@ -20,7 +20,7 @@ from tiny_text import save_generator
 from verax.cli import app
 from verax.data.load import load_dataset
 from verax.engine.engine import Engine, Task
-from verax.engine.text_protocols import Answer
+from verax.engine.protocols import Answer
 from verax.jobs.training import editor as editor_job
 from verax.jobs.training import generator as generator_job
 from verax.jobs.training.editor import train_editor
@@ -31,7 +31,8 @@ from verax.metrics.free_text import bleu
 from verax.models.editor_wording import editor_prompt, read_editor_facts
 from verax.models.generator import CandidatesPass
 from verax.models.load import load_generator
-from verax.models.self_explainer import PromptedInput, load_self_explainer
+from verax.models.self_explainer import load_self_explainer
+from verax.models.subject import Subject
 from verax.registry import resolve
 from verax.types import UserError
 
@@ -71,12 +72,12 @@ def _said(model: Path, data: Path, *, why: bool = True) -> list[Answer]:
     by = load_self_explainer(model, labels=inputs.labels, parts=1)
     setup, found = resolve("methods", str(by.setup))(), []
 
-    def both(x: PromptedInput) -> Any:
+    def both(x: Subject) -> Any:
         said = yield from setup.answer(x)
         return (yield from setup.explain(x, said)) if why else said
 
     for instance in inputs.instances:
-        Engine(None).run([Task(both(PromptedInput(instance, by)), lambda outcome: found.append(outcome.value) or ())])  # type: ignore[func-returns-value]
+        Engine().run([Task(both(Subject(instance, by)), lambda outcome: found.append(outcome.value) or ())])  # type: ignore[func-returns-value]
     return found
 
 

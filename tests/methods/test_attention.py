@@ -128,6 +128,7 @@ def test_bad_parameters(classifier: Callable[..., Classifier]) -> None:
     with pytest.raises(UserError, match=r"layer: got 5; the model has 2"):
         explain(classifier("bert"), *PAIR, method=AttentionWeights(layer=5))
     blind = load_model(lambda texts: [[0.5, 0.5]] * len(texts), labels=["a", "b"])
-    for method in ("attention", "activation", "gradient_vocabulary", "guided_backprop"):
-        with pytest.raises(UserError, match="is a callable"):
+    needed = {"attention": "attention maps", "activation": "word embeddings", "guided_backprop": "gradients"}
+    for method, capability in needed.items():
+        with pytest.raises(UserError, match=f"{method} needs {capability}; the model .* provides only class outputs"):
             explain(blind, *PAIR, method=method)

@@ -23,9 +23,9 @@ from verax.engine.questions import AttentionPathGradient
 from verax.methods.interaction.attention_attribution import AttentionAttribution
 from verax.methods.interaction.attention_interaction import AttentionInteraction
 from verax.models.classifier import Classifier
-from verax.models.encoding import Encoded
 from verax.models.load import load_model
 from verax.models.readout import Readout
+from verax.models.subject import Subject
 from verax.types import Instance, Target, Undefined, UserError
 
 PAIR = ("The small red boat sails across the quiet lake.", "nobody is watching the boat")
@@ -272,14 +272,14 @@ def test_attention_attribution_is_that_of_literal_code(
     """
     architecture, model, classifier = subject
     before = model.config._attn_implementation, {name: w.clone() for name, w in model.state_dict().items()}
-    encoding = classifier.encode(Instance("x", tuple(map(split_words, PAIR))))
-    x, label, ended = Encoded.of(encoding), 1, []
+    x, label, ended = Subject(Instance("x", tuple(map(split_words, PAIR))), classifier), 1, []
+    encoding = x.encoding
     ask = AttentionPathGradient(x, Readout("logit", label), tuple((k + 1) / steps for k in range(steps)))
 
     def as_generator() -> Any:
         return (yield ask)
 
-    Engine(classifier).run([Task(as_generator(), lambda outcome: ended.append(outcome) or ())])
+    Engine().run([Task(as_generator(), lambda outcome: ended.append(outcome) or ())])
     answer = ended[0].value
     opened, _ = tiny.build(architecture, seed=2, attn_implementation="eager")
     opened = opened.double()
@@ -321,10 +321,10 @@ def test_a_model_without_maps_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     model, tokenizer = tiny.build("bert")
     classifier = load_model(model, tokenizer=tokenizer)
     monkeypatch.setattr(type(classifier), "attention_layers", 0)
-    with pytest.raises(UserError, match=r"attention maps of the model .* can't be scaled"):
+    with pytest.raises(UserError, match="needs gradients of attention maps"):
         explain(classifier, *PAIR, method="attention_attribution")
     callable_model = game_model(random_game(3, 0))
-    with pytest.raises(UserError, match="needs gradients"):
+    with pytest.raises(UserError, match="provides only class outputs"):
         explain(callable_model, words(3), method="attention_attribution")
 
 

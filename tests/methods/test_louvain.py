@@ -16,8 +16,8 @@ from verax.methods.pairs import Pairing, pair_attribution
 from verax.methods.span.louvain import Louvain
 from verax.methods.span.random_span import RandomSpan
 from verax.methods.token.leave_one_out import LeaveOneOut
-from verax.models.encoding import Encoded
 from verax.models.load import load_model
+from verax.models.subject import Subject
 from verax.run.parameters import from_config
 from verax.types import Attribution, Kind, Passes, Span, Undefined, UserError
 
@@ -40,7 +40,7 @@ class Planted:
     def passes(self, n: int) -> Passes:
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         yield from ()
         return pair_attribution(x, np.array(self.table), self.parts, directed=self.directed)
 

@@ -32,9 +32,9 @@ from verax.methods.token.occlusion import Occlusion
 from verax.methods.token.random import Random
 from verax.methods.token.saliency import Saliency
 from verax.models.classifier import Classifier, Row
-from verax.models.encoding import Encoded
 from verax.models.load import load_model
 from verax.models.removal import CODES
+from verax.models.subject import Subject
 from verax.models.untouched import embedded, word_embeddings
 from verax.types import Instance, Target, Undefined, UserError
 
@@ -309,9 +309,9 @@ def test_integrated_gradients_are_complete_on_what_is_left(
 ) -> None:
     """Words that are removed already stay as they are all along the path."""
     model = classifier("bert")
-    x = Encoded.of(model.encode(Instance("x", tuple(map(split_words, PAIR)), "no")))
+    x = Subject(Instance("x", tuple(map(split_words, PAIR)), "no"), model)
     dropped = np.arange(x.n_units) % 3 == 1
-    made = _result(Engine(model), IntegratedGradients(Target("gold"), 200, baseline)(x.without(dropped, removal)))
+    made = _result(Engine(), IntegratedGradients(Target("gold"), 200, baseline)(x.without(dropped, removal)))
     assert len(made.scores) == (~dropped).sum()
     assert made.notes["completeness_error"] <= 1e-8
 

@@ -20,7 +20,7 @@ from verax.metrics.faithfulness.comprehensiveness_flips import Comprehensiveness
 from verax.metrics.faithfulness.sufficiency_flips import SufficiencyFlips
 from verax.metrics.pieces import pieces_up_to, top_words
 from verax.models.black_box import BlackBox
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Highlight, Human, Instance, Kind, Measured, Span, Target, Undefined, Unit, UserError
 
 TEXTS = ("a b c d e", "v w x y z")
@@ -35,8 +35,8 @@ def answer(texts: list[tuple[str, ...]]) -> Any:
 MODEL = BlackBox(answer, labels=("yes", "no"), name="two of four", version="1", mask_text="_")
 
 
-def encoded(**fields: Any) -> Encoded:
-    return Encoded.of(MODEL.encode(Instance("x", tuple(map(split_words, TEXTS)), **fields)))
+def encoded(**fields: Any) -> Subject:
+    return Subject(Instance("x", tuple(map(split_words, TEXTS)), **fields), MODEL)
 
 
 def word(letter: str) -> Span:
@@ -61,10 +61,10 @@ PAIRS = highlight("token_interaction", {"a|v": 0.3, "b|w": 0.9, "a|w": 0.8, "c|x
 TOKENS = highlight("token", {letter: score for score, letter in enumerate("zyxwvedcba")})
 
 
-def measure(metric: Any, made: Highlight, x: Encoded | None = None, **handed: Any) -> Measured:
+def measure(metric: Any, made: Highlight, x: Subject | None = None, **handed: Any) -> Measured:
     ended: list[Outcome[Measured]] = []
     generator = as_generator(lambda *args: metric(*args, **handed), x or encoded(), made)
-    Engine(MODEL).run([Task(generator, lambda outcome: ended.append(outcome) or ())])
+    Engine().run([Task(generator, lambda outcome: ended.append(outcome) or ())])
     if ended[0].error is not None:
         raise ended[0].error
     assert ended[0].value is not None
@@ -145,7 +145,7 @@ def test_whole_pieces_first(data: st.DataObject) -> None:
 
 def test_comprehensiveness_by_hand() -> None:
     """Without b, w: a and v still say yes. Without b, w, a it is no, and so from there on."""
-    value, curve, series = measure(ComprehensivenessFlips(), PAIRS, budget=Budget((2, 3, 4), 3))
+    value, curve, series, *_ = measure(ComprehensivenessFlips(), PAIRS, budget=Budget((2, 3, 4), 3))
     assert curve == (0.0, 1.0, 1.0)
     assert value == pytest.approx(2 / 3)
     assert series["words"] == (2.0, 3.0, 4.0)
@@ -167,7 +167,7 @@ def test_given_numbers_of_words_need_no_spans() -> None:
 
 def test_incremental_adds_piece_by_piece() -> None:
     metric = ComprehensivenessFlips(grid="incremental")
-    value, curve, series = measure(metric, PAIRS, budget=Budget((1, 2, 4), 3))
+    value, curve, series, *_ = measure(metric, PAIRS, budget=Budget((1, 2, 4), 3))
     assert series["words"] == (2.0, 3.0, 4.0)
     assert curve == (0.0, 1.0, 1.0)
     assert value == pytest.approx(2 / 3)
@@ -246,7 +246,7 @@ def test_agreement_reasons() -> None:
 def test_complexity_of_as_many_pieces_as_there_are_span_pairs() -> None:
     """The best two of PAIRS: 0.9 and 0.8; the bounds are those of two scores."""
     shares = np.array([0.9, 0.8]) / 1.7
-    value, _, series = measure(Complexity(top="span_pairs"), PAIRS, budget=Budget((2,), 2))
+    value, _, series, *_ = measure(Complexity(top="span_pairs"), PAIRS, budget=Budget((2,), 2))
     assert value == pytest.approx(-(shares * np.log(shares)).sum())
     assert series["uniform"] == (pytest.approx(np.log(2)),)
     assert 0 < series["random"][0] < np.log(2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from verax.metrics.faithfulness.masked_by import masked_by
 from verax.metrics.faithfulness.sufficiency import Sufficiency
 from verax.metrics.ranking import best_first
 from verax.models.black_box import BlackBox
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Highlight, Human, Instance, Measured, Target, Undefined, UserError
 
 WORDS = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]
@@ -41,10 +42,10 @@ MODEL = BlackBox(probability, labels=("yes", "no"), name="sum", version="1")
 
 def measure(metric: Any, scores: list[float], *texts: str, **fields: Any) -> Measured:
     instance = Instance("x", tuple(map(split_words, texts)), **fields)
-    x = Encoded.of(MODEL.encode(instance))
+    x = Subject(instance, MODEL)
     highlight = Highlight("x", "given", "token", Target(), x.units, tuple(scores))
     ended: list[Outcome[Measured]] = []
-    Engine(MODEL).run([Task(as_generator(metric, x, highlight), lambda outcome: ended.append(outcome) or ())])
+    Engine().run([Task(as_generator(metric, x, highlight), lambda outcome: ended.append(outcome) or ())])
     if ended[0].error is not None:
         raise ended[0].error
     assert ended[0].value is not None
@@ -53,7 +54,7 @@ def measure(metric: Any, scores: list[float], *texts: str, **fields: Any) -> Mea
 
 def test_comprehensiveness_by_hand() -> None:
     """Ten words in two parts; 1, 5 and 10 % are one word, 20 % two, 50 % five. Predicted class: yes, 0.85."""
-    value, curve, _ = measure(Comprehensiveness(), [10, 9, 8, 7, 6, 5, 4, 3, 2, 1], "a b c d e", "f g h i j")
+    value, curve, *_ = measure(Comprehensiveness(), [10, 9, 8, 7, 6, 5, 4, 3, 2, 1], "a b c d e", "f g h i j")
     assert curve == pytest.approx((0.30, 0.30, 0.30, 0.40, 0.45))
     assert value == pytest.approx(1.75 / 6)
     assert measure(Comprehensiveness(average="mean"), list(range(10, 0, -1)), "a b c d e", "f g h i j").value == (
@@ -62,14 +63,14 @@ def test_comprehensiveness_by_hand() -> None:
 
 
 def test_sufficiency_by_hand() -> None:
-    value, curve, _ = measure(Sufficiency(), [10, 9, 8, 7, 6, 5, 4, 3, 2, 1], "a b c d e", "f g h i j")
+    value, curve, *_ = measure(Sufficiency(), [10, 9, 8, 7, 6, 5, 4, 3, 2, 1], "a b c d e", "f g h i j")
     assert curve == pytest.approx((0.15, 0.15, 0.15, 0.05, 0.0))
     assert value == pytest.approx(0.50 / 6)
 
 
 def test_the_class_is_fixed_on_the_full_input() -> None:
     """Without `a` and `b` the model would say no; it is still the probability of yes that is looked at."""
-    value, curve, _ = measure(Comprehensiveness(bins=(1.0,)), [2, 1], "a b")
+    value, curve, *_ = measure(Comprehensiveness(bins=(1.0,)), [2, 1], "a b")
     assert curve == pytest.approx((0.4,))
     assert value == pytest.approx(0.2)
 
@@ -126,7 +127,7 @@ def test_no_gold_is_a_reason(metric: Any, human: Human | None) -> None:
 def test_plausibility_of_pairs_is_agreement_of_their_words() -> None:
     """Largest score of a pair that holds the word: a 3, b 3, c 2, d 2; the gold word c ties with d, behind two."""
     marked = Human(words=((), (0,)))
-    x = Encoded.of(MODEL.encode(Instance("x", (split_words("a b"), split_words("c d")), human=marked)))
+    x = Subject(Instance("x", (split_words("a b"), split_words("c d")), human=marked), MODEL)
     a, b, c, d = (unit[0] for unit in x.units)
     pairs = Highlight("x", "m", "token_interaction", Target(), ((a, c), (a, b), (c, d)), (1.0, 3.0, 2.0))
     values = [metric(x, pairs).value for metric in (Agreement(), Plausibility())]
@@ -144,7 +145,7 @@ def test_complexity_is_scipys_entropy(scores: list[float]) -> None:
 def test_gold_that_was_cut_off_is_no_gold(metric: Any) -> None:
     instance = Instance("x", (split_words("a b"),), human=Human(words=((1,),)))
     encoding = replace(MODEL.encode(instance), seen=np.array([0]))
-    x = Encoded.of(encoding)
+    x = Subject(instance, SimpleNamespace(encode=lambda _: encoding))
     highlight = Highlight("x", "m", "token", Target(), x.units, (1.0,))
     with pytest.raises(Undefined, match="no_gold"):
         next(as_generator(metric, x, highlight))
@@ -159,7 +160,7 @@ def test_complexity_bounds() -> None:
 
 def test_other_kinds_and_missing_words_are_reasons() -> None:
     instance = Instance("x", (split_words("a b"),))
-    x = Encoded.of(MODEL.encode(instance))
+    x = Subject(instance, MODEL)
     pairs = Highlight("x", "m", "token_interaction", Target(), ((*x.units[0], *x.units[1]),), (1.0,))
     with pytest.raises(Undefined, match="needs_token_scores"):
         next(masked_by(x, pairs, None, 10))
@@ -168,5 +169,5 @@ def test_other_kinds_and_missing_words_are_reasons() -> None:
         next(as_generator(Agreement(), replace_gold(x), some))
 
 
-def replace_gold(x: Encoded) -> Encoded:
-    return Encoded.of(MODEL.encode(replace(x.encoding.instance, human=Human(words=((0,),)))))
+def replace_gold(x: Subject) -> Subject:
+    return Subject(replace(x.instance, human=Human(words=((0,),))), MODEL)

@@ -25,8 +25,8 @@ from verax.metrics.faithfulness.masked_by import explained_again, masked_by, new
 from verax.metrics.faithfulness.recursive_masking import RecursiveMasking
 from verax.models.black_box import BlackBox
 from verax.models.classifier import Row
-from verax.models.encoding import Encoded
 from verax.models.hf_classifier import HFClassifier
+from verax.models.subject import Subject
 from verax.types import Attribution, Highlight, Instance, Measured, Target, Undefined, UserError
 
 PULL = {"a": 0.30, "b": 0.15, "c": 0.05, "x": -0.20}
@@ -46,8 +46,8 @@ def _answer(texts: list[tuple[str, ...]]) -> list[list[float]]:
 MODEL = BlackBox(_answer, labels=("no", "yes"), name="toy", version="1", mask_text="_")
 
 
-def _input(text: str, label: str | None = "yes") -> Encoded:
-    return Encoded.of(MODEL.encode(Instance("1", (split_words(text),), label)))
+def _input(text: str, label: str | None = "yes") -> Subject:
+    return Subject(Instance("1", (split_words(text),), label), MODEL)
 
 
 def _end(generator: QuestionGenerator[Any], model: Any = MODEL) -> Outcome[Any]:
@@ -57,20 +57,20 @@ def _end(generator: QuestionGenerator[Any], model: Any = MODEL) -> Outcome[Any]:
         ended.append(outcome)
         return ()
 
-    Engine(model).run([Task(generator, keep)])
+    Engine().run([Task(generator, keep)])
     return ended[0]
 
 
-def _explained(x: Encoded, method: Any, model: Any = MODEL) -> Highlight:
+def _explained(x: Subject, method: Any, model: Any = MODEL) -> Highlight:
     made: Attribution = _end(as_generator(method, x), model).value  # type: ignore[assignment]
     return Highlight("1", "m", "token", GOLD, made.units, tuple(made.scores.tolist()))
 
 
-def _given(x: Encoded, scores: list[float]) -> Highlight:
+def _given(x: Subject, scores: list[float]) -> Highlight:
     return Highlight("1", "m", "token", GOLD, x.units, tuple(scores))
 
 
-def _measure(x: Encoded, highlight: Highlight, explain: Any = None, steps: int = 10, model: Any = MODEL) -> Measured:
+def _measure(x: Subject, highlight: Highlight, explain: Any = None, steps: int = 10, model: Any = MODEL) -> Measured:
     outcome = _end(RecursiveMasking(steps)(x, highlight, explain=explain), model)
     if outcome.error is not None:
         raise outcome.error
@@ -135,7 +135,7 @@ def test_with_fewer_words_than_steps_nothing_is_asked_twice_and_the_area_is_that
     assert measured.curve == pytest.approx(expected, abs=1e-12)
     drops = 0.65 - np.array(expected)
     assert measured.value == pytest.approx(np.sum((drops[1:] + drops[:-1]) / 2) / 10, abs=1e-12)
-    engine = Engine(MODEL)
+    engine, x = Engine(), _input("a c x")
     engine.run([Task(RecursiveMasking()(x, _given(x, [3.0, 2.0, 1.0]), explain=None), lambda _: ())])
     assert engine.cost.forward == 4
     one = _input("a")
@@ -149,7 +149,7 @@ def test_the_explanations_are_as_many_as_are_announced() -> None:
         def __init__(self) -> None:
             self.sizes = []
 
-        def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+        def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
             self.sizes.append(x.n_units)
             return Random()(x)
 
@@ -172,12 +172,12 @@ def test_random_draws_anew_at_each_step() -> None:
 
 def test_only_the_part_that_may_be_masked_is() -> None:
     instance = Instance("1", (split_words("a c"), split_words("b x")), "yes")
-    x = Encoded.of(MODEL.encode(instance), (0,))
+    x = Subject(instance, MODEL, (0,))
     measured = _measure(x, _explained(x, LeaveOneOut(GOLD)), partial(as_generator, LeaveOneOut(GOLD)), steps=2)
     # b counts once a is gone, and stays, as x does
     assert measured.curve == pytest.approx((0.65, 0.5, 0.45), abs=1e-12)
     with pytest.raises(Undefined, match="nothing_maskable"):
-        Encoded.of(MODEL.encode(instance), (2,))
+        Subject(instance, MODEL, (2,)).encoded()
 
 
 def test_an_input_without_a_label_has_its_reason() -> None:
@@ -197,7 +197,7 @@ def test_it_is_algorithm_3(method: Any, classifier: Callable[..., HFClassifier],
     """Against the paper's loop, one pass at a time, in float64; tolerance 1e-10."""
     model = classifier("bert", "float64")
     for instance in instances[:3]:
-        x = Encoded.of(model.encode(replace(instance, label=model.labels[0])))
+        x = Subject(replace(instance, label=model.labels[0]), model)
         state = x.state.copy()
         expected = []
         for step in range(11):
@@ -217,7 +217,7 @@ def test_it_is_algorithm_3(method: Any, classifier: Callable[..., HFClassifier],
 
 def test_the_order_of_the_beam_is_the_order_of_masking(classifier: Callable[..., HFClassifier]) -> None:
     model = classifier("bert", "float64")
-    x = Encoded.of(model.encode(Instance("1", (split_words("the old boat is on the lake"),), model.labels[0])))
+    x = Subject(Instance("1", (split_words("the old boat is on the lake"),), model.labels[0]), model)
     highlight = _explained(x, Beam(GOLD, width=3), model)
     keep = _end(masked_by(x, highlight, None, x.n_units), model).value
     order = [int(np.flatnonzero(before & ~after)[0]) for before, after in itertools.pairwise(keep)]

@@ -18,10 +18,10 @@ import torch
 import tiny
 from verax.data.text import split_words
 from verax.models.classifier import Classifier, PathPoint, Row
-from verax.models.encoding import Encoded
 from verax.models.load import load_model
 from verax.models.readout import Readout
 from verax.models.removal import CODES
+from verax.models.subject import Subject
 from verax.types import Instance, Undefined, UserError
 
 TOLERANCE = 1e-12
@@ -227,8 +227,8 @@ def test_odd_texts_have_a_reason_or_are_read(architecture: str, classifier: Call
     assert reason(model, "a", "boat", "sails") == "too_many_parts"
     assert reason(model, "word " * 500) == "too_long"
     for text in ("a\x00boat", "👩‍👩‍👧 boat 🇩🇪", "e\u0301te\u0301 ñ", "هذا البيت صغير", "\u202eboat\u202c", "一艘小船"):
-        encoding = model.encode(Instance("x", (split_words(text),)))
-        x = Encoded.of(encoding)
+        x = Subject(Instance("x", (split_words(text),)), model)
+        encoding = x.encoding
         keep = np.zeros(x.n_units, bool)
         logits = model.logits([Row(encoding, x.state), Row(encoding, x.states(keep[None], "zero")[0])])
         assert np.isfinite(logits).all()
@@ -249,7 +249,7 @@ def test_truncation_is_recorded(checkpoint: Callable[[str], Path]) -> None:
     assert len(encoding.token_ids) == limit
     assert encoding.notes["words_cut_off"] == 200 - (limit - 2)
     assert encoding.notes["truncated_tokens"] == 202 - limit
-    assert Encoded.of(encoding).n_units == limit - 2, "words that the model never saw are not explained"
+    assert Subject(encoding.instance, model).n_units == limit - 2, "words that the model never saw are not explained"
     assert model.fingerprint != load_model(checkpoint("bert")).fingerprint, "a key knows what was done to long inputs"
     renamed = load_model(checkpoint("bert"), labels=["no", "maybe", "yes"])
     assert renamed.fingerprint != load_model(checkpoint("bert")).fingerprint

@@ -15,9 +15,9 @@ from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.questions import Hidden, Outputs
 from verax.models.black_box import BlackBox
 from verax.models.classifier import Row
-from verax.models.encoding import Encoded
 from verax.models.hf_classifier import HFClassifier
 from verax.models.load import load_model
+from verax.models.subject import Subject
 from verax.types import FloatArray, Instance, UserError
 
 ENCODERS = ("bert", "roberta", "distilbert", "xlm-roberta", "deberta-v2")
@@ -75,7 +75,7 @@ def test_masked_words_are_masked_and_the_model_is_left_alone() -> None:
 
 def test_the_engine_asks_each_input_once_and_charges_it(classifier: Callable[..., HFClassifier]) -> None:
     model = classifier("bert", "float64")
-    x = Encoded.of(model.encode(Instance("1", (split_words("the small red boat sails"),))))
+    x = Subject(Instance("1", (split_words("the small red boat sails"),)), model)
     keep = np.tril(np.ones((5, 5), bool))
     ended: list[Outcome[FloatArray]] = []
 
@@ -86,7 +86,7 @@ def test_the_engine_asks_each_input_once_and_charges_it(classifier: Callable[...
         ended.append(outcome)
         return ()
 
-    engine = Engine(model)
+    engine = Engine()
     engine.run([Task(peek(keep), kept), Task(peek(keep[1:3]), kept)])
     assert engine.cost.forward_asked == 7
     assert engine.cost.forward == 5
@@ -109,5 +109,11 @@ def test_the_engine_asks_each_input_once_and_charges_it(classifier: Callable[...
 
 def test_a_callable_has_none() -> None:
     model = BlackBox(lambda texts: [[0.5, 0.5]] * len(texts), labels=("a", "b"), name="f", version="1")
-    with pytest.raises(UserError, match="it gives outputs and no gradients"):
-        model.hidden([])
+    assert model.capabilities == {"outputs"}
+    x = Subject(Instance("1", (split_words("a boat"),)), model)
+    with pytest.raises(UserError, match=r"the model 'f' cannot answer Hidden: it has no hidden\(\)"):
+        Engine().run([Task(_peek(x), lambda _: ())])
+
+
+def _peek(x: Subject) -> Any:
+    return (yield Hidden(x, np.ones((1, x.n_units), bool)))

@@ -16,12 +16,12 @@ from verax.models.load import load_generator
 from verax.models.self_explainer import (
     FACTS,
     PROMPTS,
-    PromptedInput,
     SelfExplainer,
     load_self_explainer,
     read_facts,
     trained_fingerprint,
 )
+from verax.models.subject import Subject
 from verax.models.wording import Wording, shipped_wording
 from verax.types import UserError
 
@@ -134,18 +134,18 @@ def test_whatever_decides_answers_is_in_the_fingerprint() -> None:
 
 def test_edits_of_an_input_share_what_was_answered() -> None:
     by = SelfExplainer("name", Rigged(), Rigged(), NLI, TRAINED)
-    x = PromptedInput(instance("a", "b"), by)
+    x = Subject(instance("a", "b"), by)
     edited = x.edited(instance("a c", "b"))
     assert edited.memo is x.memo
     assert edited.model is by
-    assert PromptedInput(instance("a", "b"), by).memo is not x.memo
+    assert Subject(instance("a", "b"), by).memo is not x.memo
 
 
 @pytest.mark.parametrize(
     ("changes", "options", "said"),
     [
         ({}, {"labels": ("yes", "no")}, "knows entailment, neutral, contradiction; the data has yes, no"),
-        ({}, {"prompts": Path("mine.txt")}, "was trained on prompts of its own; leave them out"),
+        ({}, {"prompts": Path("mine.txt")}, "has the prompts that it was trained on; leave them out"),
         ({"setup": None}, {}, "has no 'setup'"),
         ({"labels": None}, {}, "has no 'labels'"),
         ({"setup": "mt_rz"}, {}, "unknown set-up 'mt_rz'; did you mean 'mt_r"),

@@ -16,8 +16,8 @@ from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.questions import TokenStates
 from verax.models.black_box import BlackBox
 from verax.models.classifier import Row, StatesPass
-from verax.models.encoding import Encoded
 from verax.models.load import load_encoder, load_model
+from verax.models.subject import Subject
 from verax.types import FloatArray, Instance, UserError
 
 ARCHITECTURES = ("bert", "roberta", "distilbert", "xlm-roberta", "deberta-v2", "bart", "gpt2", "llama")
@@ -80,13 +80,13 @@ def test_an_encoder_is_what_lies_below_the_head(checkpoint: Callable[[str], Path
 
 def test_the_engine_asks_once_for_what_two_want(checkpoint: Callable[[str], Path]) -> None:
     encoder = load_encoder(checkpoint("bert"))
-    x = Encoded.of(encoder.encode(Instance("1", (split_words("the small red boat"),))))
+    x = Subject(Instance("1", (split_words("the small red boat"),)), encoder)
     ended: list[Outcome[FloatArray]] = []
 
     def asks(layer: int) -> Any:
         return (yield TokenStates(x, layer))
 
-    engine = Engine(encoder)
+    engine = Engine()
     engine.run([Task(asks(layer), lambda outcome: ended.append(outcome) or ()) for layer in (1, 1, 2)])  # type: ignore[func-returns-value]
     assert (engine.cost.forward_asked, engine.cost.forward) == (3, 2)
     first, second, third = (outcome.value for outcome in ended)
@@ -99,5 +99,10 @@ def test_the_engine_asks_once_for_what_two_want(checkpoint: Callable[[str], Path
 
 def test_a_callable_has_no_states() -> None:
     model = BlackBox(lambda texts: np.full((len(texts), 2), 0.5), labels=("a", "b"), name="half", version="1")
-    with pytest.raises(UserError, match="callable"):
-        model.token_states([StatesPass(_row(model, Instance("1", (split_words("a boat"),))), 0)])
+    x = Subject(Instance("1", (split_words("a boat"),)), model)
+
+    def asks() -> Any:
+        return (yield TokenStates(x, 0))
+
+    with pytest.raises(UserError, match="the model 'half' cannot answer TokenStates"):
+        Engine().run([Task(asks(), lambda _: ())])

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from support.plug_ins import InstallPlugIn
-from verax.engine.protocols import Method, Metric
-from verax.engine.text_protocols import AnsweringMethod, TextMetric
+from verax.engine.protocols import AnsweringMethod, Method, Metric, TextMetric
 from verax.methods.token.saliency import Saliency
 from verax.registry import NAMESPACES, Namespace, built_in, described, entries, lookup, registered_name, rescan, resolve
 from verax.results.study import Study

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-
-from verax.report.content import content_of
 from verax.report.masking_plot import between, panel, spark
 from verax.report.masking_words import distribution_said, marks, performance_said, ratios
-from verax.report.page import render
 from verax.report.tables import masking_table, to_csv, to_json, to_latex, to_markdown
+
+from verax.report.content import content_of
+from verax.report.page import render
 from verax.report.terminal import masking
 from verax.results.render.markup import visible
 from verax.types import Estimate, MaskingCurve, MaskingCurves, Score

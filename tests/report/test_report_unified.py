@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-
-from verax.report.page import render
 from verax.report.tables import to_csv, to_json, to_latex, to_markdown
 from verax.report.unified_plot import better, names, panel, rows_of
 from verax.report.unified_tables import unified_records, unified_tables
 from verax.report.unified_terminal import unified as in_terminal
 from verax.report.unified_words import caption, lines, titles, verdict
-from verax.results.render.markup import visible
 from verax.stats.unified import Bounds, Cell, Property, Stability, Unified
+
+from verax.report.page import render
+from verax.results.render.markup import visible
 from verax.types import Estimate, Highlight, Score, Span, Target
 
 KINDS = ("span_interaction", "token_interaction", "token")

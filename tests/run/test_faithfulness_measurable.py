@@ -20,9 +20,9 @@ from verax.engine.questions import Hidden, QuestionGenerator
 from verax.methods.token.leave_one_out import LeaveOneOut
 from verax.metrics.faithfulness.in_distribution import InDistribution
 from verax.models.classifier import Classifier
-from verax.models.encoding import Encoded
 from verax.models.load import load_model
-from verax.run.reference import Reference
+from verax.models.subject import Subject
+from verax.run.providers.reference import Reference
 from verax.stats.inference import simes
 from verax.stats.masf import InDistributionTest
 from verax.train.masking import fully_masked
@@ -46,9 +46,9 @@ class GoldWords:
     def passes(self, n: int) -> Passes:
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         yield from ()
-        human = x.encoding.instance.human
+        human = x.instance.human
         assert human is not None
         assert human.words is not None
         return x.attribution(np.array([float(unit[0].start in human.words[unit[0].part]) for unit in x.units]))
@@ -65,9 +65,9 @@ class Inverted:
     def passes(self, n: int) -> Passes:
         return LeaveOneOut(GOLD).passes(n)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         made = yield from LeaveOneOut(GOLD)(x)
-        return x.attribution(-made.scores)
+        return x.attribution(-made.score_rows())
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -96,7 +96,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 @pytest.fixture(scope="module")
 def found(run: Run) -> Callable[[str], MaskingCurve]:
-    curves = run.masking_curves
+    (curves,) = run.study("masking").groups
     assert curves is not None
     return lambda method: next(curve for curve in curves.curves if curve.method.startswith(method))
 
@@ -160,11 +160,11 @@ def _maxima(model: Classifier, data: Dataset, seed: int, *, masked: bool = True)
     rng = np.random.default_rng(seed)
     rows: dict[int, FloatArray] = {}
 
-    def ask(x: Encoded) -> QuestionGenerator[FloatArray]:
+    def ask(x: Subject) -> QuestionGenerator[FloatArray]:
         maxima: FloatArray = yield Hidden(x, rng.random((1, x.n_units)) >= (rng.random() if masked else 0.0))
         return np.asarray(maxima[0])
 
-    def task(number: int, x: Encoded) -> Task[FloatArray]:
+    def task(number: int, x: Subject) -> Task[FloatArray]:
         def done(outcome: Outcome[FloatArray]) -> tuple[()]:
             assert outcome.value is not None
             rows[number] = outcome.value
@@ -173,13 +173,13 @@ def _maxima(model: Classifier, data: Dataset, seed: int, *, masked: bool = True)
         return Task(ask(x), done)
 
     inputs = [model.by_token(instance) for instance in data.instances]
-    Engine(model).run(task(number, Encoded.of(model.encode(x))) for number, x in enumerate(inputs))
+    Engine().run(task(number, Subject(x, model)) for number, x in enumerate(inputs))
     return np.stack([rows[number] for number in range(len(inputs))])
 
 
 def _learned(model: Classifier, masking: str) -> InDistributionTest:
     reference = Reference.of(InDistribution(masking=masking), model, opinion.load("validation"))  # type: ignore[arg-type]
-    return reference.learn(model, Engine(model), Console(quiet=True))
+    return reference.learn(model, Engine(), Console(quiet=True))
 
 
 def test_random_masks_are_in_distribution_for_the_masked_model_and_not_for_the_plain_one() -> None:

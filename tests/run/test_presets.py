@@ -8,6 +8,7 @@ import pytest
 
 from verax.registry import entries, resolve
 from verax.run.parameters import Configured, from_config
+from verax.run.providers import needed_by
 from verax.run.spec import override, parse_spec, preset_spec
 from verax.studies.leaderboard.presets import ATTRIBUTION_TABLE, IMPORTANCE_MEASURES
 from verax.studies.unified.presets import UNIFIED
@@ -47,7 +48,7 @@ def test_the_unified_preset_has_three_kinds_of_three_bases_and_random_of_each() 
     assert len(methods) == len(places) == 12
     metrics = [from_config("metrics", given, 0) for given in UNIFIED.content["metrics"]]
     assert len({metric.label for metric in metrics}) == len(metrics) == 7
-    needing = [metric for metric in metrics if "budget" in getattr(metric.component, "needs", ())]
+    needing = [metric for metric in metrics if "budget" in needed_by(metric.component)]
     assert len(needing) == 6, "all but agreement on pairs"
     assert {metric.component.insertion for metric in metrics if metric.name == "simulatability"} == {"symbol", "text"}
 

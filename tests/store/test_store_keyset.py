@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 
+import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
 from verax.store.codec import escape
-from verax.store.keyset import KeySet, fingerprints, read_fingerprints
+from verax.store.keyset import KeySet, fingerprints, first_match, is_first, read_fingerprints
 
 HASHES = [hashlib.sha256(bytes([number])).hexdigest() for number in range(6)]
 # in one bucket: a key that begins inside two others, keys that differ in their last bit alone, and keys of zeros
@@ -69,3 +70,19 @@ def test_fingerprints_of_a_column_and_of_a_file_agree(tmp_path_factory, names, n
     assert read_fingerprints(path).tolist() == fingerprints(column).tolist()
     assert fingerprints(column.slice(1)).tolist() == fingerprints(column).tolist()[1:]
     assert len({bytes(row) for row in fingerprints(column)}) == len(set(names))
+
+
+halves = st.integers(0, 2)
+pairs = st.lists(st.tuples(halves, halves), max_size=12)
+
+
+@given(pairs, pairs)
+def test_the_first_match_is_the_one_that_a_loop_finds(wanted, keys):
+    """Many first halves are equal here, which those of hashes are not."""
+
+    def array(values):
+        return np.array(values, np.uint64).reshape(-1, 2)
+
+    expected = [keys.index(pair) if pair in keys else -1 for pair in wanted]
+    assert first_match(array(wanted), array(keys)).tolist() == expected
+    assert is_first(array(keys)).tolist() == [keys.index(pair) == number for number, pair in enumerate(keys)]

@@ -177,7 +177,7 @@ class SmallerScore:
 
 
 def test_columns_and_members_that_an_earlier_version_did_not_write(tmp_path, monkeypatch):
-    """They are null in the column, and the default of the field in the row; journal and shards, old and new."""
+    """A row has the default of the field; a column has it if it is a plain scalar. Journal and shards, old and new."""
     monkeypatch.setitem(TABLES, "scores", RowTable.of(SmallerScore))
     with Store.open(tmp_path) as store:
         store.append("a", SmallerScore("x", Cost(1), (Cost(2),)))
@@ -190,7 +190,7 @@ def test_columns_and_members_that_an_earlier_version_did_not_write(tmp_path, mon
         store.append("c", LargerScore("z", LargerCost(3, energy=2.0), (), 7))
         store.flush()
         tables = RunTables.open(tmp_path)
-        assert tables.table("scores", ["rank"])["rank"].to_pylist() == [None, None, 7]
+        assert tables.table("scores", ["rank"])["rank"].to_pylist() == [3, 3, 7]
         costs = tables.table("scores", ["cost"])["cost"]
         assert [cost["energy"] for cost in costs.to_pylist()] == [None, None, 2.0]
         assert tables.rows("scores") == [

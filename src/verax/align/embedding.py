@@ -9,11 +9,11 @@ from typing import ClassVar, NamedTuple
 
 from verax.align.extract import Extract, argmax_links, cosine, itermax_links, softmax_links, word_links
 from verax.align.protocol import TextPair
-from verax.engine.engine import Engine, Outcome, Task, token_budget
+from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.questions import QuestionGenerator, TokenStates
 from verax.models.classifier import Encoder
-from verax.models.encoding import Encoded
 from verax.models.load import load_encoder
+from verax.models.subject import Subject
 from verax.types import BoolArray, FloatArray, Instance, IntArray, Text, Undefined, UserError
 
 _TextKey = tuple[str, tuple[tuple[int, int], ...]]
@@ -124,7 +124,7 @@ class _Reading:
 
     def __init__(self, model: Encoder, layer: int) -> None:
         self._model, self._layer = model, layer
-        self._engine = Engine(model, token_budget=token_budget(model), window=WORDS_AT_ONCE)
+        self._engine = Engine(window=WORDS_AT_ONCE)
         self._texts: dict[_TextKey, _Read | Undefined] = {}
 
     def only(self, chunk: Sequence[TextPair]) -> None:
@@ -145,13 +145,13 @@ class _Reading:
     def _tasks(self, texts: Mapping[_TextKey, Text]) -> Iterator[Task[_Read]]:
         for key, text in texts.items():
             try:
-                x = Encoded.of(self._model.encode(Instance(text.raw, (text,), lang=text.lang)))
+                x = Subject(Instance(text.raw, (text,), lang=text.lang), self._model).encoded()
             except Undefined as undefined:
                 self._texts[key] = undefined
             else:
                 yield Task(self._read(x), partial(self._keep, key))
 
-    def _read(self, x: Encoded) -> QuestionGenerator[_Read]:
+    def _read(self, x: Subject) -> QuestionGenerator[_Read]:
         states: FloatArray = yield TokenStates(x, self._layer)
         own = x.encoding.token_unit >= 0
         return _Read(states[own], x.encoding.token_unit[own])

@@ -5,15 +5,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from verax.checks.checked import Check
-from verax.checks.handed import handing
 from verax.checks.surroundings import GlobalRandom, changed, model_facts
-from verax.checks.trials import Alone, Case, Outcomes, apart, first_of, improper, numbers, together
+from verax.checks.trials import Case, Outcomes, alone, apart, first_of, improper, numbers, together
+from verax.engine.protocols import needs
 from verax.models.classifier import Classifier
-from verax.run.plan import per_layer
-from verax.types import Passes
+from verax.models.subject import Memo, Subject
+from verax.run.plan import passes_of
+from verax.run.providers import provider_class
+from verax.types import Highlight, Passes
 
 ROUNDING = {"float64": 1e-9}
 COARSE_ROUNDING = 1e-4
@@ -38,25 +40,24 @@ class Behaviour:
     cases: Sequence[Case]
     first: Outcomes = field(init=False)
     _call: Any = field(init=False)
-    _alone: Alone = field(init=False)
+    _memos: dict[str, Memo] = field(init=False, default_factory=dict)
     _random: GlobalRandom = field(init=False)
     _model_before: dict[str, str] = field(init=False)
     _disturbed: list[str] = field(init=False)
     _touched: list[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._alone = Alone(self.model, {})
         self._call = self._handing(self.what)
         self._model_before, self._random = model_facts(self.model), GlobalRandom.now()
-        cases = self._afresh()
+        cases = self._copies(self.cases)
         before = [_content(case) for case in cases]
-        self.first = self._alone.run(self._call, cases)
+        self.first = alone(self._call, cases)
         self._disturbed = changed(self._random.facts(), GlobalRandom.now().facts())
         after = [changed(was, _content(case)) for case, was in zip(cases, before, strict=True)]
         self._touched = [f"{case.name!r}: {', '.join(what)}" for case, what in zip(cases, after, strict=True) if what]
 
     def _handing(self, what: Any) -> Any:
-        return handing(what, self.model, [case.x.encoding for case in self.cases])
+        return with_examples(what, [case.x for case in self.cases])
 
     def leave(self) -> None:
         """Put the global random state back."""
@@ -65,7 +66,7 @@ class Behaviour:
     def once(self, cases: Sequence[Case]) -> Outcomes:
         """What becomes of cases, each alone."""
         self._random.put_back()
-        return self._alone.run(self._call, [case.afresh() for case in cases])
+        return alone(self._call, self._copies(cases))
 
     def value(self, name: str, verb: str) -> Check:
         """Something must come out, or no other check has anything to look at."""
@@ -86,9 +87,8 @@ class Behaviour:
     def _too_many(self, case: Case) -> str | None:
         n, cost = case.x.n_units, self.first[case.name].cost
         try:
-            said = Passes(*self.what.passes(n))
-            if per_layer(self.what):
-                said = said._replace(backward=said.backward * self.model.attention_layers)
+            layers = getattr(self.model, "attention_layers", 1)
+            said = Passes(*passes_of(self.what, n, layers))
             over = cost.forward > said.forward or cost.backward > said.backward
         except Exception as error:  # noqa: BLE001 - code of others: whatever goes wrong is the finding
             return f"passes({n}) gives no Passes(forward, backward): {type(error).__name__}: {error}"
@@ -105,9 +105,9 @@ class Behaviour:
     def batch_and_order(self) -> list[Check]:
         """Alone or beside others, in other batches and with other padding, first or last: the same numbers."""
         self._random.put_back()
-        pooled = together(self.model, self._call, self._afresh())
+        pooled = together(self._call, self._unanswered())
         self._random.put_back()
-        backwards = together(self.model, self._call, self._afresh()[::-1])
+        backwards = together(self._call, self._unanswered()[::-1])
         found = {
             "batch": apart(self.first, pooled, self._rounding),
             "order": apart(pooled, backwards, self._rounding),
@@ -118,13 +118,13 @@ class Behaviour:
         """If it has a seed, another one must give other numbers somewhere."""
         if not dataclasses.is_dataclass(self.what) or not hasattr(self.what, "seed"):
             return Check("seed", True, "it has none")
-        if "agents" in getattr(self.what, "needs", ()):
-            return Check("seed", True, "it is about the agents, which are handed over")
+        if any(provider_class(self.what, name).owns_seed for name in needs(cast("Any", self.what))):
+            return Check("seed", True, "it decides what the metric is handed")
         try:
             other = dataclasses.replace(self.what, seed=self.what.seed + 1)  # type: ignore[type-var]
         except Exception as error:  # noqa: BLE001 - code of others: whatever goes wrong is the finding
             return Check("seed", False, f"can't be raised by 1: {type(error).__name__}: {error}")
-        cases = [case for case in self._afresh() if numbers(self.first[case.name]) is not None]
+        cases = [case for case in self._copies(self.cases) if numbers(self.first[case.name]) is not None]
         if not cases:
             return Check("seed", True, "there is nothing to compare")
         for case in sorted(cases, key=lambda case: -case.x.n_units):  # short inputs may leave no choice
@@ -134,14 +134,14 @@ class Behaviour:
 
     def _reseeded(self, other: Any, case: Case) -> Outcomes:
         self._random.put_back()
-        return self._alone.run(self._handing(other), [case])
+        return alone(self._handing(other), [case])
 
     def global_random(self) -> list[Check]:
         """It neither changes nor reads the random numbers that the whole process shares."""
         whose = " and ".join(sorted(self._disturbed))
         problem = f"{whose} global random state is changed; draw with x.rng(seed)" if whose else ""
         GlobalRandom.seeded(20_001).put_back()
-        differs = apart(self.first, self._alone.run(self._call, self._afresh()), self._rounding)
+        differs = apart(self.first, alone(self._call, self._copies(self.cases)), self._rounding)
         read = f"results follow the global seed, {differs}; draw with x.rng(seed)" if differs else ""
         return [Check("global random state", not problem, problem), Check("global seeds", not read, read)]
 
@@ -158,8 +158,27 @@ class Behaviour:
     def _rounding(self) -> float:
         return ROUNDING.get(self.model.fingerprint.get("dtype", ""), COARSE_ROUNDING)
 
-    def _afresh(self) -> list[Case]:
-        return [case.afresh() for case in self.cases]
+    def _copies(self, cases: Sequence[Case]) -> list[Case]:
+        """Copies of cases, each with the memo of its name: a second run is answered from it where it can be."""
+        return [case.copy(self._memos.setdefault(case.name, {})) for case in cases]
+
+    def _unanswered(self) -> list[Case]:
+        """Copies of all cases, with one new memo."""
+        memo: Memo = {}
+        return [case.copy(memo) for case in self.cases]
+
+
+def with_examples(component: Any, subjects: Sequence[Subject]) -> Any:
+    """A metric that is called with examples of what its providers provide; a method as it is."""
+    names = needs(component)
+    examples = {name: provider_class(component, name).example(component, subjects) for name in names}
+    if not examples:
+        return component
+
+    def call(x: Subject, highlight: Highlight) -> Any:
+        return component(x, highlight, **{name: example(x, highlight) for name, example in examples.items()})
+
+    return call
 
 
 def _content(case: Case) -> dict[str, str]:

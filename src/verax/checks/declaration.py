@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 from verax.checks.checked import Check
 from verax.models.classifier import Classifier
 from verax.registry import Namespace
+from verax.run.checking import check_fit
 from verax.run.parameters import Configured, from_config, from_parameters
-from verax.run.plan import check_fit
-from verax.types import Kind, UserError
+from verax.types import SCORE_KINDS, UserError
 
 
 def name_it(namespace: Namespace, given: Any, model: Classifier, seed: int) -> tuple[str, Any]:
@@ -61,7 +61,7 @@ def description(what: Any, *, metric: bool) -> Check:
         holds["higher_is_better must be True or False"] = isinstance(better, bool)
         holds["range must be (lowest, highest), None where there is no bound"] = is_range(getattr(what, "range", None))
     else:
-        holds[f"kind must be one of {', '.join(get_args(Kind))}"] = getattr(what, "kind", None) in get_args(Kind)
+        holds[f"kind must be one of {', '.join(SCORE_KINDS)}"] = getattr(what, "kind", None) in SCORE_KINDS
     wrong = [rule for rule, held in holds.items() if not held]
     return Check("description", not wrong, "; ".join(wrong))
 

@@ -10,12 +10,12 @@ import numpy as np
 from verax.checks.behaviour import Behaviour
 from verax.checks.checked import Check, Checked
 from verax.checks.declaration import description, frozen_dataclass, name_it, parameters
-from verax.checks.inputs import default_inputs, default_model, encode_all
+from verax.checks.inputs import default_inputs, default_model, readable
 from verax.checks.trials import Case, first_of, improper
 from verax.engine.engine import Outcome
 from verax.engine.protocols import Method
 from verax.models.classifier import Classifier
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, Instance, Removal, Undefined, Unit
 
 
@@ -37,8 +37,8 @@ def check_explainer(
     """
     model = default_model() if model is None else model
     label, what = name_it("methods", method, model, seed)
-    encodings = encode_all(model, default_inputs() if inputs is None else inputs)
-    cases = [Case(f"{i} {one.instance.id}", Encoded.of(one)) for i, one in enumerate(encodings, 1)]
+    subjects = readable(model, default_inputs() if inputs is None else inputs)
+    cases = [Case(f"{i} {x.instance.id}", x) for i, x in enumerate(subjects, 1)]
     declared = [frozen_dataclass(what), description(what, metric=False), parameters(what)]
     behaviour = Behaviour(what, model, cases)
     try:
@@ -103,7 +103,7 @@ def _misfit(behaviour: Behaviour, case: Case, outcome: Outcome[Any]) -> str | No
     return None
 
 
-def _stray(units: Sequence[Unit], x: Encoded) -> str | None:
+def _stray(units: Sequence[Unit], x: Subject) -> str | None:
     """What is wrong with the units of an explanation by interactions: spans without a word, units that come twice."""
     words = {(unit[0].part, unit[0].start) for unit in x.units}
     for span in (span for unit in units for span in unit):

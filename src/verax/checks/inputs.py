@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from verax.data.load import load_dataset
 from verax.data.text import split_words
 from verax.models.classifier import Classifier
-from verax.models.encoding import Encoding
 from verax.models.load import load_model
+from verax.models.subject import Subject
 from verax.types import Instance, Undefined, UserError
 
 CORPUS = "world/nli"
@@ -43,14 +43,14 @@ def default_inputs() -> list[Instance]:
     return [*corpus[:2], *awkward]
 
 
-def encode_all(model: Classifier, inputs: Sequence[Instance]) -> list[Encoding]:
-    """The inputs in the model's terms; those it can't read are left out."""
-    encodings = []
+def readable(model: Classifier, inputs: Sequence[Instance]) -> list[Subject]:
+    """The inputs that the model can read."""
+    subjects = []
     for instance in inputs:
         try:
-            encodings.append(model.encode(instance))
+            subjects.append(Subject(instance, model).encoded())
         except Undefined:  # no method and no metric ever gets to see such an input
             continue
-    if not encodings:
+    if not subjects:
         raise UserError(f"inputs: the model {model.name!r} can read none of the {len(inputs)}")
-    return encodings
+    return subjects

@@ -6,18 +6,18 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, get_args
+from typing import Any
 
 from verax.checks.behaviour import Behaviour
 from verax.checks.checked import Check, Checked
 from verax.checks.declaration import description, frozen_dataclass, is_range, name_it, parameters
-from verax.checks.inputs import default_inputs, default_model, encode_all
+from verax.checks.inputs import default_inputs, default_model, readable
 from verax.checks.trials import Case, first_of, improper, numbers
 from verax.engine.engine import Outcome
 from verax.engine.protocols import Metric
 from verax.models.classifier import Classifier
-from verax.models.encoding import Encoded
-from verax.types import Highlight, Instance, Kind, Measured, Span, Target, Unit
+from verax.models.subject import Subject
+from verax.types import SCORE_KINDS, Highlight, Instance, Kind, Measured, Span, Target, Unit
 
 ROUNDING = 1e-9
 """How far a value may be outside its range by rounding alone."""
@@ -40,11 +40,10 @@ def check_metric(
     """
     model = default_model() if model is None else model
     label, what = name_it("metrics", metric, model, seed)
-    encodings = encode_all(model, default_inputs() if inputs is None else inputs)
+    subjects = readable(model, default_inputs() if inputs is None else inputs)
     cases = []
-    for number, encoding in enumerate(encodings, 1):
-        x = Encoded.of(encoding)
-        cases += [Case(f"{number} {encoding.instance.id}, {made.kind}", x, made) for made in _explanations(x, seed)]
+    for number, x in enumerate(subjects, 1):
+        cases += [Case(f"{number} {x.instance.id}, {made.kind}", x, made) for made in _explanations(x, seed)]
     declared = [frozen_dataclass(what), description(what, metric=True), parameters(what)]
     behaviour = Behaviour(what, model, cases)
     own = [case for case in cases if _kind(case) in _own_kinds(behaviour)]
@@ -66,10 +65,10 @@ def check_metric(
         ]
     finally:
         behaviour.leave()
-    return Checked(label, model.name, len(encodings), tuple(checks))
+    return Checked(label, model.name, len(subjects), tuple(checks))
 
 
-def _explanations(x: Encoded, seed: int) -> Iterable[Highlight]:
+def _explanations(x: Subject, seed: int) -> Iterable[Highlight]:
     """One explanation of each kind, with scores of both signs."""
     kinds: dict[Kind, list[Unit]] = {
         "token": list(x.units),
@@ -77,15 +76,15 @@ def _explanations(x: Encoded, seed: int) -> Iterable[Highlight]:
         "span_interaction": [_halves(x)],
     }
     draw = x.rng(seed)
-    for kind in get_args(Kind):
+    for kind in SCORE_KINDS:
         units = tuple(kinds[kind])
         scores = tuple(draw.normal(size=len(units)).tolist())
-        yield Highlight(x.encoding.instance.id, "random", kind, Target(), units, scores, notes={"made_for": "a check"})
+        yield Highlight(x.instance.id, "random", kind, Target(), units, scores, notes={"made_for": "a check"})
 
 
-def _halves(x: Encoded) -> Unit:
+def _halves(x: Subject) -> Unit:
     """The first and the last part, as two spans; of an input with one part, that part and its first word."""
-    words = [len(part.words) for part in x.encoding.instance.parts]
+    words = [len(part.words) for part in x.instance.parts]
     last = len(words) - 1
     return Span(0, 0, words[0] if last else 1), Span(last, 0, words[last])
 

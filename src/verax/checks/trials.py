@@ -12,8 +12,7 @@ import numpy as np
 from verax.engine.engine import Engine, Outcome, Task
 from verax.engine.protocols import as_generator
 from verax.engine.questions import Question, QuestionGenerator
-from verax.models.classifier import Classifier
-from verax.models.encoding import Encoded
+from verax.models.subject import Memo, Subject
 from verax.types import Attribution, Cost, FloatArray, Highlight, Measured, Undefined, UserError
 
 SMALL_BUDGET = 160
@@ -25,7 +24,7 @@ class Case:
     """One thing to do: an input to explain, or an explanation of it to measure."""
 
     name: str
-    x: Encoded
+    x: Subject
     highlight: Highlight | None = None
 
     @property
@@ -33,35 +32,26 @@ class Case:
         """What the method or metric is called with."""
         return (self.x,) if self.highlight is None else (self.x, self.highlight)
 
-    def afresh(self) -> Case:
-        """The same once more, in arrays of its own, so that nothing that was done to the one is seen in the other."""
-        x = Encoded(self.x.encoding, self.x.state.copy(), self.x.alive.copy())
-        return Case(self.name, x, copy.deepcopy(self.highlight))
+    def copy(self, memo: Memo) -> Case:
+        """A copy in arrays of its own, so that a change to one does not show in the other."""
+        return Case(self.name, self.x.copy(memo), copy.deepcopy(self.highlight))
 
 
 Outcomes = dict[str, Outcome[Any]]
 """By the name of the case."""
 
 
-@dataclass
-class Alone:
-    """Runs each case in an engine of its own, which is kept: a second run is answered from memory where it can be."""
-
-    model: Classifier
-    engines: dict[str, Engine]
-
-    def run(self, what: Any, cases: Iterable[Case]) -> Outcomes:
-        """What becomes of each case."""
-        ended: Outcomes = {}
-        for case in cases:
-            engine = self.engines.setdefault(case.name, Engine(self.model))
-            ended.update(_run(engine, what, [case]))
-        return ended
+def alone(what: Any, cases: Iterable[Case]) -> Outcomes:
+    """Outcome of each case, run in an engine of its own."""
+    ended: Outcomes = {}
+    for case in cases:
+        ended.update(_run(Engine(), what, [case]))
+    return ended
 
 
-def together(model: Classifier, what: Any, cases: Sequence[Case]) -> Outcomes:
+def together(what: Any, cases: Sequence[Case]) -> Outcomes:
     """What becomes of each case when all are run at once, in this order, in small batches."""
-    return _run(Engine(model, SMALL_BUDGET), what, cases)
+    return _run(Engine(SMALL_BUDGET), what, cases)
 
 
 def _run(engine: Engine, what: Any, cases: Sequence[Case]) -> Outcomes:

@@ -147,7 +147,7 @@ def open_inputs(data: str, limit: int | None = None) -> Dataset:
 
     if not data.endswith((".yaml", ".yml")):
         return load_dataset(data, limit=limit)
-    from verax.run.execute_run import open_data
+    from verax.run.opening import open_data
     from verax.run.spec import parse_data, read_spec
 
     content = read_spec(Path(data))

@@ -17,9 +17,8 @@ from verax.types import UserError
 
 if TYPE_CHECKING:
     from verax.results.run import Run
-    from verax.run.execute_run import Prepared
     from verax.run.plan import Remaining
-    from verax.run.spec import Spec
+    from verax.run.prepare import Prepared
     from verax.types import IntArray
 
 
@@ -61,8 +60,8 @@ def run(
 
     `verax run --preset nle --model my-nle-model --editor my-editor --data test.jsonl`
     """
-    from verax.run.execute_run import prepare
-    from verax.run.nle.opening import about_texts
+    from verax.run.execute_run import remaining_in
+    from verax.run.prepare import prepare
     from verax.run.spec import override, parse_spec, preset_spec, read_spec
 
     if spec is None and preset is None:
@@ -79,16 +78,10 @@ def run(
     flags = {"--preset": preset, "--limit": limit, "--model": model, "--data": data, "--validation": validation}
     for flag, value in {**flags, "--seed": seed, "--editor": editor, "--endpoint": endpoint}.items():
         command += [] if value is None else [flag, str(value)]
-    parsed = parse_spec(content)
-    if about_texts(parsed):
-        run_texts(parsed, folder, shlex.join(command), dry_run=dry_run)
-        return
     with notes.status("loading model and data"):
-        prepared = prepare(parsed)
+        prepared = prepare(parse_spec(content))
     if dry_run:
-        from verax.store.read import read_keys
-
-        _announce(prepared, folder, prepared.plan.remaining(read_keys(folder)))
+        _announce(prepared, folder, remaining_in(prepared, folder))
         return
     show_run(prepared, folder, shlex.join(command))
     out.print(Text(f"Next: verax report {shlex.quote(str(folder))}"))
@@ -96,7 +89,7 @@ def run(
 
 def _edited_by(content: dict[str, Any], preset: str | None, editor: str | None) -> dict[str, Any]:
     """A spec's content with the editor that a flag names, or without the shipped one on other data."""
-    from verax.run.nle.opening import with_editor, without_shipped_editor
+    from verax.run.editor_option import with_editor, without_shipped_editor
 
     if preset == "nle" and editor is None and (fitting := without_shipped_editor(content)) != content:
         notes.print(Text("edits are drawn at random alone; --editor names one that `verax train editor` made"))
@@ -114,7 +107,7 @@ def demo(
     Example: `verax demo`
     """
     from verax.report.page import write_report
-    from verax.run.execute_run import prepare
+    from verax.run.prepare import prepare
     from verax.run.spec import parse_spec
 
     spec: dict[str, Any] = {
@@ -138,7 +131,7 @@ def show_run(prepared: Prepared, folder: Path, command: str) -> None:
         folder,
         command=command,
         console=notes,
-        announce=lambda left, _: _announce(prepared, folder, left),
+        announce=lambda left: _announce(prepared, folder, left),
     )
     show_finished(folder)
 
@@ -193,42 +186,21 @@ def _missing(run: Run) -> Iterator[str]:
         yield f"without a value: {reason} {methods.total()} ({', '.join(named[:3])}{more})"
 
 
-def run_texts(spec: Spec, folder: Path, command: str, *, dry_run: bool) -> None:
-    """Let a model explain itself in free text, test what it says, and print what was found."""
-    from verax.run.nle.execute_run import execute_text_run, left_in
-    from verax.run.nle.opening import open_texts
-
-    def announce(left: Remaining) -> None:
-        size = f"{len(prepared.data)} instances x {len(prepared.setups)} set-ups x {len(prepared.metrics)} metrics"
-        notes.print(Text(f"{size}: {left.rows} rows (explanations, scores) in {folder}; done already: {left.done}"))
-        if prepared.endpoint is not None:
-            notes.print(Text(f"at most {prepared.most_requests} requests in all, repeated ones not counted"))
-
-    with notes.status("loading model and data"):
-        prepared = open_texts(spec)
-    if dry_run:
-        announce(left_in(prepared, folder))
-        return
-    execute_text_run(prepared, folder, command=command, console=notes, announce=announce)
-    show_finished(folder)
-    out.print(Text(f"Next: verax report {shlex.quote(str(folder))}"))
-
-
 def _announce(prepared: Prepared, folder: Path, left: Remaining) -> None:
-    plan = prepared.plan
-    lines = [
-        f"{len(plan.instances)} instances x {len(plan.labels())} methods x {len(plan.metrics)} metrics"
-        f": {left.rows} rows (predictions, explanations, scores) in {folder}",
-        f"done already: {left.done}; to do: {left.rows - left.done}, "
-        f"computing at most {left.passes.forward} forward and {left.passes.backward} backward passes",
-    ]
-    if prepared.starts and left.done < left.rows:
-        from verax.run.simulation import most_agents
+    from verax.run.endpoint import endpoint_of, most_requests
 
-        start = " and ".join(dict.fromkeys(map(str, prepared.starts.values())))
-        lines.append(f"then at most {most_agents(plan)} agents are trained, which start from {start}")
-    if prepared.aligners and left.done < left.rows:
-        who = " and ".join(dict.fromkeys(aligner.label for aligner in prepared.aligners.values()))
-        lines.append(f"then the words of translations are aligned by {who}: {len(plan.alignments)} alignments")
+    run, plan = prepared.run, prepared.plan
+    counted = "predictions, explanations, scores" if run.scores_words else "explanations, scores"
+    lines = [
+        f"{len(plan)} instances x {len(plan.labels())} methods x {len(run.metrics)} metrics: {left.rows} rows "
+        f"({counted}) in {folder}",
+        f"done already: {left.done}; to do: {left.rows - left.done}",
+    ]
+    if run.scores_words:
+        lines[-1] += f", computing at most {left.passes.forward} forward and {left.passes.backward} backward passes"
+    if endpoint_of(run.model) is not None:
+        lines.append(f"at most {most_requests(run)} requests in all, repeated ones not counted")
+    if left.done < left.rows:
+        lines += [line for provider in plan.providers if (line := provider.announcement()) is not None]
     for line in lines:
         notes.print(Text(line))

@@ -1,30 +1,22 @@
-"""Passes at text generators that answer concurrently: tasks go on as their answers arrive, none waits for another's."""
+"""Passes at models that answer concurrently: tasks continue as their answers arrive, none waits for another's."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
-from verax.engine.passes import Pass
-from verax.models.generator import ChoicePass, ConcurrentGenerator, GeneratePass, Session
+from verax.engine.questions.base import Pass
+from verax.models.generator import ConcurrentGenerator, Session
 
 _TURN = 0.02
-"""Seconds to wait for one generator before another gets its turn, where a run asks several."""
-
-
-@dataclass(eq=False, slots=True)
-class Pending:
-    """Stands in a memo for an answer that is on its way, so that nobody asks the same question meanwhile."""
-
-    is_answered: bool = False
+"""Seconds to wait for one generator before another gets its turn, if a run asks several."""
 
 
 class InFlight:
-    """Passes under way at concurrent text generators, each in a session that ends with this context.
+    """Passes under way at concurrent generators, each in a session that ends with this context.
 
     Args:
         on_answers: called with the passes that were answered since the last call.
@@ -42,21 +34,22 @@ class InFlight:
     def __exit__(self, *error: Any) -> None:
         self._contexts.__exit__(*error)
 
-    def submit(self, passes: Sequence[Pass]) -> list[Pass]:
-        """Begin the passes of concurrent generators; returns those of all others."""
-        others = []
-        for one in passes:
-            generator, request = one.question.generator, one.question.request
-            if isinstance(request, GeneratePass | ChoicePass) and isinstance(generator, ConcurrentGenerator):
-                self._session(generator).submit(request, partial(self._settle, one))
-            else:
-                others.append(one)
-        return others
+    def submit(self, passes: Sequence[Pass]) -> bool:
+        """Begin passes of one model and question, if both allow to wait for answers; returns whether they do."""
+        question = passes[0].question
+        generator = question.model
+        if not question.concurrent or not isinstance(generator, ConcurrentGenerator):
+            return False
+        if id(generator) not in self._sessions:
+            self._sessions[id(generator)] = self._contexts.enter_context(generator.session())
+        for needed in passes:
+            self._sessions[id(generator)].submit(needed.request, partial(self._settle, needed))
+        return True
 
     def collect(self, *, wait: bool) -> None:
         """Settle the passes whose answers have arrived; with `wait`, not before there is one.
 
-        Time spent waiting is charged in equal shares to the passes that it brought.
+        Time spent waiting is charged in equal shares to the passes that were answered.
         """
         start = time.perf_counter()
         busy = [session for session in self._sessions.values() if session.outstanding]
@@ -68,15 +61,10 @@ class InFlight:
         if self._answered:
             answered, self._answered = self._answered, []
             share = (time.perf_counter() - start) / len(answered)
-            for one in answered:
-                one.owner.seconds += share
+            for needed in answered:
+                needed.payer.seconds += share
             self._on_answers(answered)
 
-    def _session(self, generator: ConcurrentGenerator) -> Session:
-        if id(generator) not in self._sessions:
-            self._sessions[id(generator)] = self._contexts.enter_context(generator.session())
-        return self._sessions[id(generator)]
-
-    def _settle(self, one: Pass, answer: Any) -> None:
-        one.settle(answer)
-        self._answered.append(one)
+    def _settle(self, needed: Pass, answer: Any) -> None:
+        needed.settle(answer)
+        self._answered.append(needed)

@@ -1,8 +1,13 @@
-"""Cut pooled rows into batches that waste little on padding."""
+"""Batches: pooled passes are cut into batches that waste little on padding, and each is settled with its own answer."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import time
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from verax.engine.questions.base import Pass
+from verax.types import Undefined, UserError
 
 SHORTEST = 0.8
 """A row below this share of the longest one starts a batch of its own rather than be padded to it."""
@@ -14,16 +19,16 @@ WORTHWHILE = 1 / 8
 def cut_batches(
     lengths: Sequence[int], buckets: Sequence[Hashable], budget: int, *, even: bool = True
 ) -> list[list[int]]:
-    """Group rows by length, longest first, so that a batch holds at most `budget` tokens (one row at least).
+    """Group rows by length, longest first, so that a batch holds at most `budget` tokens (at least one row).
 
-    Rows of equal length stay among themselves once they are enough to be worth a batch: it needs no attention mask and
-    no padding, which is worth more on a CPU than a larger batch.
+    Rows of equal length form a batch of their own if they are enough to be worth it: such a batch needs no attention
+    mask and no padding, which is worth more on a CPU than a larger batch.
 
     Args:
         lengths: tokens of each row.
         buckets: rows with different buckets never share a batch.
         budget: tokens in a batch, padding included.
-        even: rows of equal length may be a batch of their own. Where texts are generated a larger batch is worth more.
+        even: rows of equal length may be a batch of their own. For generated text a larger batch is worth more.
 
     Returns:
         Indices of rows, batch by batch; each row exactly once.
@@ -48,3 +53,66 @@ def cut_batches(
             batch.append(i)
         batches.append(batch)
     return batches
+
+
+def answer_all(
+    passes: Sequence[Pass],
+    compute: Callable[[list[Any]], Sequence[Any]],
+    budget: int,
+    on_batch: Callable[[list[Pass]], None],
+    *,
+    even: bool = True,
+) -> int:
+    """Compute all passes in batches and settle each with its own answer.
+
+    A batch that runs out of memory is halved, and so is the budget from then on; finished batches stay finished. A
+    batch that fails in any other way is halved too, until the failing pass is alone: only that one has no answer.
+
+    Args:
+        passes: in any order.
+        compute: answers the requests of one batch, in its order.
+        budget: tokens in a batch.
+        on_batch: called with each finished batch.
+        even: rows of equal length may be a batch of their own.
+
+    Returns:
+        The budget that fits into memory.
+    """
+    lengths = [needed.length for needed in passes]
+    buckets = [needed.question.bucket(needed.request, needed.length) for needed in passes]
+    todo = [[passes[i] for i in batch] for batch in cut_batches(lengths, buckets, budget, even=even)][::-1]
+    while todo:
+        batch = todo.pop()
+        start = time.perf_counter()
+        try:
+            answers: Sequence[Any] = compute([needed.request for needed in batch])
+        except UserError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the failing pass is searched for, and the error kept as its answer
+            if len(batch) > 1:
+                half = len(batch) // 2
+                todo += [batch[half:], batch[:half]]
+                if is_out_of_memory(error):
+                    budget = min(budget, half * max(needed.length for needed in batch))
+                    todo = [piece for whole in todo for piece in _pieces(whole, budget)]
+                continue
+            out_of_memory = Undefined("out_of_memory", f"one input of {batch[0].length} tokens does not fit")
+            answers = [out_of_memory if is_out_of_memory(error) else error]
+        share = (time.perf_counter() - start) / len(batch)
+        for needed, answer in zip(batch, answers, strict=True):
+            needed.settle(answer)
+            needed.payer.seconds += share
+        on_batch(batch)
+    return budget
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether an error means that memory ran out; torch words it differently for each device."""
+    text = str(error).lower()
+    return isinstance(error, MemoryError) or "out of memory" in text or "can't allocate memory" in text
+
+
+def _pieces(batch: list[Pass], budget: int) -> list[list[Pass]]:
+    """A batch that was cut for a larger budget, in pieces that fit the smaller one."""
+    size = max(1, budget // max(needed.length for needed in batch))
+    return [batch[i : i + size] for i in range(0, len(batch), size)]

@@ -15,7 +15,6 @@ T = TypeVar("T")
 
 
 def ask_all(
-    engine: Engine,
     questions: Iterable[tuple[K, QuestionGenerator[T]]],
     keep: Callable[[K, T], object],
     undefined: Callable[[K, Undefined], object] = lambda *_: None,
@@ -40,4 +39,4 @@ def ask_all(
         ended()
         return ()
 
-    engine.run(Task(generator, partial(done, key)) for key, generator in questions)
+    Engine().run(Task(generator, partial(done, key)) for key, generator in questions)

@@ -11,11 +11,10 @@ import numpy as np
 from rich.console import Console
 
 from verax.align.parallel import Parallel, parallel_instances
-from verax.engine.engine import Engine, token_budget
 from verax.engine.questions import QuestionGenerator, TokenStates
 from verax.jobs.ask import ask_all
 from verax.models.classifier import Encoder
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.registry import unknown
 from verax.run.progress import progress_counter
 from verax.stats.cka import BATCH, CANDIDATES, FEWEST, matched
@@ -142,15 +141,15 @@ def representations(
     def questions() -> Iterator[tuple[str, QuestionGenerator[FloatArray]]]:
         for instance in instances:
             try:
-                yield instance.id, _pooled(Encoded.of(model.encode(instance)), depth, pooling)
+                yield instance.id, _pooled(Subject(instance, model).encoded(), depth, pooling)
             except Undefined:
                 on_read()
 
-    ask_all(Engine(model, token_budget=token_budget(model)), questions(), read.__setitem__, ended=on_read)
+    ask_all(questions(), read.__setitem__, ended=on_read)
     return read
 
 
-def _pooled(x: Encoded, layer: int, pooling: Pooling) -> QuestionGenerator[FloatArray]:
+def _pooled(x: Subject, layer: int, pooling: Pooling) -> QuestionGenerator[FloatArray]:
     states: FloatArray = yield TokenStates(x, layer)
     pooled = states[0] if pooling == "first" else states[x.encoding.token_unit >= 0].mean(0)
     if not np.isfinite(pooled).all():

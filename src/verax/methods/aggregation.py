@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import FloatArray, IntArray, Undefined
 
 Aggregation = Literal["sum", "mean", "l1", "l2"]
@@ -23,14 +23,14 @@ def over_dimensions(scores: FloatArray, how: Aggregation) -> FloatArray:
     return np.asarray(np.linalg.norm(scores, ord=1 if how == "l1" else 2, axis=1))
 
 
-def over_subwords(scores: FloatArray, token_unit: IntArray, x: Encoded) -> FloatArray:
+def over_subwords(scores: FloatArray, token_unit: IntArray, x: Subject) -> FloatArray:
     """Drop special tokens and sum the sub-words of each word: [tokens] -> [n_units]."""
     own = token_unit >= 0
     totals = np.bincount(token_unit[own], weights=scores[own], minlength=len(x.encoding.units))
     return np.asarray(totals[x.alive])
 
 
-def over_subword_pairs(scores: FloatArray, token_unit: IntArray, x: Encoded) -> FloatArray:
+def over_subword_pairs(scores: FloatArray, token_unit: IntArray, x: Subject) -> FloatArray:
     """Drop special tokens and average over the sub-words of both words: [tokens, tokens] -> [n_units, n_units]."""
     member = (token_unit[None, :] == x.alive[:, None]).astype(np.float64)  # [n_units, tokens]
     share = member / np.maximum(member.sum(1, keepdims=True), 1)
@@ -38,7 +38,7 @@ def over_subword_pairs(scores: FloatArray, token_unit: IntArray, x: Encoded) -> 
 
 
 def to_words(
-    scores: FloatArray, token_unit: IntArray, x: Encoded, *, aggregate: Aggregation, absolute: bool
+    scores: FloatArray, token_unit: IntArray, x: Subject, *, aggregate: Aggregation, absolute: bool
 ) -> FloatArray:
     """From a score for each dimension of each token to one for each word: [tokens, dimensions] -> [n_units].
 

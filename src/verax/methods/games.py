@@ -23,7 +23,7 @@ from verax.methods.coalitions import (
     quadratic_fit,
     shapley_values,
 )
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import FloatArray, IntArray, Removal, Target
 
 
@@ -111,14 +111,14 @@ class Ordered:
 Game = Enumerated | Sampled | Ordered
 
 
-def enumerated(x: Encoded, target: Target, removal: Removal) -> QuestionGenerator[Enumerated]:
+def enumerated(x: Subject, target: Target, removal: Removal) -> QuestionGenerator[Enumerated]:
     """Every coalition, whatever their number: who calls this has counted them."""
     logits: FloatArray = yield Outputs(x, all_coalitions(x.n_units), removal)
     readout = yield from resolve(target, x)
     return Enumerated(readout(logits))
 
 
-def sampled(x: Encoded, target: Target, removal: Removal, budget: int | None, seed: int) -> QuestionGenerator[Game]:
+def sampled(x: Subject, target: Target, removal: Removal, budget: int | None, seed: int) -> QuestionGenerator[Game]:
     """As many coalitions as the budget allows for, or all if it allows for them.
 
     One question: no word, the coalitions, all words.
@@ -139,7 +139,7 @@ def sampled_passes(n: int, budget: int | None) -> int:
     return min(1 << n, 2 * n + 2048 if budget is None else budget)
 
 
-def ordered(x: Encoded, target: Target, removal: Removal, count: int, seed: int) -> QuestionGenerator[Game]:
+def ordered(x: Subject, target: Target, removal: Removal, count: int, seed: int) -> QuestionGenerator[Game]:
     """The coalitions of `count` random orders, or all if those would ask for as many."""
     n = x.n_units
     if 2**n <= ordered_passes(n, count):

@@ -6,19 +6,19 @@ from typing import Literal
 
 import numpy as np
 
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, FloatArray, IntArray, Note, Undefined
 
 Pairing = Literal["between", "within"]
 """`between` pairs each word of the first part with each of the second; `within` those of the same part."""
 
 
-def word_pairs(x: Encoded, parts: Pairing) -> IntArray:
+def word_pairs(x: Subject, parts: Pairing) -> IntArray:
     """Pairs of words of x by their numbers, in reading order: shape [pairs, 2]."""
     part = np.array([unit[0].part for unit in x.units])
     first, second = np.triu_indices(len(part), k=1)
     if parts == "between":
-        held = len(x.encoding.instance.parts)
+        held = len(x.instance.parts)
         if held != 2:
             raise Undefined("needs_two_parts", f"the input has {held}; parts: within pairs the words of the same part")
         chosen = part[first] != part[second]
@@ -31,7 +31,7 @@ def word_pairs(x: Encoded, parts: Pairing) -> IntArray:
 
 
 def pair_attribution(
-    x: Encoded, scores: FloatArray, parts: Pairing, *, directed: bool = False, **notes: Note
+    x: Subject, scores: FloatArray, parts: Pairing, *, directed: bool = False, **notes: Note
 ) -> Attribution:
     """An interaction's result: a score for each pair of words.
 

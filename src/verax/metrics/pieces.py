@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 
 from verax.metrics.ranking import best_first
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import BoolArray, Highlight, Unit
 
 Word = tuple[int, int]
@@ -59,7 +59,7 @@ def _totals(highlight: Highlight) -> dict[Word, float]:
     return totals
 
 
-def top_words(x: Encoded, highlight: Highlight, most: int) -> BoolArray:
+def top_words(x: Subject, highlight: Highlight, most: int) -> BoolArray:
     """Which words of x are chosen, shape [n_units]: exactly `most` of them, or all if there are fewer.
 
     Words in no unit come last, in reading order.
@@ -67,7 +67,7 @@ def top_words(x: Encoded, highlight: Highlight, most: int) -> BoolArray:
     return marked(x, pieces_up_to(highlight, most, set(x.words)), most)
 
 
-def marked(x: Encoded, pieces: Sequence[tuple[Word, ...]], most: int) -> BoolArray:
+def marked(x: Subject, pieces: Sequence[tuple[Word, ...]], most: int) -> BoolArray:
     """The words of pieces as a mask over those of x, filled up to `most` by the others in reading order."""
     held = {word for piece in pieces for word in piece}
     mask = np.array([word in held for word in x.words], bool)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import FloatArray, Highlight, IntArray, Undefined
 
 
-def word_scores(x: Encoded, highlight: Highlight) -> FloatArray:
+def word_scores(x: Subject, highlight: Highlight) -> FloatArray:
     """The score of each word of x, shape [n_units].
 
     Of a word that several units hold (pairs, spans) the largest counts; words that no pair holds come last, tied.

@@ -1,23 +1,12 @@
-"""A model of which nothing is known but what it answers: a callable from texts to probabilities."""
+"""A callable from texts to probabilities as a model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Literal
 
 import numpy as np
 
-from verax.models.classifier import (
-    AttentionPass,
-    AttentionRead,
-    MapGradient,
-    MapPoint,
-    Path,
-    PathPoint,
-    PointGradient,
-    Row,
-    StatesPass,
-)
+from verax.models.classifier import Capability, Row
 from verax.models.encoding import Encoding
 from verax.models.labels import class_of
 from verax.models.removal import CODES, KEPT, States, is_deleted
@@ -35,11 +24,11 @@ class BlackBox:
     Words are removed from the text itself: `delete` takes them out, `mask` writes `mask_text` in their place.
 
     Args:
-        answer: handed a list of texts, each a tuple of its parts; returns probabilities, shape [texts, classes].
+        answer: takes a list of texts, each a tuple of its parts; returns probabilities, shape [texts, classes].
         labels: names of its classes.
         name: for tables and the run card.
-        version: whatever tells this model from its next version: it is part of every key in the store.
-        mask_text: what `mask` writes; without it the model can't mask.
+        version: identifies this version of the model; part of every key in the store.
+        mask_text: what `mask` writes; without it the model cannot mask.
     """
 
     def __init__(
@@ -50,8 +39,8 @@ class BlackBox:
         self._answer, self._mask_text = answer, mask_text
         self.name = name
         self.labels = tuple(labels)
+        self.capabilities: frozenset[Capability] = frozenset({"outputs"})
         self.removals = frozenset({"delete"} if mask_text is None else {"delete", "mask"})
-        self.baselines: frozenset[str] = frozenset()
         self.fingerprint = {
             "weights": version,
             "tokenizer": "none",
@@ -62,7 +51,7 @@ class BlackBox:
         self.about = {"architecture": "callable", "device": "unknown"}
 
     def encode(self, instance: Instance) -> Encoding:
-        """The instance itself: there are no tokens to speak of."""
+        """The instance itself, without tokens."""
         for number, part in enumerate(instance.parts, 1):
             if not part.words:
                 raise Undefined("empty", f"part {number} has no words")
@@ -70,19 +59,19 @@ class BlackBox:
         return Encoding(instance, none, none, none, self.labels, class_of(instance.label, self.labels))
 
     def by_token(self, instance: Instance) -> Instance:
-        """A callable shows no tokens."""
+        """Rejected: a callable has no sub-words."""
         raise UserError(f"granularity: the model {self.name!r} is a callable and has no sub-words; use 'word'")
 
     def unknown(self, encoding: Encoding) -> float:
-        """None, as far as anybody knows."""
+        """0: it is not known which words a callable can read."""
         return 0.0
 
     def lengths(self, encoding: Encoding, states: States) -> IntArray:
-        """Words left in each row, and one: a callable may be asked about an empty text. [rows, units] -> [rows]."""
+        """Words left in each row, plus one, since the text may be empty: [rows, units] -> [rows]."""
         return np.asarray((~is_deleted(states)).sum(1) + 1)
 
     def bucket(self, row: Row, length: int) -> Hashable:
-        """Texts of any length go together."""
+        """Texts of any length may share a batch."""
         return 0
 
     def logits(self, rows: Sequence[Row]) -> FloatArray:
@@ -91,53 +80,8 @@ class BlackBox:
         expected = (len(rows), len(self.labels))
         if answers.shape != expected:
             raise UserError(f"the model {self.name!r} answered with shape {answers.shape}, expected {expected}")
-        # NaN passes through, to be recorded as such; a probability of 0 stays far below every other
+        # NaN passes through and is recorded as such; a probability of 0 stays far below every other
         return np.asarray(np.log(np.maximum(answers, TINY)))
-
-    def hidden(self, rows: Sequence[Row]) -> FloatArray:
-        """A callable has no layers."""
-        raise self._no_inside()
-
-    @property
-    def layers(self) -> int:
-        """None."""
-        return 0
-
-    def token_states(self, passes: Sequence[StatesPass]) -> list[FloatArray]:
-        """A callable has no layers."""
-        raise self._no_inside()
-
-    def path(self, row: Row, baseline: str) -> Path:
-        """A callable has no embeddings."""
-        raise self._no_inside()
-
-    def gradients(self, points: Sequence[PathPoint]) -> list[PointGradient]:
-        """A callable has no gradients."""
-        raise self._no_inside()
-
-    def attention(self, passes: Sequence[AttentionPass]) -> list[AttentionRead]:
-        """A callable shows no attention."""
-        raise self._no_inside()
-
-    @property
-    def attention_layers(self) -> int:
-        """None."""
-        return 0
-
-    def map_gradients(self, points: Sequence[MapPoint]) -> list[MapGradient]:
-        """A callable shows no attention."""
-        raise self._no_inside()
-
-    def token_units(self, row: Row) -> IntArray:
-        """A callable has no tokens."""
-        raise self._no_inside()
-
-    def vocabulary_norm(self, gradient: FloatArray, order: Literal[1, 2]) -> FloatArray:
-        """A callable has no vocabulary."""
-        raise self._no_inside()
-
-    def _no_inside(self) -> UserError:
-        return UserError(f"the model {self.name!r} is a callable: it gives outputs and no gradients")
 
     def _text(self, row: Row) -> tuple[str, ...]:
         texts, unit = [], 0

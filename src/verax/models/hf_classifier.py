@@ -15,6 +15,7 @@ from torch import Tensor
 from verax.models.classifier import (
     AttentionPass,
     AttentionRead,
+    Capability,
     Head,
     MapGradient,
     MapPoint,
@@ -60,6 +61,12 @@ class HFClassifier(HFEncoder):
         self._gram: tuple[tuple[int, int], FloatArray] | None = None
         self.removals = frozenset({"delete", "zero", "attention", *self._stand_in})
         self.baselines = frozenset({"zero", "zero_words", *self._stand_in})
+
+    @cached_property
+    def capabilities(self) -> frozenset[Capability]:
+        """All that concerns encoded inputs; gradients of attention maps if they can be scaled."""
+        known: set[Capability] = {"outputs", "hidden", "embeddings", "gradients", "attention"}
+        return frozenset(known | {"attention_gradients"} if self.attention_layers else known)
 
     def logits(self, rows: Sequence[Row]) -> FloatArray:
         """Forward passes in one batch: shape [rows, classes], float64 whatever the model computes in."""

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from verax.models.classifier import Row, StatesPass
+from verax.models.classifier import Capability, Row, StatesPass
 from verax.models.encoding import Encoding
 from verax.models.first_position import last_layer, only_first_position
 from verax.models.labels import class_of
@@ -89,8 +89,13 @@ class HFEncoder:
         return 1 - len(np.unique(known[known >= 0])) / words
 
     @property
+    def capabilities(self) -> frozenset[Capability]:
+        """Hidden states."""
+        return frozenset({"hidden"})
+
+    @property
     def layers(self) -> int:
-        """How many layers there are, of an encoder-decoder those of its encoder."""
+        """Number of layers; of an encoder-decoder, those of its encoder."""
         return int(self._model.config.get_text_config().num_hidden_layers)
 
     def encode(self, instance: Instance) -> Encoding:

@@ -1,19 +1,20 @@
-"""A model that answers and says why: one text generator or two that share the work, and the prompts they get."""
+"""A model that answers and explains itself: one text generator or two that share the work, and their prompts."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from verax.models.classifier import Capability
 from verax.models.generator import TextGenerator
 from verax.models.load import DType, checkpoint_folder, fingerprint, load_generator
 from verax.models.wording import Wording, shipped_wording
 from verax.registry import unknown
 from verax.store.keys import hash_files
-from verax.types import Instance, UserError
+from verax.types import UserError
 
 TrainedMethodName = Literal["mt_re", "mt_ra", "st_re", "st_ra"]
 """One model for both tasks (mt) or one for each (st); an explanation of the input (re) or of its class (ra)."""
@@ -23,12 +24,12 @@ PROMPTS = "prompts.txt"
 
 @dataclass(frozen=True, eq=False)
 class SelfExplainer:
-    """Who answers and who explains; of a model trained for both at once they are the same.
+    """A model that answers and explains itself in free text.
 
     Args:
         name: as the user gave it.
-        explainer, predictor: the generators.
-        labels: the names of the classes.
+        explainer, predictor: the generators that explain and answer; the same one if it does both.
+        labels: names of the classes.
         wording: the prompts.
         setup: what the model was trained as; None for one that follows instructions.
     """
@@ -42,30 +43,24 @@ class SelfExplainer:
 
     @property
     def plain(self) -> bool:
-        """Whether prompts are to be continued as they stand: those that the model was trained on."""
+        """Whether prompts are continued as they are: those that the model was trained on."""
         return self.setup is not None
 
     @property
+    def capabilities(self) -> frozenset[Capability]:
+        """Free text, and likelihoods if the generator that answers gives them."""
+        return frozenset({"text", "likelihood"} if self.predictor.gives_likelihoods else {"text"})
+
+    @property
+    def about(self) -> dict[str, str]:
+        """Facts about the generator that answers."""
+        return self.predictor.about
+
+    @property
     def fingerprint(self) -> dict[str, str]:
-        """Whatever decides its answers."""
-        who = {"explainer": self.explainer.fingerprint, "predictor": self.predictor.fingerprint}
-        return _identity(who, self.wording, self.labels, self.setup)
-
-
-@dataclass(frozen=True, eq=False)
-class PromptedInput:
-    """One input as it is posed to a self-explaining model.
-
-    `memo` holds what was answered about it and about its edits: views that `edited` gives share it.
-    """
-
-    instance: Instance
-    model: SelfExplainer
-    memo: dict[Any, Any] = field(default_factory=dict)
-
-    def edited(self, instance: Instance) -> PromptedInput:
-        """Another input, posed to the same model."""
-        return PromptedInput(instance, self.model, self.memo)
+        """Everything that determines its answers."""
+        parts = {"explainer": self.explainer.fingerprint, "predictor": self.predictor.fingerprint}
+        return _identity(parts, self.wording, self.labels, self.setup)
 
 
 def load_self_explainer(
@@ -79,15 +74,15 @@ def load_self_explainer(
     device: str = "cpu",
     revision: str | None = None,
 ) -> SelfExplainer:
-    """A model that explains itself.
+    """Load a model that explains itself.
 
     Args:
         name: a folder made by `verax train nle`, a shipped model, or any text generator that follows instructions.
-        labels: the classes of the data, in order; `whole` adds those that few inputs do not show. A trained model knows
-            its own.
-        parts: how many parts its inputs have, for the shipped prompts of a model that follows instructions.
-        prompts: a file of prompts in place of those that are shipped; a trained model has its own.
-        endpoint: who is asked in place of a local model.
+        labels: the classes of the data, in order; `whole` adds those that a few inputs do not show. A trained model
+            has its own.
+        parts: number of parts of its inputs, for the shipped prompts of a model that follows instructions.
+        prompts: a file of prompts that replaces the shipped ones; a trained model has its own.
+        endpoint: asked in place of a local model.
         dtype, device, revision: as for `load_model`.
     """
     if endpoint is not None:
@@ -97,7 +92,7 @@ def load_self_explainer(
     if not (home / FACTS).is_file():
         return _prompted(str(name), load_generator(home, **options), labels, parts, prompts)
     if prompts is not None:
-        raise UserError(f"prompts: {str(name)!r} was trained on prompts of its own; leave them out")
+        raise UserError(f"prompts: {str(name)!r} has the prompts that it was trained on; leave them out")
     facts = read_facts(home)
     known = tuple(facts["labels"])
     if not set(labels) <= set(known):
@@ -111,35 +106,38 @@ def load_self_explainer(
 
 
 def is_trained(name: str | Path, revision: str | None = None) -> bool:
-    """Whether `verax train nle` made a model: it has prompts and classes of its own."""
+    """Whether a model was made by `verax train nle`, with prompts and classes of its own."""
     return (checkpoint_folder(str(name), revision) / FACTS).is_file()
 
 
 def trained_fingerprint(name: str | Path) -> dict[str, str]:
-    """Whatever decides the answers of a model made by `verax train nle`, by its files: it need not be loaded."""
+    """Fingerprint of a model made by `verax train nle`, from its files, without loading it."""
     home = checkpoint_folder(str(name), None)
     facts = read_facts(home)
-    who = {}
+    generators = {}
     for part in ("explainer", "predictor"):
         folder = home / facts[part]
-        who[part] = {**fingerprint(folder), "generation": hash_files(folder.glob("generation_config.json"))}
-    return _identity(who, Wording.read(home / PROMPTS), facts["labels"], facts["setup"])
+        generators[part] = {**fingerprint(folder), "generation": hash_files(folder.glob("generation_config.json"))}
+    return _identity(generators, Wording.read(home / PROMPTS), facts["labels"], facts["setup"])
 
 
 def _identity(
-    who: Mapping[str, Mapping[str, str]], wording: Wording, labels: Sequence[str], setup: TrainedMethodName | None
+    generators: Mapping[str, Mapping[str, str]],
+    wording: Wording,
+    labels: Sequence[str],
+    setup: TrainedMethodName | None,
 ) -> dict[str, str]:
-    hashes = {f"{part} {name}": value for part, one in who.items() for name, value in one.items()}
+    hashes = {f"{part} {name}": value for part, hashed in generators.items() for name, value in hashed.items()}
     return {**hashes, "wording": wording.hash, "labels": "\n".join(labels), "setup": setup or ""}
 
 
 def read_facts(home: Path) -> dict[str, Any]:
-    """What `verax train nle` wrote beside a model."""
+    """The file that `verax train nle` wrote next to a model."""
     try:
         facts: dict[str, Any] = json.loads((home / FACTS).read_text("utf-8"))
         missing = [name for name in ("setup", "labels", "explainer", "predictor") if name not in facts]
     except (OSError, ValueError, TypeError) as error:
-        raise UserError(f"model: {home / FACTS} can't be read: {error}") from None
+        raise UserError(f"model: {home / FACTS} cannot be read: {error}") from None
     if missing:
         raise UserError(f"model: {home / FACTS} has no {missing[0]!r}")
     if facts["setup"] not in (setups := get_args(TrainedMethodName)):
@@ -153,8 +151,8 @@ def _prompted(
     name: str, generator: TextGenerator, labels: Sequence[str], parts: int | None, prompts: Path | None
 ) -> SelfExplainer:
     if len(labels) < 2:
-        raise UserError("data.labels: a model that follows instructions needs the names of two classes at least")
+        raise UserError("data.labels: a model that follows instructions needs the names of at least two classes")
     if parts is None and prompts is None:
-        raise UserError("parts: how many parts the inputs have decides which prompts are taken; give it, or prompts")
+        raise UserError("parts: give the number of parts of the inputs, which determines the prompts, or give prompts")
     wording = Wording.read(prompts) if prompts is not None else shipped_wording("instructed", labels, parts or 0)
     return SelfExplainer(name, generator, generator, tuple(labels), wording)

@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-from verax.report import card, instances, texts
+from verax.report import card, instances, parallel, texts
 from verax.report.content import Content
 from verax.report.words import style_sheet
 from verax.results.render.html import findings_html
@@ -28,6 +28,7 @@ class Section(NamedTuple):
 
 
 INSTANCES = (
+    Section("parallel", "Parallel sentences", parallel.section),
     Section("texts", "Free text, instance by instance", texts.section),
     Section("instances", "Instances", instances.section),
     Section("card", "Run card", card.section),

@@ -27,26 +27,29 @@ class MatchedMethod(NamedTuple):
 def match_methods(
     runs: Sequence[Run], methods: Callable[[Run], Sequence[str]] = lambda run: run.methods
 ) -> list[MatchedMethod]:
-    """The methods of several runs, matched by label, or else by name where each run has one left of that name.
+    """The methods of several runs, matched by label, or else by name and the parameters that differ within a run.
 
-    A method whose parameters differ between runs keeps one row that shows them; one that cannot be matched keeps a row
-    of its own. Nothing is dropped.
+    A method whose other parameters differ between runs keeps one row that shows them; one that cannot be matched keeps
+    a row of its own. Nothing is dropped.
     """
     listed = [list(methods(run)) for run in runs]
     everywhere = list(dict.fromkeys(label for labels in listed for label in labels))
     exact = {label for label in everywhere if all(label in labels for labels in listed)}
+    left = [
+        [run.manifest.method(label) for label in labels if label not in exact]
+        for run, labels in zip(runs, listed, strict=True)
+    ]
     found: list[MatchedMethod] = []
     used: set[str] = set()
     for label in everywhere:
-        if label in used:
-            continue
-        if label in exact:
-            found.append(MatchedMethod(label, tuple(label for _ in runs), _entry(runs, label)))
-            continue
-        variants = _variants(runs, listed, exact, label)
-        used |= {variant for variant in variants if variant is not None}
         entry = _entry(runs, label)
-        found.append(MatchedMethod(_shown(runs, variants, entry), variants, entry))
+        if label in exact:
+            found.append(MatchedMethod(label, tuple(label for _ in runs), entry))
+        elif label not in used:
+            variants = _variants(left, entry)
+            labels = tuple(None if variant is None else variant.label for variant in variants)
+            used |= {one for one in labels if one is not None}
+            found.append(MatchedMethod(_shown(left, variants), labels, entry))
     return found
 
 
@@ -55,34 +58,46 @@ def _entry(runs: Sequence[Run], label: str) -> MethodEntry:
     return (holders or list(runs))[0].manifest.method(label)
 
 
-def _variants(
-    runs: Sequence[Run], listed: Sequence[Sequence[str]], exact: set[str], label: str
-) -> tuple[str | None, ...]:
-    """The label of the same method in each run, where it is the only one of its name that is left there."""
-    identity = _identity(_entry(runs, label))
-    found: list[str | None] = []
-    for run, labels in zip(runs, listed, strict=True):
-        same = [other for other in labels if other not in exact and _identity(run.manifest.method(other)) == identity]
-        if len(same) > 1:  # which of them is meant cannot be decided
-            return tuple(label if label in names else None for names in listed)
-        found.append(same[0] if same else None)
-    return tuple(found)
+def _variants(left: Sequence[Sequence[MethodEntry]], entry: MethodEntry) -> tuple[MethodEntry | None, ...]:
+    """The same method among the unmatched ones of each run: of the same identity and distinguishing parameters."""
+    alike = [[other for other in entries if _identity(other) == _identity(entry)] for entries in left]
+    telling = _telling(alike)
+    own = [_value(entry, name) for name in telling]
+    same = [[other for other in entries if [_value(other, name) for name in telling] == own] for entries in alike]
+    if any(len(entries) > 1 for entries in same):  # which of them is meant cannot be decided
+        same = [[other for other in entries if other.label == entry.label] for entries in same]
+    return tuple(entries[0] if entries else None for entries in same)
 
 
 def _identity(entry: MethodEntry) -> tuple[str, str, str | None, str | None]:
     return entry.name or entry.label, entry.kind, entry.base, entry.target
 
 
-def _shown(runs: Sequence[Run], labels: Sequence[str | None], entry: MethodEntry) -> str:
-    """The name with the parameters that differ: `integrated_gradients (steps: 75 / 100)`."""
-    distinct = list(dict.fromkeys(label for label in labels if label is not None))
+def _telling(entries_of_runs: Sequence[Sequence[MethodEntry]]) -> list[str]:
+    """The parameters in which methods of one run differ."""
+    names = dict.fromkeys(name for entries in entries_of_runs for entry in entries for name in entry.parameters)
+    return [
+        name
+        for name in names
+        if any(len({repr(_value(entry, name)) for entry in entries}) > 1 for entries in entries_of_runs)
+    ]
+
+
+def _value(entry: MethodEntry, name: str) -> Any:
+    return entry.target if name == "target" and entry.target is not None else entry.parameters.get(name)
+
+
+def _shown(left: Sequence[Sequence[MethodEntry]], variants: Sequence[MethodEntry | None]) -> str:
+    """The name with the parameters that differ: `integrated_gradients (aggregate: l2; steps: 75 / 100)`."""
+    distinct = list({entry.label: entry for entry in variants if entry is not None}.values())
     if len(distinct) == 1:
-        return distinct[0]
-    given = [_entry(runs, label).parameters for label in distinct]
-    names = dict.fromkeys(name for parameters in given for name in parameters)
-    differing = [name for name in names if len({repr(parameters.get(name)) for parameters in given}) > 1]
-    words = "; ".join(f"{name}: {' / '.join(str(one.get(name)) for one in given)}" for name in differing)
-    return f"{entry.name or entry.label} ({words})" if words else " / ".join(distinct)
+        return distinct[0].label
+    telling = _telling([[entry for entry in entries if entry.name == distinct[0].name] for entries in left])
+    names = dict.fromkeys([*telling, *(name for entry in distinct for name in entry.parameters)])
+    values = {name: list(dict.fromkeys(str(_value(entry, name)) for entry in distinct)) for name in names}
+    shown = [name for name in names if name in telling or len(values[name]) > 1]
+    words = "; ".join(f"{name}: {' / '.join(values[name])}" for name in shown)
+    return f"{distinct[0].name or distinct[0].label} ({words})" if words else " / ".join(e.label for e in distinct)
 
 
 def require_equal(runs: Sequence[Run], facts: Mapping[str, Callable[[Run], Any]], purpose: str) -> None:

@@ -11,8 +11,7 @@ from typing import Any, Generic, TypeVar, get_args, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from verax.align.protocol import Aligner
-from verax.engine.protocols import Method, Metric
-from verax.engine.text_protocols import AnsweringMethod, TextMetric
+from verax.engine.protocols import AnsweringMethod, Method, Metric, TextMetric
 from verax.metrics.free_text.editor import Editor
 from verax.metrics.free_text.reconstruction import Reconstruction
 from verax.registry import Namespace, registered_name, resolve, unknown
@@ -67,8 +66,12 @@ def from_config(namespace: Namespace, given: Any, seed: int) -> Configured[Any]:
     """
     if dataclasses.is_dataclass(given) and not isinstance(given, type):
         return as_configured(namespace, given)
-    name, parameters = _split(namespace, given)
-    kind = resolve(namespace, name)
+    name, parameters = named_parameters(namespace, given)
+    return configure(name, resolve(namespace, name), parameters, seed)
+
+
+def configure(name: str, kind: Any, parameters: Mapping[str, Any], seed: int) -> Configured[Any]:
+    """A component of a class from its parameters; `seed` is for what has a `seed` and was given none."""
     fields = {field.name for field in dataclasses.fields(kind)}
     for parameter in parameters:
         if parameter not in fields:
@@ -122,14 +125,15 @@ def from_parameters(kind: Callable[..., T], parameters: Mapping[str, Any], name:
     return kind(**{key: _convert(f"{name}: {key}", hints[key], value, seed) for key, value in parameters.items()})
 
 
-def _split(namespace: Namespace, given: Any) -> tuple[str, Mapping[str, Any]]:
+def named_parameters(field: str, given: Any) -> tuple[str, Mapping[str, Any]]:
+    """The name and the parameters in a field of a spec: a name, or `{name: {parameter: value}}`."""
     if isinstance(given, str):
         return given, {}
     if isinstance(given, Mapping) and len(given) == 1:
         ((name, parameters),) = given.items()
         if isinstance(name, str) and (parameters is None or isinstance(parameters, Mapping)):
             return name, parameters or {}
-    raise UserError(f"{namespace}: expected a name or {{name: {{parameter: value}}}}, got {given!r}")
+    raise UserError(f"{field}: expected a name or {{name: {{parameter: value}}}}, got {given!r}")
 
 
 def _convert(where: str, hint: Any, value: Any, seed: int) -> Any:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from verax.data.columns import Columns
 from verax.data.parallel import Missing
@@ -146,7 +146,14 @@ class Spec(Section):
         default=(),
         description="Names, or {name: {parameter: value}}. `random` is always run: others are tested against it.",
     )
-    metrics: tuple[str | dict[str, Any], ...] = Field(min_length=1, description="Names, or {name: {parameter: value}}.")
+    metrics: tuple[str | dict[str, Any], ...] = Field(
+        default=(), description="Names, or {name: {parameter: value}}; at least one, unless there are products."
+    )
+    products: tuple[str | dict[str, Any], ...] = Field(
+        default=(),
+        description="What is stored besides explanations and scores: {alignment: {reference_lang: en}} aligns the "
+        "words of translations.",
+    )
     explanations: tuple[Path, ...] = Field(
         default=(), description="JSONL files with explanations made elsewhere, measured beside those of the methods."
     )
@@ -163,6 +170,12 @@ class Spec(Section):
         "16384 on an accelerator, four times as many where text is generated; a batch that does not fit into memory is "
         "halved.",
     )
+
+    @model_validator(mode="after")
+    def _has_results(self) -> Spec:
+        if not self.metrics and not self.products:
+            raise ValueError("metrics: at least 1 is needed, unless products are requested")
+        return self
 
 
 def read_spec(path: Path) -> dict[str, Any]:
@@ -212,6 +225,8 @@ def explain_mistake(error: ValidationError, whole: type[BaseModel], sections: Ma
     first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])
     problem, place, message, got = first["type"], first["loc"], first["msg"], first["input"]
     field = ".".join(str(step) for step in place)
+    if not place:
+        return f"spec: {message.removeprefix('Value error, ')}"
     if problem == "missing":
         return f"spec: the field {field!r} is missing"
     if problem == "extra_forbidden":

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from verax.store.codec import Plain
 from verax.store.folder import PLAN
 from verax.store.journal import read_journal, unpack
-from verax.store.keyset import FINGERPRINT, fingerprints, read_fingerprints
+from verax.store.keyset import fingerprints, first_match, is_first, read_fingerprints
 from verax.store.shards import Damaged, Shard, ShardIndex, arrow_table, read_shard
 from verax.store.tables import TABLES, TableName
 from verax.types import IntArray, UserError
@@ -47,7 +46,7 @@ class Contents:
     Args:
         folder: of the run.
         parts: of each table, in the order of sealing; the journal is the last.
-        keys: fingerprints of the keys of all rows, one table after the other, shape [rows, 16].
+        keys: fingerprints of the keys of all rows, one table after the other, shape [rows, 2].
         positions: of the same rows, shape [rows].
         problems: what could not be read, a line each.
     """
@@ -65,18 +64,14 @@ class Contents:
         with the same key the one with the lowest position counts.
         """
         by_position = np.argsort(self.positions, kind="stable")
-        present = _binary(self.keys[by_position])
+        present = self.keys[by_position]
         try:
-            plan = pc.unique(_binary(read_fingerprints(self.folder / PLAN)))
+            plan = read_fingerprints(self.folder / PLAN)
         except FileNotFoundError:
-            first = pc.index_in(present, present).to_numpy()
-            return None, by_position[first == np.arange(len(first))]
-        return len(plan), by_position[pc.index_in(plan, present).drop_null().to_numpy()]
-
-
-def _binary(values: IntArray) -> pa.Array:
-    """An Arrow array of byte strings of equal length, without a copy."""
-    return pa.Array.from_buffers(pa.binary(FINGERPRINT), len(values), [None, pa.py_buffer(values)])
+            return None, by_position[is_first(present)]
+        plan = plan[is_first(plan)]
+        rows = first_match(plan, present)
+        return len(plan), by_position[rows[rows >= 0]]
 
 
 def read_contents(folder: Path, index: ShardIndex) -> Contents:
@@ -98,7 +93,7 @@ def read_contents(folder: Path, index: ShardIndex) -> Contents:
             problems.append(str(error))
     for table, rows in journal.items():
         add(table, rows, rows)
-    empty = [np.empty((0, FINGERPRINT), np.uint8)], [np.empty(0, np.int64)]
+    empty = [np.empty((0, 2), np.uint64)], [np.empty(0, np.int64)]
     all_keys, all_positions = sum(keys.values(), empty[0]), sum(positions.values(), empty[1])
     return Contents(folder, parts, np.concatenate(all_keys), np.concatenate(all_positions), problems)
 

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from verax.store.codec import unescape
-from verax.types import IntArray
+from verax.types import BoolArray, IntArray
 
-FINGERPRINT = 16
+_FINGERPRINT = 16
 _WIDTH = 32
 _BUCKETS = 2**16
 _NIBBLES = np.full(256, 255, np.uint8)
@@ -107,21 +107,21 @@ def _find(bucket: bytes, packed: bytes) -> int:
 
 
 def fingerprints(keys: pa.Array) -> IntArray:
-    """16 bytes for each key, enough to find equal ones: the first of a hash, or those of the hash of another string.
+    """128 bits of each key, enough to find equal ones: the first of a hash, or those of the hash of another string.
 
     Returns:
-        shape [keys, 16], uint8.
+        shape [keys, 2], uint64.
     """
     digests = _unhex(keys)
-    if digests is not None:
-        return np.ascontiguousarray(digests[:, :FINGERPRINT])
-    hashed = b"".join(map(_fingerprint, keys.to_pylist()))
-    return np.frombuffer(hashed, np.uint8).reshape(len(keys), FINGERPRINT)
+    if digests is None:
+        hashed = b"".join(map(_fingerprint, keys.to_pylist()))
+        return np.frombuffer(hashed, np.uint64).reshape(len(keys), 2)
+    return np.ascontiguousarray(digests[:, :_FINGERPRINT]).view(np.uint64)
 
 
 def read_fingerprints(path: Path) -> IntArray:
-    """Fingerprints of the keys in a text file, one key a line; shape [keys, 16], uint8."""
-    line, blocks = 2 * _WIDTH + 1, []
+    """Fingerprints of the keys in a text file, one key a line; shape [keys, 2], uint64."""
+    line, blocks = 2 * _WIDTH + 1, [np.empty((0, 2), np.uint64)]
     with path.open("rb") as file:
         while block := file.read(line * _BUCKETS):
             text = np.frombuffer(block[: len(block) // line * line], np.uint8).reshape(-1, line)
@@ -129,15 +129,44 @@ def read_fingerprints(path: Path) -> IntArray:
             if len(block) % line or digests is None or (text[:, -1] != ord("\n")).any():
                 # a key that `key_of` did not make
                 return fingerprints(pa.array(path.read_text("utf-8").split(), pa.string()))
-            blocks.append(digests[:, :FINGERPRINT])
-    return np.concatenate(blocks) if blocks else np.empty((0, FINGERPRINT), np.uint8)
+            blocks.append(np.ascontiguousarray(digests[:, :_FINGERPRINT]).view(np.uint64))
+    return np.concatenate(blocks)
+
+
+def first_match(wanted: IntArray, keys: IntArray) -> IntArray:
+    """For each fingerprint the number of the first equal one among `keys`, -1 if there is none; shape [wanted].
+
+    Args:
+        wanted: shape [wanted, 2].
+        keys: shape [keys, 2].
+    """
+    order = np.argsort(keys[:, 0], kind="stable")
+    heads = keys[order, 0]
+    places = np.searchsorted(heads, wanted[:, 0])
+    found = np.full(len(wanted), -1)
+    (left,) = np.nonzero(places < len(keys))
+    # More than one round only where the first halves of different keys are equal.
+    while len(left := left[heads[places[left]] == wanted[left, 0]]):
+        numbers = order[places[left]]
+        equal = keys[numbers, 1] == wanted[left, 1]
+        found[left[equal]] = numbers[equal]
+        left = left[~equal]
+        places[left] += 1
+        left = left[places[left] < len(keys)]
+    return found
+
+
+def is_first(keys: IntArray) -> BoolArray:
+    """Whether each fingerprint, shape [keys, 2], is the first of its kind; shape [keys]."""
+    first: BoolArray = first_match(keys, keys) == np.arange(len(keys))
+    return first
 
 
 def _fingerprint(key: str) -> bytes:
     packed = _pack(key)
     if packed is None:
-        return hashlib.blake2b(key.encode(), digest_size=FINGERPRINT, person=b"verax key").digest()
-    return packed[:FINGERPRINT]
+        return hashlib.blake2b(key.encode(), digest_size=_FINGERPRINT, person=b"verax key").digest()
+    return packed[:_FINGERPRINT]
 
 
 def _unhex(keys: pa.Array) -> IntArray | None:

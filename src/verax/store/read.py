@@ -81,7 +81,8 @@ class RunTables:
 
         Columns of strings, except keys and JSON, are dictionary-encoded; `codes` gives their groups. Strings are in
         their stored form, which differs from the original where that is not valid UTF-8; `strings` restores it. A
-        column that a shard of an earlier version does not have is null there.
+        column that a shard of an earlier version does not have holds the field's default there if that is a string or
+        a number, and null otherwise.
 
         Args:
             name: of the table.
@@ -121,7 +122,8 @@ class RunTables:
             kind = table.schema.field(column).type
             if column in table.strings:
                 kind = pa.dictionary(pa.int32(), pa.string())
-            chunks = [chunk for part in parts for chunk in _chunks(part, column, kind)]
+            missing = pa.scalar(table.defaults.get(column), table.schema.field(column).type)
+            chunks = [chunk for part in parts for chunk in _chunks(part, column, kind, missing)]
             data = pa.chunked_array(chunks, kind).unify_dictionaries()
             data = data if ordered else data.take(pa.array(order))
             yield column, data.combine_chunks() if column in table.strings else data
@@ -134,11 +136,10 @@ def _find_index(folder: Path) -> tuple[ShardIndex, str | None]:
     return index, problem
 
 
-def _chunks(part: pa.Table, column: str, kind: pa.DataType) -> list[pa.Array]:
-    """A column of a part in the type of today: nulls if it has no such column."""
-    if column not in part.column_names:
-        return [pa.nulls(len(part), kind)]
-    return [chunk if chunk.type == kind else chunk.cast(kind) for chunk in part[column].chunks]
+def _chunks(part: pa.Table, column: str, kind: pa.DataType, missing: pa.Scalar) -> list[pa.Array]:
+    """A column of a part in its current type; `missing` in each row if the part has no such column."""
+    chunks = part[column].chunks if column in part.column_names else [pa.repeat(missing, len(part))]
+    return [chunk if chunk.type == kind else chunk.cast(kind) for chunk in chunks]
 
 
 def strings(column: pa.Array | pa.ChunkedArray) -> list[Any]:
@@ -228,6 +229,6 @@ def read_card(folder: Path) -> tuple[dict[str, Any], list[str]]:
         card = json.loads((folder / CARD).read_bytes())
     except FileNotFoundError:
         return {}, []
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}, [f"{CARD} is damaged"]
     return (card, []) if isinstance(card, dict) else ({}, [f"{CARD} is damaged"])

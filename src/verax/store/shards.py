@@ -139,8 +139,9 @@ def write_shards(folder: Path, number: int, rows: Iterable[tuple[TableName, Plai
 
 
 def arrow_table(table: TableName, rows: Sequence[Plain]) -> pa.Table:
-    """Rows of one table as Arrow columns."""
-    return pa.Table.from_pylist(rows, schema=TABLES[table].schema)
+    """Rows of one table as Arrow columns; those of an earlier version may lack columns that have a default."""
+    schema, defaults = TABLES[table].schema, TABLES[table].defaults
+    return pa.Table.from_pylist([{**defaults, **row} for row in rows], schema=schema)
 
 
 def _parquet(table: pa.Table) -> bytes:

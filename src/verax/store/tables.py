@@ -25,13 +25,15 @@ class RowTable:
             of all classes.
         strings: columns that hold strings, except keys and JSON.
         codecs: columns of each class.
-        blank: what a row holds in the columns of other classes: their default if that is a plain scalar, or null.
+        defaults: default values that are plain scalars, by column.
+        blank: what a row holds in the columns of other classes: a default that is a plain scalar, or null.
         marks: the column that is null in rows of all other classes, for each class if there are several.
     """
 
     schema: pa.Schema
     strings: tuple[str, ...]
     codecs: dict[type, RowCodec]
+    defaults: Plain
     blank: Plain
     marks: dict[str, type]
 
@@ -40,17 +42,18 @@ class RowTable:
         """Derive the table of some dataclasses."""
         codecs = {kind: row_codec(kind) for kind in kinds}
         columns: dict[str, pa.DataType] = {"key": pa.string(), "position": pa.int64()}
-        blank: Plain = {}
+        defaults: Plain = {}
         for codec in codecs.values():
             columns |= codec.columns
-            blank |= dict.fromkeys(codec.columns) | codec.defaults
+            defaults |= codec.defaults
         schema = pa.schema(list(columns.items()))
         strings = tuple(dict.fromkeys(name for codec in codecs.values() for name in codec.strings))
         if len(codecs) == 1:
-            return cls(schema, strings, codecs, {}, {})
+            return cls(schema, strings, codecs, defaults, {}, {})
         shared = set.intersection(*(set(codec.columns) for codec in codecs.values()))
         marks = {next(name for name in codec.required if name not in shared): kind for kind, codec in codecs.items()}
-        return cls(schema, strings, codecs, blank, marks)
+        blank = dict.fromkeys(schema.names[2:]) | defaults
+        return cls(schema, strings, codecs, defaults, blank, marks)
 
     def kind_of(self, row: Plain) -> type:
         """The class of a row."""

@@ -5,6 +5,7 @@ from verax.types.cost import Cost, Passes
 from verax.types.errors import Undefined, UserError
 from verax.types.estimate import Estimate
 from verax.types.explanation import (
+    SCORE_KINDS,
     Attribution,
     Base,
     Finish,
@@ -26,6 +27,7 @@ from verax.types.score import Measured, Score, Trial, TrialLog
 from verax.types.text import Alignment, Dataset, GivenAlignment, Human, Instance, Links, Performance, Span, Text, Unit
 
 __all__ = [
+    "SCORE_KINDS",
     "Alignment",
     "Attribution",
     "Base",

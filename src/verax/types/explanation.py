@@ -15,7 +15,11 @@ from verax.types.errors import Undefined
 from verax.types.stored import StoredAs
 from verax.types.text import Unit
 
-Kind = Literal["token", "token_interaction", "span_interaction"]
+Kind = Literal["token", "token_interaction", "span_interaction", "text"]
+"""What an explanation scores: words, pairs of words, pairs of spans; or it is free text."""
+
+SCORE_KINDS: tuple[Kind, ...] = ("token", "token_interaction", "span_interaction")
+"""Kinds of explanation by scores."""
 
 
 Base = Literal["shapley", "attention", "integrated_gradients", "random"]

@@ -15,11 +15,14 @@ from verax.types.text import Span
 
 
 class Measured(NamedTuple):
-    """What a metric returns for one explanation: its value, and what it was made from (see `Score`), if any."""
+    """Result of a metric for one explanation: a value or the reason why there is none; see `Score` for the rest."""
 
-    value: float
+    value: float | None
     curve: tuple[float, ...] | None = None
     series: Mapping[str, tuple[float, ...]] = MappingProxyType({})
+    reason: str | None = None
+    detail: str = ""
+    trial_log: TrialLog | None = None
 
 
 @dataclass(frozen=True, slots=True)

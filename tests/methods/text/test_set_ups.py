@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from rigged import NLI, Rigged, ended, instance, result
-from verax.engine.questions import QuestionGenerator
-from verax.engine.text_protocols import Answer, AnsweringMethod
-from verax.engine.together import together
+from verax.engine.protocols import Answer, AnsweringMethod
+from verax.engine.questions import QuestionGenerator, together
 from verax.methods.text.answer_first import AnswerThenExplain, MTRa, MTRe
-from verax.methods.text.asked import MAX_NEW_TOKENS
+from verax.methods.text.answering import MAX_NEW_TOKENS
 from verax.methods.text.explanation_first import ExplainThenAnswer, STRa, STRe
 from verax.models.generator import Choice, ChoicePass, GeneratePass, LikelihoodPass
-from verax.models.self_explainer import PromptedInput, SelfExplainer
+from verax.models.self_explainer import SelfExplainer
+from verax.models.subject import Subject
 from verax.models.wording import Wording
 from verax.registry import entries, resolve
 from verax.types import FloatArray, Generated, Undefined, UserError
@@ -57,11 +57,11 @@ class Chatty(Rigged):
         raise AssertionError("it gives none")
 
 
-def posed(explainer: Rigged, predictor: Rigged | None = None, trained_as: Any = "mt_ra") -> PromptedInput:
-    return PromptedInput(X, SelfExplainer("m", explainer, predictor or explainer, NLI, WORDING, trained_as))
+def posed(explainer: Rigged, predictor: Rigged | None = None, trained_as: Any = "mt_ra") -> Subject:
+    return Subject(X, SelfExplainer("m", explainer, predictor or explainer, NLI, WORDING, trained_as))
 
 
-def said(setup: AnsweringMethod, x: PromptedInput) -> Answer:
+def said(setup: AnsweringMethod, x: Subject) -> Answer:
     def as_generator() -> QuestionGenerator[Answer]:
         answered = yield from setup.answer(x)
         return (yield from setup.explain(x, answered))
@@ -175,7 +175,7 @@ def test_what_is_asked_twice_is_asked_once(setup: AnsweringMethod) -> None:
 def test_different_generators_are_asked_the_same_each() -> None:
     explainer, predictor = Rigged(lambda _: "neutral"), Rigged(lambda _: "contradiction")
     x = posed(explainer)
-    apart = PromptedInput(X, posed(explainer, predictor).model, x.memo)
+    apart = Subject(X, posed(explainer, predictor).model, memo=x.memo)
     assert said(MTRe(), x).label == "neutral"
     assert said(MTRe(), apart).label == "contradiction", "what one answered is not taken for what another would"
 

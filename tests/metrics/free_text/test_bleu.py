@@ -9,7 +9,7 @@ import pytest
 from sacrebleu.metrics.bleu import BLEU
 
 from rigged import Rigged, instance, posed, result
-from verax.engine.text_protocols import TextMetric
+from verax.engine.protocols import TextMetric
 from verax.metrics.free_text import bleu
 from verax.metrics.free_text.bleu import Bleu
 from verax.types import Measured, Nle, Target, Undefined, UserError

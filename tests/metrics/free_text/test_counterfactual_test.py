@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from rigged import Rigged, ended, explained, instance, posed, result
+from verax.engine.protocols import AnsweringMethod, TextMetric
 from verax.engine.questions import QuestionGenerator
-from verax.engine.text_protocols import AnsweringMethod, TextMetric
 from verax.methods.text.answer_first import MTRa, MTRe
 from verax.methods.text.explanation_first import STRa, STRe
 from verax.metrics.free_text.counterfactual_test import CounterfactualTest
@@ -21,7 +21,7 @@ from verax.metrics.free_text.insertion import Insertion
 from verax.metrics.free_text.random_editor import RandomEditor
 from verax.metrics.free_text.semantic import Explained, SemanticMatch
 from verax.models.load import load_encoder
-from verax.models.self_explainer import PromptedInput
+from verax.models.subject import Subject
 from verax.types import TrialLog, Undefined, UserError
 
 PREMISE = "The gardener waters the roses while children chase a dog around the pond."
@@ -58,7 +58,7 @@ class Given:
         return len(self.proposals)
 
     def propose(
-        self, x: PromptedInput, wanted: Sequence[str], parts: Collection[int] | None = None
+        self, x: Subject, wanted: Sequence[str], parts: Collection[int] | None = None
     ) -> QuestionGenerator[Proposals]:
         yield from ()
         return self.proposals

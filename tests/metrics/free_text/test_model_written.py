@@ -16,12 +16,13 @@ from verax.metrics.free_text.rewrite_prompt import RewritePrompt, shipped_prompt
 from verax.models import self_explainer
 from verax.models.generator import GeneratePass, Prompt
 from verax.models.load import load_generator
-from verax.models.self_explainer import FACTS, PromptedInput
-from verax.run.nle.execute_run import left_in
+from verax.models.self_explainer import FACTS
+from verax.models.subject import Subject
+from verax.run.execute_run import remaining_in
 from verax.types import Generated, Undefined, UserError
 
 
-def text(writes: str) -> PromptedInput:
+def text(writes: str) -> Subject:
     return posed(instance("The soup was warm."), Rigged(writes=lambda _: writes), labels=("a", "b"), trained_as=None)
 
 
@@ -106,7 +107,7 @@ def short(tmp_path: Path) -> str:
     return str(file)
 
 
-def trained() -> PromptedInput:
+def trained() -> Subject:
     return posed(instance("A cook stirs.", "It rains."), Rigged(writes=lambda _: "never"))
 
 
@@ -160,7 +161,7 @@ def test_a_run_of_a_trained_model_loads_the_other_one_only_to_ask_it(
     monkeypatch.setattr(second_model, "load_generator", load)
     by = {"model_written": {"prompts": short, "model": str(writer)}}
     spec = text_runs.content(tmp_path, metrics=[{"reconstruction_test": {"by": by}}])
-    assert left_in(text_runs.prepared(spec), tmp_path / "run").rows == 12
+    assert remaining_in(text_runs.prepared(spec), tmp_path / "run").rows == 12
     assert loaded == []
     run = text_runs.execute_run(spec, tmp_path / "run")
     assert loaded == [writer]

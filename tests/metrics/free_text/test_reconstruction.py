@@ -8,13 +8,13 @@ from rigged import Rigged
 from rigged import posed as posed_to
 from verax.data.text import split_words
 from verax.metrics.free_text.reconstruction import ComveByReplacement, NliByTemplates, Reconstruction
-from verax.models.self_explainer import PromptedInput
+from verax.models.subject import Subject
 from verax.types import Human, Instance, Undefined, UserError
 
 EXPLANATION = "just because a cook wears a hat does not mean it is raining"
 
 
-def pair(one: str, other: str) -> PromptedInput:
+def pair(one: str, other: str) -> Subject:
     parts = split_words(one), split_words(other)
     return posed_to(Instance("i", parts, "neutral", parallel_id="t", human=Human(explanations=("so",))), Rigged())
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from rigged import NLI, Rigged, explained, instance, posed, result
-from verax.engine.text_protocols import AnsweringMethod, TextMetric
+from verax.engine.protocols import AnsweringMethod, TextMetric
 from verax.methods.text.answer_first import AnswerThenExplain, MTRa
 from verax.methods.text.explanation_first import STRa, STRe
 from verax.metrics.free_text.model_written import ModelWritten
 from verax.metrics.free_text.reconstruction import ComveByReplacement, NliByTemplates, Reconstruction
 from verax.metrics.free_text.reconstruction_test import ReconstructionTest, fitting
-from verax.models.self_explainer import PromptedInput
+from verax.models.subject import Subject
 from verax.types import Nle, Target, Undefined
 
 PAIR = ("A cook in a tall hat stirs soup.", "It is raining outside.")
@@ -23,7 +23,7 @@ EXPLANATION = "just because a cook wears a hat does not mean it is raining"
 
 
 def verdict(
-    x: PromptedInput, text: str, label: str, setup: AnsweringMethod | None = None, by: Reconstruction | None = None
+    x: Subject, text: str, label: str, setup: AnsweringMethod | None = None, by: Reconstruction | None = None
 ) -> Any:
     nle = Nle("i", "m", Target(), text, label, x.model.labels)
     return result(ReconstructionTest(by)(x, nle, setup=MTRa() if setup is None else setup))
@@ -101,7 +101,7 @@ def test_the_sentence_that_is_right_makes_room_for_the_explanation(
     assert (found.value, trial.parts, trial.predicted) == (value, parts, "first")
 
 
-def question(writes: Callable[[str], str], trained: bool = False) -> PromptedInput:
+def question(writes: Callable[[str], str], trained: bool = False) -> Subject:
     model = Rigged(lambda p: "B" if "difficulty" in p.partition("\n")[0] else "A", writes)
     given = instance("Drunk people slur, so nobody understood his what?", "low standards", "slurred speech", "falls")
     return posed(given, model, labels=("A", "B", "C"), trained_as="mt_ra" if trained else None)

@@ -11,10 +11,10 @@ from rigged import Rigged, instance, posed
 from tiny_text import save_generator
 from verax.metrics.free_text import second_model
 from verax.metrics.free_text.second_model import generator_beside, hashes_of
-from verax.models.self_explainer import PromptedInput
+from verax.models.subject import Subject
 
 
-def asked_on(device: str) -> PromptedInput:
+def asked_on(device: str) -> Subject:
     model = Rigged()
     model.about = {"device": device}
     return posed(instance("A cook", "It rains"), model)

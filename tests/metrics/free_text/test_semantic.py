@@ -54,7 +54,7 @@ def similarities(match: SemanticMatch, encoder: Encoder, pairs: Sequence[Explain
         found[number] = end
         return ()
 
-    Engine(encoder).run(Task(match.similarity(encoder, pair), partial(kept, i)) for i, pair in enumerate(pairs))
+    Engine().run(Task(match.similarity(encoder, pair), partial(kept, i)) for i, pair in enumerate(pairs))
     return [found[number] for number in range(len(pairs))]
 
 

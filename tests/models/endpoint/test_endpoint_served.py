@@ -23,7 +23,7 @@ from ruled_decoder import TEMPLATE, WORD, ruled_decoder
 from verax.cli import main
 from verax.models.endpoint import Endpoint
 from verax.models.generator import ChoicePass, Generated, GeneratePass, Prompt
-from verax.run.run import Run
+from verax.results.run import Run
 from verax.store.read import read_rows
 from verax.types import Undefined
 
@@ -161,10 +161,10 @@ def test_a_consistency_test_over_a_served_model_that_follows_a_rule(
             assert not ended.value.code, capsys.readouterr().err
     run = Run(tmp_path / "run")
     # for each input its class and its reason, the class of two edits, and the reason of the one that turns it
-    assert run.card["requests"] == 2 * (2 + 2 + 1), "and the second run asks nothing"
-    assert [(nle.label, nle.text, nle.label_source) for nle in run.stored.texts] == [("no", "no", "parsed")] * 2
-    assert [score.value for score in run.scores] == [0.0, 0.0]
-    trials = [trial for score in run.scores if score.trial_log for trial in score.trial_log.trials]
+    assert run.tables.card["requests"] == 2 * (2 + 2 + 1), "and the second run asks nothing"
+    assert [(nle.label, nle.text, nle.label_source) for nle in run.texts()] == [("no", "no", "parsed")] * 2
+    assert [score.value for score in run.score_rows()] == [0.0, 0.0]
+    trials = [trial for score in run.score_rows() if score.trial_log for trial in score.trial_log.trials]
     assert [(one.words, one.predicted, one.explanation, one.mentioned) for one in trials] == [
         (WORD, "yes", "yes", False)
     ] * 2
@@ -194,8 +194,8 @@ def test_a_whole_run_over_it(
             main()
         assert not ended.value.code, capsys.readouterr().err
         run = Run(tmp_path / "run")
-        assert run.card["requests"] == requests
-        assert [skip.reason for skip in run.stored.skips] == ["unparsed_answer"] * 2
-        assert run.card["counts"] == {"rows": 4, "done": 0, "failed": 0, "skipped": 4}
+        assert run.tables.card["requests"] == requests
+        assert [skip.reason for skip in run.skips()] == ["unparsed_answer"] * 2
+        assert run.tables.card["counts"] == {"rows": 4, "done": 0, "failed": 0, "skipped": 4}
         kept = {row.text for _, row in read_rows(run.folder) if isinstance(row, Generated)}
         assert kept == {directly(folder, f"Why {text}?", 64) for text in TEXTS[:2]}

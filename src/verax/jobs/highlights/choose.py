@@ -14,7 +14,7 @@ from verax.jobs.highlights.explain import PLAUSIBILITY, Candidate, Opened
 from verax.metrics.agreement.plausibility import gold_words
 from verax.metrics.crosslingual.crosslingual_faithfulness import scores_of_words
 from verax.models.classifier import Classifier
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.results.run import Run
 from verax.run.parameters import Configured
 from verax.stats.inference import mean_interval
@@ -102,7 +102,7 @@ def pooled(run: Run, label: str, model: Classifier) -> tuple[BoolArray, FloatArr
             continue
         values = normalised(instance, explained[instance.id])
         if values is not None:
-            gold.append(gold_words(Encoded.of(model.encode(instance))))
+            gold.append(gold_words(Subject(instance, model)))
             scores.append(values)
     if not scores:
         return np.zeros(0, bool), np.zeros(0), 0

@@ -20,9 +20,12 @@ from verax.jobs.highlights.spec import HighlightsSpec
 from verax.models.classifier import Classifier
 from verax.registry import unknown
 from verax.results.run import Run
-from verax.run.execute_run import execute_run, open_data, open_model, prepare_with
+from verax.run.checking import check_fit
+from verax.run.execute_run import execute_run
+from verax.run.opening import open_data, open_model
 from verax.run.parameters import Configured, from_config
-from verax.run.plan import Remaining, check_fit, input_key
+from verax.run.plan import Remaining, input_key
+from verax.run.prepare import prepare
 from verax.run.spec import Spec
 from verax.run.translations import OpenAligner, open_aligners, references
 from verax.store.keys import key_of
@@ -153,7 +156,7 @@ def _explain(
         done = f"already done: {remaining.done} of {remaining.rows} rows"
         console.print(Text(f"{data.name}: {len(data)} inputs by {methods}; {done}"), soft_wrap=True)
 
-    prepared = prepare_with(spec, model, data)
+    prepared = prepare(spec, model, data)
     run = execute_run(prepared, folder, command=command, console=console, announce=announce)
     for warning in run.manifest.warnings:
         console.print(Text(f"warning: {warning}", "yellow"), soft_wrap=True)

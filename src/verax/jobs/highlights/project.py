@@ -14,8 +14,8 @@ from verax.jobs.highlights.dataset import Highlighted, Words
 from verax.jobs.highlights.explain import Parallel
 from verax.metrics.agreement.plausibility import average_precision
 from verax.models.classifier import Classifier
-from verax.models.encoding import Encoded
 from verax.models.labels import class_of
+from verax.models.subject import Subject
 from verax.results.run import Run
 from verax.run.progress import progress_counter
 from verax.stats.inference import mean_interval
@@ -176,7 +176,7 @@ def validate(
         if instance.id not in explained:
             return skipped[instance.id]
         try:
-            x = Encoded.of(model.encode(replace(instance, human=Human(words=row.words))))
+            x = Subject(replace(instance, human=Human(words=row.words)), model)
             return average_precision(x, explained[instance.id])
         except Undefined as undefined:
             return undefined.reason

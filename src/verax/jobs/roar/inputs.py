@@ -12,15 +12,14 @@ import torch
 from scipy.special import softmax
 from torch import Tensor
 
-from verax.engine.engine import Engine, token_budget
 from verax.engine.protocols import Method, as_generator
 from verax.engine.questions import Outputs, QuestionGenerator
 from verax.jobs.ask import ask_all
 from verax.metrics.faithfulness.masked_by import newly_masked
 from verax.metrics.ranking import best_first
 from verax.models.classifier import Classifier, Row
-from verax.models.encoding import Encoded
 from verax.models.sequences import TokenSequence
+from verax.models.subject import Subject
 from verax.run.parameters import Configured
 from verax.train.rows import Rows, check_parts, gold_classes
 from verax.types import Attribution, BoolArray, Dataset, FloatArray, Instance, IntArray, Undefined, UserError
@@ -60,7 +59,7 @@ class RoarSplit:
         left_out: Counter[str] = Counter()
         for instance in data.instances:
             try:
-                sizes.append(Encoded.of(classifier.encode(instance), parts).n_units)
+                sizes.append(Subject(instance, classifier, parts).n_units)
             except Undefined as undefined:
                 left_out[undefined.reason] += 1
             else:
@@ -83,9 +82,9 @@ class RoarSplit:
         """Nothing masked, or everything."""
         return tuple(np.full(size, masked) for size in self.sizes)
 
-    def encode(self, classifier: Classifier, number: int) -> Encoded:
+    def encode(self, classifier: Classifier, number: int) -> Subject:
         """One instance with nothing masked, encoded anew each time: all of them would not fit into memory."""
-        return Encoded.of(classifier.encode(self.instances[number]), self.parts)
+        return Subject(self.instances[number], classifier, self.parts)
 
     def rows(self, classifier: Classifier, tokenizer: Any, masks: Masks) -> Rows:
         """The masked split as rows of tokens to train on."""
@@ -146,7 +145,7 @@ def mask_more(
         name = split.instances[number].id
         raise UserError(f"{method.label} can't explain the {split.name} instance {name!r}: {reason}")
 
-    ask_all(Engine(classifier, token_budget=token_budget(classifier)), questions(), keep, refuse, advance)
+    ask_all(questions(), keep, refuse, advance)
     return after
 
 
@@ -162,10 +161,10 @@ def answers(split: RoarSplit, classifier: Classifier, masks: Masks) -> tuple[Int
         raise UserError(f"the {split.name} instance {split.instances[number].id!r}: {reason}")
 
     questions = ((i, _logits(split.encode(classifier, i), masked)) for i, masked in enumerate(masks))
-    ask_all(Engine(classifier, token_budget=token_budget(classifier)), questions, keep, refuse)
+    ask_all(questions, keep, refuse)
     return predicted, probability
 
 
-def _logits(x: Encoded, masked: BoolArray) -> QuestionGenerator[FloatArray]:
+def _logits(x: Subject, masked: BoolArray) -> QuestionGenerator[FloatArray]:
     logits: FloatArray = yield Outputs(x, ~masked[None], "mask")
     return np.asarray(logits[0])

@@ -26,8 +26,10 @@ from verax.models.hf_classifier import HFClassifier
 from verax.models.load import checkpoint_folder, fingerprint
 from verax.results.roar import RESULT, VERSION, RoarMeasure, RoarResult, load_result, write_result
 from verax.run.card import signed
+from verax.run.checking import check_fit
+from verax.run.context import BASELINE
 from verax.run.parameters import Configured, from_config
-from verax.run.plan import BASELINE, check_fit, input_key
+from verax.run.plan import input_key
 from verax.run.progress import progress_counter
 from verax.store.artifact import Artifact, Record, read_json
 from verax.store.keys import key_of

@@ -11,8 +11,7 @@ from typing import Any
 from rich.console import Console
 from transformers import AutoTokenizer
 
-from verax.engine.engine import Engine
-from verax.engine.text_protocols import Answer, AnsweringMethod
+from verax.engine.protocols import Answer, AnsweringMethod
 from verax.jobs.ask import ask_all
 from verax.jobs.training.comparison import FACTS as TRAINED
 from verax.jobs.training.generator import VERSION, GeneratorTraining, summary
@@ -21,13 +20,8 @@ from verax.jobs.training.splits import Splits, input_keys, number_of_parts, open
 from verax.models.checkpoint import quiet
 from verax.models.editor_wording import FACTS, EditorFacts, editor_facts
 from verax.models.load import checkpoint_folder, fingerprint
-from verax.models.self_explainer import (
-    PromptedInput,
-    SelfExplainer,
-    is_trained,
-    load_self_explainer,
-    trained_fingerprint,
-)
+from verax.models.self_explainer import SelfExplainer, is_trained, load_self_explainer, trained_fingerprint
+from verax.models.subject import Subject
 from verax.registry import resolve
 from verax.run.progress import progress_counter
 from verax.store.artifact import Artifact, Record, read_json, write_json
@@ -250,6 +244,6 @@ def _predict(model: SelfExplainer, instances: Sequence[Instance], advance: Calla
     def keep(name: str, answer: Answer) -> None:
         labels[name] = answer.label
 
-    questions = ((instance.id, method.answer(PromptedInput(instance, model))) for instance in instances)
-    ask_all(Engine(None), questions, keep, ended=advance)
+    questions = ((instance.id, method.answer(Subject(instance, model))) for instance in instances)
+    ask_all(questions, keep, ended=advance)
     return labels

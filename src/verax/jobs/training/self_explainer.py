@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from verax.engine.engine import Engine
+from verax.engine.protocols import Answer, AnsweringMethod
 from verax.engine.questions import QuestionGenerator
-from verax.engine.text_protocols import Answer, AnsweringMethod
 from verax.jobs.ask import ask_all
 from verax.jobs.training.generator import GeneratorTraining, summary
 from verax.jobs.training.spec import NleSpec
 from verax.jobs.training.splits import Splits, input_keys, number_of_parts, open_splits
 from verax.metrics.free_text.bleu import Bleu
 from verax.models.load import checkpoint_folder, load_generator
-from verax.models.self_explainer import FACTS, PROMPTS, PromptedInput, SelfExplainer
+from verax.models.self_explainer import FACTS, PROMPTS, SelfExplainer
+from verax.models.subject import Subject
 from verax.models.wording import Wording, shipped_wording
 from verax.registry import resolve
 from verax.stats.bleu import corpus_bleu, counts_of
@@ -206,13 +206,13 @@ def measure_self_explainer(model: SelfExplainer, data: Dataset, limit: int) -> N
         if counted is not None:
             counts.append(counted)
 
-    questions = ((instance, _answer_and_bleu(PromptedInput(instance, model), method)) for instance in asked)
-    ask_all(Engine(None), questions, keep)
+    questions = ((instance, _answer_and_bleu(Subject(instance, model), method)) for instance in asked)
+    ask_all(questions, keep)
     bleu = float(corpus_bleu(np.sum(counts, axis=0))) if counts else None
     return NleFigures(sum(right) / max(1, len(asked)), bleu, len(asked), len(right), len(counts))
 
 
-def _answer_and_bleu(x: PromptedInput, method: AnsweringMethod) -> QuestionGenerator[tuple[Answer, Measured | None]]:
+def _answer_and_bleu(x: Subject, method: AnsweringMethod) -> QuestionGenerator[tuple[Answer, Measured | None]]:
     """The model's answer to an input, and how its explanation compares with those of people."""
     answer = yield from method.answer(x)
     try:

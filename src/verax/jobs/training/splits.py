@@ -10,7 +10,7 @@ import numpy as np
 from verax.data.files import named_files
 from verax.jobs.training.spec import RecipeSpec
 from verax.registry import entries
-from verax.run.execute_run import open_data
+from verax.run.opening import open_data
 from verax.run.plan import input_key
 from verax.run.spec import DataSpec
 from verax.train.rows import check_parts

@@ -8,7 +8,8 @@ from typing import ClassVar
 from verax.engine.questions import AttentionPathGradient, AttributedMaps, QuestionGenerator, resolve
 from verax.methods.aggregation import over_subword_pairs
 from verax.methods.pairs import Pairing, pair_attribution
-from verax.models.encoding import Encoded
+from verax.models.classifier import Capability
+from verax.models.subject import Subject
 from verax.types import Attribution, Base, Kind, Passes, Target, UserError
 
 
@@ -37,6 +38,7 @@ class AttentionAttribution:
     cost: ClassVar[str] = "1 forward, 20 backward per layer"
     kind: ClassVar[Kind] = "token_interaction"
     base: ClassVar[Base] = "integrated_gradients"
+    requires: ClassVar[frozenset[Capability]] = frozenset({"outputs", "attention_gradients"})
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Hao et al. 2021, Self-attention attribution; layer-wise as in Ye, Nair and Durrett 2021"
     per_layer: ClassVar[bool] = True
@@ -49,7 +51,7 @@ class AttentionAttribution:
         """A gradient for each step, in each layer of the model, and one pass to know the prediction."""
         return Passes(1, self.steps)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question: the maps of all layers."""
         readout = yield from resolve(self.target, x)
         alphas = tuple((k + 1) / self.steps for k in range(self.steps))

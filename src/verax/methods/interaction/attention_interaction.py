@@ -8,8 +8,8 @@ from typing import ClassVar
 from verax.engine.questions import Attention, QuestionGenerator, resolve
 from verax.methods.aggregation import over_subword_pairs
 from verax.methods.pairs import Pairing, pair_attribution
-from verax.models.classifier import AttentionRead, Head
-from verax.models.encoding import Encoded
+from verax.models.classifier import AttentionRead, Capability, Head
+from verax.models.subject import Subject
 from verax.types import Attribution, Base, Kind, Note, Passes, Target
 
 
@@ -43,13 +43,13 @@ class AttentionInteraction:
     signed: ClassVar[bool] = False
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Clark et al. 2019, What does BERT look at?; head as in Sun et al. 2024"
-    looks_inside: ClassVar[bool] = True
+    requires: ClassVar[frozenset[Capability]] = frozenset({"outputs", "attention"})
 
     def passes(self, n: int) -> Passes:
         """One pass; backward too, and one to know the prediction, if heads are weighed."""
         return Passes(1, 1) if self.head == "most_important" else Passes(1, 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question: the attention map of a layer."""
         readout = (yield from resolve(self.target, x)) if self.head == "most_important" else None
         read: AttentionRead = yield Attention(x, self.layer, readout, map_of=self.head)

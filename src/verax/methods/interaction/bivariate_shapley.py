@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from verax.engine.questions import QuestionGenerator
 from verax.methods.games import ordered, ordered_passes, sampled, sampled_passes
 from verax.methods.pairs import Pairing, pair_attribution
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, Base, Kind, Passes, Removal, Target, UserError
 
 
@@ -60,7 +60,7 @@ class BivariateShapley:
             return Passes(sampled_passes(n, self.budget), 0)
         return Passes(ordered_passes(n, self.permutations), 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """The question of the Shapley values, and no other."""
         if self.coalitions == "kernel_shap":
             game = yield from sampled(x, self.target, self.removal, self.budget, self.seed)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from verax.engine.questions import QuestionGenerator
 from verax.methods.pairs import Pairing, pair_attribution
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, Base, Kind, Passes
 
 
@@ -39,7 +39,7 @@ class RandomInteraction:
         """None."""
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """Asks the model nothing."""
         yield from ()
         drawn = x.rng(self.seed, "random_interaction").random((x.n_units, x.n_units))

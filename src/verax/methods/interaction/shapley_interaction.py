@@ -12,7 +12,7 @@ from scipy.linalg import lstsq
 from verax.engine.questions import Outputs, QuestionGenerator, resolve
 from verax.methods.games import enumerated, sampled_passes
 from verax.methods.pairs import Pairing, pair_attribution
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, BoolArray, FloatArray, Kind, Passes, Removal, Target, UserError
 
 _BORDER = 1e8
@@ -57,7 +57,7 @@ class ShapleyInteraction:
         """The budget, at most one pass per coalition."""
         return Passes(sampled_passes(n, self.budget), 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question: all coalitions, or those that shapiq draws."""
         n, budget = x.n_units, self.passes(x.n_units).forward
         if 2**n <= budget:

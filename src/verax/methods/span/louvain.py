@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from verax.engine.protocols import Method
+from verax.engine.protocols import Method, requirements
 from verax.engine.questions import QuestionGenerator
 from verax.methods.interaction.bivariate_shapley import BivariateShapley
 from verax.methods.span.communities import communities
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.registry import ShortForms
 from verax.types import Attribution, Base, FloatArray, IntArray, Kind, Passes, Span, Target, Undefined, Unit, UserError
 
@@ -80,9 +80,9 @@ class Louvain:
         return target
 
     @property
-    def looks_inside(self) -> bool:
-        """As the interaction does."""
-        return bool(getattr(self.over, "looks_inside", False))
+    def requires(self) -> frozenset[str]:
+        """What the interaction asks of a model."""
+        return requirements(self.over)
 
     @property
     def per_layer(self) -> bool:
@@ -93,7 +93,7 @@ class Louvain:
         """Those of the interaction."""
         return self.over.passes(n)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """What the interaction asks, both directions of a pair apart where it can tell them apart."""
         over: Any = replace(self.over, directed=True) if hasattr(self.over, "directed") else self.over  # type: ignore[type-var]
         made: Attribution = yield from over(x)
@@ -114,7 +114,7 @@ class Louvain:
         return Attribution(units, means, notes)
 
 
-def _matrix(x: Encoded, made: Attribution) -> FloatArray:
+def _matrix(x: Subject, made: Attribution) -> FloatArray:
     """Scores by word and word, NaN where the interaction scores no pair; one without directions fills both."""
     number = {unit[0]: i for i, unit in enumerate(x.units)}
     first, second = np.array([(number[a], number[b]) for a, b in made.units]).T
@@ -124,7 +124,7 @@ def _matrix(x: Encoded, made: Attribution) -> FloatArray:
 
 
 def _span_pairs(
-    x: Encoded, community: IntArray, scores: FloatArray, normalise: str
+    x: Subject, community: IntArray, scores: FloatArray, normalise: str
 ) -> tuple[tuple[Unit, ...], FloatArray]:
     """Pairs of runs of a community that hold scored word pairs, in reading order, and their scores."""
     spans = [unit[0] for unit in x.units]

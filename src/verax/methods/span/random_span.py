@@ -9,7 +9,7 @@ import numpy as np
 
 from verax.engine.questions import QuestionGenerator
 from verax.methods.pairs import Pairing, word_pairs
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, Base, Kind, Passes, Span, Unit, UserError
 
 
@@ -45,7 +45,7 @@ class RandomSpan:
         """None."""
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """Asks the model nothing."""
         yield from ()
         word_pairs(x, self.parts)  # refuses an input without pairs
@@ -60,7 +60,7 @@ class RandomSpan:
                 units[first, second] = None
         return Attribution(tuple(units), rng.random(len(units)), dict(x.encoding.notes))
 
-    def _cut(self, x: Encoded, rng: np.random.Generator) -> list[Span]:
+    def _cut(self, x: Subject, rng: np.random.Generator) -> list[Span]:
         """Runs of words that stand side by side, in reading order; within a part at least two, if it has two words."""
         runs = self._drawn(x, rng)
         for part in {run.part for run in runs} if self.parts == "within" else ():
@@ -71,7 +71,7 @@ class RandomSpan:
                 runs[at : at + 1] = [mine[0]._replace(end=middle), mine[0]._replace(start=middle)]
         return runs
 
-    def _drawn(self, x: Encoded, rng: np.random.Generator) -> list[Span]:
+    def _drawn(self, x: Subject, rng: np.random.Generator) -> list[Span]:
         runs: list[Span] = []
         left = 0
         for unit in x.units:

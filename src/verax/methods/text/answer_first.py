@@ -1,20 +1,20 @@
-"""Set-ups that answer without looking at an explanation: MT-Re, MT-Ra, and instruction models asked in that order."""
+"""Methods that answer before they explain: MT-Re, MT-Ra, and instruction-following models asked in that order."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import ClassVar
 
+from verax.engine.protocols import Answer
 from verax.engine.questions import QuestionGenerator
-from verax.engine.text_protocols import Answer
-from verax.methods.text.asked import most_likely, prompt_for, reason
-from verax.models.self_explainer import PromptedInput
+from verax.methods.text.answering import Answering, most_likely, prompt_for, reason
+from verax.models.subject import Subject
 from verax.models.wording import Stage
 
 
 @dataclass(frozen=True)
-class MTRe:
-    """One model, trained to answer and to explain; the explanation knows nothing of the answer (reasoning)."""
+class MTRe(Answering):
+    """One model, trained to answer and to explain; the explanation does not depend on the answer (reasoning)."""
 
     name: ClassVar[str] = "mt_re"
     display: ClassVar[str] = "MT-Re"
@@ -22,22 +22,21 @@ class MTRe:
     cost: ClassVar[str] = "1 text, labels continuations"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Hase et al. 2020; Atanasova et al. 2023, Equation 3"
-    kind: ClassVar[Literal["text"]] = "text"
     stages: ClassVar[tuple[Stage, ...]] = ("answer", "explain")
     trained: ClassVar[bool] = True
 
-    def answer(self, x: PromptedInput) -> QuestionGenerator[Answer]:
+    def answer(self, x: Subject) -> QuestionGenerator[Answer]:
         """The likeliest class."""
         return (yield from most_likely(x, prompt_for(x, "answer")))
 
-    def explain(self, x: PromptedInput, said: Answer) -> QuestionGenerator[Answer]:
-        """Why, whatever the class."""
+    def explain(self, x: Subject, answer: Answer) -> QuestionGenerator[Answer]:
+        """The explanation, independent of the class."""
         text, notes = yield from reason(x, prompt_for(x, "explain"))
-        return replace(said, text=text, notes=notes)
+        return replace(answer, text=text, notes=notes)
 
 
 @dataclass(frozen=True)
-class MTRa:
+class MTRa(Answering):
     """One model, trained to answer and to explain the class that it predicts (rationalising)."""
 
     name: ClassVar[str] = "mt_ra"
@@ -46,23 +45,22 @@ class MTRa:
     cost: ClassVar[str] = "1 text, labels continuations"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Hase et al. 2020; Atanasova et al. 2023, Equation 3"
-    kind: ClassVar[Literal["text"]] = "text"
     stages: ClassVar[tuple[Stage, ...]] = ("answer", "explain_label")
     trained: ClassVar[bool] = True
 
-    def answer(self, x: PromptedInput) -> QuestionGenerator[Answer]:
+    def answer(self, x: Subject) -> QuestionGenerator[Answer]:
         """The likeliest class."""
         return (yield from most_likely(x, prompt_for(x, "answer")))
 
-    def explain(self, x: PromptedInput, said: Answer) -> QuestionGenerator[Answer]:
-        """Why it is the predicted class."""
-        text, notes = yield from reason(x, prompt_for(x, "explain_label", label=said.label))
-        return replace(said, text=text, notes=notes)
+    def explain(self, x: Subject, answer: Answer) -> QuestionGenerator[Answer]:
+        """The explanation of the predicted class."""
+        text, notes = yield from reason(x, prompt_for(x, "explain_label", label=answer.label))
+        return replace(answer, text=text, notes=notes)
 
 
 @dataclass(frozen=True)
 class AnswerThenExplain(MTRa):
-    """A model that follows instructions is asked for the class, and then why it is that one."""
+    """A model that follows instructions is asked for the class, then for the reason."""
 
     name: ClassVar[str] = "answer_then_explain"
     display: ClassVar[str] = "Answer, then explain"

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from verax.engine.questions import Embeddings, QuestionGenerator
 from verax.methods.aggregation import Aggregation, to_words
-from verax.models.classifier import Path
-from verax.models.encoding import Encoded
+from verax.models.classifier import Capability, Path
+from verax.models.subject import Subject
 from verax.types import Attribution, Kind, Passes, Target
 
 
@@ -34,13 +34,13 @@ class Activation:
     kind: ClassVar[Kind] = "token"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Karpathy, Johnson and Fei-Fei 2015, Visualizing and understanding recurrent networks"
-    looks_inside: ClassVar[bool] = True
+    requires: ClassVar[frozenset[Capability]] = frozenset({"embeddings"})
 
     def passes(self, n: int) -> Passes:
         """None: embeddings are looked up."""
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question: the embeddings."""
         path: Path = yield Embeddings(x)
         scores = to_words(path.inputs, path.token_unit, x, aggregate=self.aggregate, absolute=self.absolute)

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from verax.engine.questions import Attention, QuestionGenerator, resolve
 from verax.methods.aggregation import over_subwords
-from verax.models.classifier import AttentionRead, Head
-from verax.models.encoding import Encoded
+from verax.models.classifier import AttentionRead, Capability, Head
+from verax.models.subject import Subject
 from verax.types import Attribution, Base, Kind, Passes, Target, UserError
 
 
@@ -39,13 +39,13 @@ class AttentionWeights:
     signed: ClassVar[bool] = False
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Jain and Wallace 2019, Attention is not explanation; head as in Sun et al. 2024"
-    looks_inside: ClassVar[bool] = True
+    requires: ClassVar[frozenset[Capability]] = frozenset({"outputs", "attention"})
 
     def passes(self, n: int) -> Passes:
         """One pass; backward too, and one to know the prediction, if heads are weighed."""
         return Passes(1, 1) if self.head == "most_important" else Passes(1, 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question: the attention of a layer."""
         if self.head == "most_important":
             readout = yield from resolve(self.target, x)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from verax.engine.questions import Outputs, QuestionGenerator, resolve
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, FloatArray, Kind, Passes, Removal, Target, UserError
 
 Order = tuple[int, ...]
@@ -49,7 +49,7 @@ class Beam:
         """At each step every order of the beam with each word that it has left, and the full input."""
         return Passes(1 + sum(min(comb(n, k + 1), min(self.width, comb(n, k)) * (n - k)) for k in range(n - 1)), 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question a step: what each new set of removed words leaves of the target."""
         n = x.n_units
         full: FloatArray = yield Outputs(x, np.empty((0, n), bool), and_full=True)

@@ -8,7 +8,7 @@ from typing import ClassVar
 from verax.engine.questions import QuestionGenerator
 from verax.methods.coalitions import MOST_ENUMERATED
 from verax.methods.games import enumerated
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, Base, Kind, Passes, Removal, Target, Undefined
 
 
@@ -37,7 +37,7 @@ class ExactShapley:
         """Every coalition; none for an input that is too long."""
         return Passes(2**n if n <= MOST_ENUMERATED else 0, 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question: all coalitions, unless they are too many."""
         if x.n_units > MOST_ENUMERATED:
             raise Undefined("too_many_words", f"{x.n_units} words; exact_shapley takes up to {MOST_ENUMERATED}")

@@ -7,7 +7,8 @@ from typing import ClassVar, Literal
 
 from verax.engine.questions import PathGradient, QuestionGenerator, SummedGradient, VocabularyNorm, resolve
 from verax.methods.aggregation import over_subwords
-from verax.models.encoding import Encoded
+from verax.models.classifier import Capability
+from verax.models.subject import Subject
 from verax.types import Attribution, FloatArray, Kind, Passes, Target
 
 
@@ -32,6 +33,7 @@ class GradientVocabulary:
     cost: ClassVar[str] = "1 forward, 1 backward"
     kind: ClassVar[Kind] = "token"
     signed: ClassVar[bool] = False
+    requires: ClassVar[frozenset[Capability]] = frozenset({"outputs", "gradients"})
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Baehrens et al. 2010, How to explain individual classification decisions"
 
@@ -39,9 +41,9 @@ class GradientVocabulary:
         """One gradient, and one forward pass to know the prediction."""
         return Passes(1, 1)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """The gradient at the input, and its norm."""
         readout = yield from resolve(self.target, x)
         at_input: SummedGradient = yield PathGradient(x, readout)
-        tokens: FloatArray = yield VocabularyNorm(at_input.gradient, 1 if self.norm == "l1" else 2)
+        tokens: FloatArray = yield VocabularyNorm(x, at_input.gradient, 1 if self.norm == "l1" else 2)
         return x.attribution(over_subwords(tokens, at_input.path.token_unit, x))

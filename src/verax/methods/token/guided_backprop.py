@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from verax.engine.questions import PathGradient, QuestionGenerator, SummedGradient, resolve
 from verax.methods.aggregation import Aggregation, check_signal, to_words
-from verax.models.encoding import Encoded
+from verax.models.classifier import Capability
+from verax.models.subject import Subject
 from verax.types import Attribution, Kind, Passes, Target
 
 
@@ -32,6 +33,7 @@ class GuidedBackprop:
     summary: ClassVar[str] = "Gradient that passes a ReLU only where it is positive."
     cost: ClassVar[str] = "1 forward, 1 backward"
     kind: ClassVar[Kind] = "token"
+    requires: ClassVar[frozenset[Capability]] = frozenset({"outputs", "gradients"})
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Springenberg et al. 2015, Striving for simplicity: the all convolutional net"
 
@@ -39,7 +41,7 @@ class GuidedBackprop:
         """One gradient, and one forward pass to know the prediction."""
         return Passes(1, 1)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question: the guided gradient at the input."""
         readout = yield from resolve(self.target, x)
         at_input: SummedGradient = yield PathGradient(x, readout, guided=True)

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from verax.engine.questions import PathGradient, QuestionGenerator, SummedGradient, resolve
 from verax.methods.aggregation import Aggregation, to_words
-from verax.models.encoding import Encoded
+from verax.models.classifier import Capability
+from verax.models.subject import Subject
 from verax.types import Attribution, Kind, Passes, Target
 
 
@@ -31,6 +32,7 @@ class InputXGradient:
     summary: ClassVar[str] = "Gradient times word embedding."
     cost: ClassVar[str] = "1 forward, 1 backward"
     kind: ClassVar[Kind] = "token"
+    requires: ClassVar[frozenset[Capability]] = frozenset({"outputs", "gradients"})
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Shrikumar et al. 2016, Not just a black box"
 
@@ -38,7 +40,7 @@ class InputXGradient:
         """One gradient, and one forward pass to know the prediction."""
         return Passes(1, 1)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question: the gradient at the input."""
         readout = yield from resolve(self.target, x)
         at_input: SummedGradient = yield PathGradient(x, readout)

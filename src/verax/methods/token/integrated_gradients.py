@@ -9,7 +9,8 @@ import numpy as np
 
 from verax.engine.questions import Outputs, PathGradient, QuestionGenerator, SummedGradient, resolve
 from verax.methods.aggregation import Aggregation, to_words
-from verax.models.encoding import Encoded
+from verax.models.classifier import Capability
+from verax.models.subject import Subject
 from verax.types import Attribution, Base, FloatArray, Kind, Passes, Removal, Target, UserError
 
 Baseline = Literal["pad", "mask", "zero", "zero_words"]
@@ -47,6 +48,7 @@ class IntegratedGradients:
     cost: ClassVar[str] = "2 forward, steps backward"
     kind: ClassVar[Kind] = "token"
     base: ClassVar[Base] = "integrated_gradients"
+    requires: ClassVar[frozenset[Capability]] = frozenset({"outputs", "gradients"})
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Sundararajan, Taly and Yan 2017, Axiomatic attribution for deep networks"
 
@@ -58,7 +60,7 @@ class IntegratedGradients:
         """A gradient for each step, and the values at both ends."""
         return Passes(1, self.steps + 1) if self.baseline == "zero" else Passes(2, self.steps)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question for the whole path, and one for the values at its ends."""
         readout = yield from resolve(self.target, x)
         alphas, weights = self._points()

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from verax.engine.questions import QuestionGenerator
 from verax.methods.games import sampled, sampled_passes
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, Base, Kind, Passes, Removal, Target, UserError
 
 
@@ -48,7 +48,7 @@ class KernelShap:
         """The budget, and never more than there are coalitions."""
         return Passes(sampled_passes(n, self.budget), 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question: no word, the coalitions, all words."""
         game = yield from sampled(x, self.target, self.removal, self.budget, self.seed)
         return x.attribution(game.shapley())

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from verax.engine.questions import Outputs, QuestionGenerator, resolve
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, FloatArray, Kind, Passes, Removal, Target
 
 
@@ -40,7 +40,7 @@ class LeaveOneOut:
         """Each word once, and the full input."""
         return Passes(n + 1, 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question: every coalition that lacks one word, and the full input."""
         without_one = ~np.eye(x.n_units, dtype=bool)
         logits: FloatArray = yield Outputs(x, without_one, self.removal, and_full=True)

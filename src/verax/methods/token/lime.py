@@ -10,7 +10,7 @@ from sklearn.linear_model import Lasso, Ridge
 
 from verax.engine.questions import Outputs, QuestionGenerator, resolve
 from verax.methods.coalitions import all_coalitions
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, BoolArray, FloatArray, Kind, Passes, Removal, Target, UserError
 
 STRENGTH = {"ridge": 1.0, "lasso": 0.01}
@@ -63,7 +63,7 @@ class Lime:
         """The samples, or every coalition if there are fewer; and the full input, to know the prediction."""
         return Passes(min(2**n, self.samples) + 1, 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question: the coalitions; the rest is a regression."""
         keep = self._coalitions(x)
         logits: FloatArray = yield Outputs(x, keep, self.removal)
@@ -75,7 +75,7 @@ class Lime:
         model.fit(keep.astype(np.float64), readout(logits), sample_weight=weights)
         return x.attribution(model.coef_)
 
-    def _coalitions(self, x: Encoded) -> BoolArray:
+    def _coalitions(self, x: Subject) -> BoolArray:
         """Shape [samples, n_units]."""
         n = x.n_units
         if 2**n <= self.samples:

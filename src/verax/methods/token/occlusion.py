@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from verax.engine.questions import Outputs, QuestionGenerator, resolve
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, BoolArray, FloatArray, Kind, Passes, Removal, Target, UserError
 
 
@@ -45,7 +45,7 @@ class Occlusion:
         """Each window once (with windows of one word, each word), and the full input."""
         return Passes(n + 1, 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question: the input without each window, and the full input."""
         windows = self._windows(x)
         logits: FloatArray = yield Outputs(x, ~windows, self.removal, and_full=True)
@@ -54,7 +54,7 @@ class Occlusion:
         scores = (values[-1] - values[:-1]) @ windows / windows.sum(0)
         return x.attribution(np.abs(scores) if self.absolute else scores)
 
-    def _windows(self, x: Encoded) -> BoolArray:
+    def _windows(self, x: Subject) -> BoolArray:
         """Which units each window holds: shape [windows, n_units]."""
         parts = np.array([unit[0].part for unit in x.units])
         rows = []

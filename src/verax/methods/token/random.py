@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from verax.engine.questions import QuestionGenerator
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, Base, Kind, Passes
 
 
@@ -34,7 +34,7 @@ class Random:
         """None."""
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """Asks the model nothing."""
         yield from ()
         return x.attribution(x.rng(self.seed).random(x.n_units))

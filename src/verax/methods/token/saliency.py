@@ -9,7 +9,8 @@ import numpy as np
 
 from verax.engine.questions import PathGradient, QuestionGenerator, SummedGradient, resolve
 from verax.methods.aggregation import Aggregation, check_signal, to_words
-from verax.models.encoding import Encoded
+from verax.models.classifier import Capability
+from verax.models.subject import Subject
 from verax.types import Attribution, Kind, Passes, Target, UserError
 
 
@@ -34,6 +35,7 @@ class Saliency:
     summary: ClassVar[str] = "Absolute gradient at the word embedding."
     cost: ClassVar[str] = "1 forward, 1 backward"
     kind: ClassVar[Kind] = "token"
+    requires: ClassVar[frozenset[Capability]] = frozenset({"outputs", "gradients"})
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Simonyan, Vedaldi and Zisserman 2014, Deep inside convolutional networks"
 
@@ -45,7 +47,7 @@ class Saliency:
         """One gradient, and one forward pass to know the prediction."""
         return Passes(1, 1)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question: the gradient at the input."""
         readout = yield from resolve(self.target, x)
         at_input: SummedGradient = yield PathGradient(x, readout)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from verax.engine.questions import QuestionGenerator
 from verax.methods.games import ordered, ordered_passes
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, Base, Kind, Passes, Removal, Target, UserError
 
 
@@ -48,7 +48,7 @@ class ShapleySampling:
         """The coalitions between none and all of each order, and those two; never more than there are."""
         return Passes(ordered_passes(n, self.permutations), 0)
 
-    def __call__(self, x: Encoded) -> QuestionGenerator[Attribution]:
+    def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question: the coalitions of all orders."""
         game = yield from ordered(x, self.target, self.removal, self.permutations, self.seed)
         return x.attribution(game.shapley())

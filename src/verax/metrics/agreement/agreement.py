@@ -8,12 +8,11 @@ from typing import ClassVar, Literal
 import numpy as np
 from sklearn.metrics import average_precision_score
 
-from verax.engine.protocols import Need
 from verax.metrics.agreement.plausibility import average_precision, gold_words
 from verax.metrics.budget import Budget, Matched, check_budget
 from verax.metrics.pieces import Word, top_words, words_of
 from verax.metrics.ranking import word_scores
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.registry import ShortForms
 from verax.types import BoolArray, FloatArray, Highlight, Measured, Passes, Span, Undefined, UserError
 
@@ -59,7 +58,7 @@ class Agreement:
             raise UserError("agreement: within: pairs of words have no budget; with level: interaction use all")
 
     @property
-    def needs(self) -> frozenset[Need]:
+    def needs(self) -> frozenset[str]:
         """The budget, if it counts."""
         return frozenset({"budget"}) if self.within == "budget" else frozenset()
 
@@ -67,7 +66,7 @@ class Agreement:
         """None."""
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded, highlight: Highlight, *, budget: Budget | None = None) -> Measured:
+    def __call__(self, x: Subject, highlight: Highlight, *, budget: Budget | None = None) -> Measured:
         """Over all words of all parts in one ranking, or over all pairs that the explanation could have made."""
         if self.level == "interaction":
             gold, scores = _gold_pairs(x, highlight)
@@ -83,11 +82,11 @@ class Agreement:
         return Measured(float(found * average_precision_score(gold[chosen], scores[chosen])))
 
 
-def _gold_pairs(x: Encoded, highlight: Highlight) -> tuple[BoolArray, FloatArray]:
+def _gold_pairs(x: Subject, highlight: Highlight) -> tuple[BoolArray, FloatArray]:
     """Of each pair of words whether people paired them, and its score; pairs in no unit come last, tied."""
     if highlight.kind == "token":
         raise Undefined("needs_interactions", "scores for words pair nothing; level: token measures them")
-    human = x.encoding.instance.human
+    human = x.instance.human
     if human is None or not human.span_pairs:
         raise Undefined("no_gold", "nobody marked a pair of spans in this input")
     number = {word: i for i, word in enumerate(x.words)}

@@ -10,7 +10,7 @@ from sklearn.metrics import average_precision_score
 
 from verax.metrics.pieces import Word, words_of
 from verax.metrics.ranking import word_scores
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import BoolArray, Highlight, Human, Measured, Passes, Undefined
 
 
@@ -32,19 +32,19 @@ class Plausibility:
         """None."""
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded, highlight: Highlight) -> Measured:
+    def __call__(self, x: Subject, highlight: Highlight) -> Measured:
         """Over the words of all parts, in one ranking."""
         return Measured(average_precision(x, highlight))
 
 
-def average_precision(x: Encoded, highlight: Highlight) -> float:
+def average_precision(x: Subject, highlight: Highlight) -> float:
     """How far up the gold words come among all words of x."""
     return float(average_precision_score(gold_words(x), word_scores(x, highlight)))
 
 
-def gold_words(x: Encoded) -> BoolArray:
+def gold_words(x: Subject) -> BoolArray:
     """Which words people marked, or held in their span pairs if they marked pairs alone; shape [n_units]."""
-    human = x.encoding.instance.human or Human()
+    human = x.instance.human or Human()
     marked: set[Word] = set()
     if human.words is not None and any(human.words):
         marked = {(part, word) for part, words in enumerate(human.words) for word in words}

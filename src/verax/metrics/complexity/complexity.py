@@ -8,10 +8,9 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.special import entr
 
-from verax.engine.protocols import Need
 from verax.metrics.budget import Budget, Matched
 from verax.metrics.ranking import best_first
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.registry import ShortForms
 from verax.types import FloatArray, Highlight, Measured, Passes, Undefined
 
@@ -45,7 +44,7 @@ class Complexity:
     range: ClassVar[tuple[float | None, float | None]] = (0.0, None)
 
     @property
-    def needs(self) -> frozenset[Need]:
+    def needs(self) -> frozenset[str]:
         """The budget, if it counts."""
         return frozenset({"budget"}) if self.top == "span_pairs" else frozenset()
 
@@ -53,7 +52,7 @@ class Complexity:
         """None."""
         return Passes(0, 0)
 
-    def __call__(self, x: Encoded, highlight: Highlight, *, budget: Budget | None = None) -> Measured:
+    def __call__(self, x: Subject, highlight: Highlight, *, budget: Budget | None = None) -> Measured:
         """From 0 (one piece) to ln of their number (all alike).
 
         With a budget the bounds are kept too: as many scores drawn from [0, 1), and as many equal ones.

@@ -9,7 +9,7 @@ import numpy as np
 
 from verax.engine.questions import Outputs, QuestionGenerator, resolve
 from verax.metrics.ranking import best_first, word_scores
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import FloatArray, Highlight, Measured, Passes, Removal, Target, UserError
 
 
@@ -45,7 +45,7 @@ class Erasure:
         """One for each bin, and the full input."""
         return Passes(len(self.bins) + 1, 0)
 
-    def __call__(self, x: Encoded, highlight: Highlight) -> QuestionGenerator[Measured]:
+    def __call__(self, x: Subject, highlight: Highlight) -> QuestionGenerator[Measured]:
         """The area, and the drop at each bin."""
         order = best_first(word_scores(x, highlight))
         in_top = np.zeros((len(self.bins), x.n_units), bool)

@@ -7,11 +7,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from verax.engine.protocols import Need
 from verax.engine.questions import Outputs, QuestionGenerator
 from verax.metrics.budget import Budget, Matched, check_budget
 from verax.metrics.pieces import marked, pieces_up_to, top_words
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import BoolArray, FloatArray, Highlight, Measured, Passes, Removal, UserError
 
 
@@ -51,7 +50,7 @@ class Flips:
             raise UserError("grid: incremental adds the pieces up to theta, and words gives the numbers: give one")
 
     @property
-    def needs(self) -> frozenset[Need]:
+    def needs(self) -> frozenset[str]:
         """The budget, unless the numbers of words are given."""
         return frozenset() if self.words is not None else frozenset({"budget"})
 
@@ -61,7 +60,7 @@ class Flips:
         return Passes(rows + 1, 0)
 
     def __call__(
-        self, x: Encoded, highlight: Highlight, *, budget: Budget | None = None
+        self, x: Subject, highlight: Highlight, *, budget: Budget | None = None
     ) -> QuestionGenerator[Measured]:
         """The share over the perturbations, and for each whether it flipped (kept: stayed)."""
         chosen = self._chosen(x, highlight, budget)
@@ -74,7 +73,7 @@ class Flips:
             float(good.mean()), tuple(good.tolist()), {"words": tuple(chosen.sum(1).astype(float).tolist())}
         )
 
-    def _chosen(self, x: Encoded, highlight: Highlight, budget: Budget | None) -> BoolArray:
+    def _chosen(self, x: Subject, highlight: Highlight, budget: Budget | None) -> BoolArray:
         """The words that each perturbation is about, shape [perturbations, n_units]."""
         if self.words is not None:
             return np.array([top_words(x, highlight, most) for most in self.words])

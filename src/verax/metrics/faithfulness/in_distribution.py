@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from verax.engine.protocols import Explain, Need
+from verax.engine.protocols import Explain, RunFacts
 from verax.engine.questions import Hidden, QuestionGenerator
 from verax.metrics.faithfulness.masked_by import check_steps, explained_again, masked_by
-from verax.models.encoding import Encoded
+from verax.models.classifier import Capability
+from verax.models.subject import Subject
 from verax.stats.inference import simes
 from verax.stats.masf import InDistributionTest, Variant
 from verax.types import FloatArray, Highlight, Measured, Passes, Removal, UserError
@@ -46,8 +47,8 @@ class InDistribution:
     cost: ClassVar[str] = "steps + 1 forward, and steps - 1 explanations"
     measures: ClassVar[str] = "faithfulness"
     removal: ClassVar[Removal] = "mask"
-    needs: ClassVar[frozenset[Need]] = frozenset({"explain", "reference"})
-    looks_inside: ClassVar[bool] = True
+    needs: ClassVar[frozenset[str]] = frozenset({"explain", "reference"})
+    requires: ClassVar[frozenset[Capability]] = frozenset({"hidden"})
     ranked: ClassVar[bool] = False
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Matan et al. 2022 (MaSF); Madsen, Reddy and Chandar 2024, Algorithm 2"
@@ -67,6 +68,19 @@ class InDistribution:
         """How many words are left each time that the input is explained anew."""
         return explained_again(n, self.steps)
 
+    def check(self, run: RunFacts) -> None:
+        """Reject a test at other masking ratios than those that are measured."""
+        steps = {
+            name: {metric.component.steps for metric in run.metrics if metric.name == name}
+            for name in ("recursive_masking", "in_distribution")
+        }
+        measured, tested = steps.values()
+        if measured and not measured & tested:
+            raise UserError(
+                f"in_distribution: steps: got {min(tested)}, and recursive_masking has {min(measured)}: give both the "
+                "same"
+            )
+
     def check_size(self, n: int) -> None:
         """Refuse a validation set from which no p-value as small as alpha can come."""
         inverse = int(1 / self.alpha + 1e-9)  # the least p, 1 / n or 1 / (n / 2 + 1), must be below alpha
@@ -78,7 +92,7 @@ class InDistribution:
             )
 
     def __call__(
-        self, x: Encoded, highlight: Highlight, *, explain: Explain | None, reference: InDistributionTest
+        self, x: Subject, highlight: Highlight, *, explain: Explain | None, reference: InDistributionTest
     ) -> QuestionGenerator[Measured]:
         """Simes over the steps, and the p-value of each step."""
         keep = yield from masked_by(x, highlight, explain, self.steps)

@@ -7,13 +7,13 @@ import numpy as np
 from verax.engine.protocols import Explain
 from verax.engine.questions import QuestionGenerator
 from verax.metrics.ranking import best_first, needs_tokens, word_scores
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import Attribution, BoolArray, Highlight, UserError
 
 REFERENCE = "Madsen, Reddy and Chandar 2024, Faithfulness measurable masked language models, Algorithm 3"
 
 
-def masked_by(x: Encoded, highlight: Highlight, explain: Explain | None, steps: int) -> QuestionGenerator[BoolArray]:
+def masked_by(x: Subject, highlight: Highlight, explain: Explain | None, steps: int) -> QuestionGenerator[BoolArray]:
     """What is left of x at each step: the words that the explanation puts first are masked first.
 
     After step i, i * n // steps of the n words are masked, in whole numbers. What is masked stays masked. Before each

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import softmax
 
-from verax.engine.protocols import Explain, Need
+from verax.engine.protocols import Explain
 from verax.engine.questions import Outputs, QuestionGenerator, gold_class
 from verax.metrics.faithfulness.masked_by import REFERENCE, check_steps, explained_again, masked_by
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import FloatArray, Highlight, Measured, Passes, Removal
 
 
@@ -38,7 +38,7 @@ class RecursiveMasking:
     cost: ClassVar[str] = "steps + 1 forward, and steps - 1 explanations"
     measures: ClassVar[str] = "faithfulness"
     removal: ClassVar[Removal] = "mask"
-    needs: ClassVar[frozenset[Need]] = frozenset({"explain"})
+    needs: ClassVar[frozenset[str]] = frozenset({"explain"})
     labelled: ClassVar[bool] = True
     version: ClassVar[int] = 1
     reference: ClassVar[str] = REFERENCE
@@ -56,7 +56,7 @@ class RecursiveMasking:
         """How many words are left each time that the input is explained anew."""
         return explained_again(n, self.steps)
 
-    def __call__(self, x: Encoded, highlight: Highlight, *, explain: Explain | None) -> QuestionGenerator[Measured]:
+    def __call__(self, x: Subject, highlight: Highlight, *, explain: Explain | None) -> QuestionGenerator[Measured]:
         """The mean drop, the gold probability at each step, and the classes predicted there."""
         gold = gold_class(x)
         keep = yield from masked_by(x, highlight, explain, self.steps)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from verax.engine.questions import QuestionGenerator
 from verax.metrics.free_text.linguistics import EXTRA
-from verax.models.self_explainer import PromptedInput
-from verax.types import Measured, Nle, Undefined, UserError
+from verax.models.subject import Subject
+from verax.types import Kind, Measured, Nle, Passes, Undefined, UserError
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
@@ -30,6 +30,7 @@ class Bleu:
     summary: ClassVar[str] = "N-gram overlap with human explanations."
     cost: ClassVar[str] = "none"
     measures: ClassVar[str] = "text"
+    kinds: ClassVar[frozenset[Kind]] = frozenset({"text"})
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Papineni et al. 2002; Post 2018"
     higher_is_better: ClassVar[bool] = True
@@ -43,11 +44,15 @@ class Bleu:
         _bleu()
         return {"bleu": f"sacrebleu {version('sacrebleu')}"}
 
+    def passes(self, n: int) -> Passes:
+        """Passes of text generators are not counted in advance."""
+        return Passes(0, 0)
+
     def max_inputs(self, parts: int, labels: int) -> int:
         """None: people's explanations are there."""
         return 0
 
-    def __call__(self, x: PromptedInput, nle: Nle) -> QuestionGenerator[Measured]:
+    def __call__(self, x: Subject, nle: Nle) -> QuestionGenerator[Measured]:
         """The value for one explanation of x; no model is asked."""
         yield from ()
         human = x.instance.human

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, NamedTuple
 
-from verax.engine.questions import QuestionGenerator
-from verax.engine.text_protocols import Answer, AnsweringMethod, Tested
-from verax.engine.together import sort_ends, together
-from verax.metrics.free_text.editor import ChanceEditor, Editor, Proposals
+from verax.engine.protocols import Answer, AnsweringMethod, RunFacts
+from verax.engine.questions import QuestionGenerator, split_results, together
+from verax.metrics.free_text.editor import ChanceEditor, Editor, ParticularEditor, Proposals
 from verax.metrics.free_text.insertion import Insertion
 from verax.metrics.free_text.linguistics import PIPELINE, linguistics
 from verax.metrics.free_text.mention import Match, WordMatch
@@ -18,9 +17,11 @@ from verax.metrics.free_text.noise import random_insertions
 from verax.metrics.free_text.random_editor import RandomEditor
 from verax.metrics.free_text.semantic import Explained, SemanticMatch
 from verax.models.classifier import Encoder
-from verax.models.self_explainer import PromptedInput
+from verax.models.subject import Subject
 from verax.stats.drawing import spread
-from verax.types import Instance, Nle, Trial, TrialLog, Undefined, UserError
+from verax.types import Instance, Kind, Measured, Nle, Passes, Trial, TrialLog, Undefined, UserError
+
+PAIR = 2
 
 
 class _Edit(NamedTuple):
@@ -76,6 +77,7 @@ class CounterfactualTest:
     summary: ClassVar[str] = "Whether explanations mention inserted words that flip the prediction; a consistency test."
     cost: ClassVar[str] = "positions x candidates x parts (x other classes) answers, a text per flip"
     measures: ClassVar[str] = "text"
+    kinds: ClassVar[frozenset[Kind]] = frozenset({"text"})
     version: ClassVar[int] = 2
     reference: ClassVar[str] = "Atanasova et al. 2023, Section 2.1"
     higher_is_better: ClassVar[bool] = True
@@ -104,19 +106,23 @@ class CounterfactualTest:
             told["semantic"] = self.semantic.provenance
         return {f"{who} {name}": value for who, one in told.items() for name, value in one.items()}
 
+    def passes(self, n: int) -> Passes:
+        """Passes of text generators are not counted in advance."""
+        return Passes(0, 0)
+
     def max_inputs(self, parts: int, labels: int) -> int:
         """Each edit is a new input, and so is each random one."""
         return self.editor.max_inputs(parts if self.parts is None else len(self.parts), labels) + self.noise
 
     def __call__(
         self,
-        x: PromptedInput,
+        x: Subject,
         nle: Nle,
         *,
         setup: AnsweringMethod,
         vocabulary: Sequence[str] = (),
         encoder: Encoder | None,
-    ) -> QuestionGenerator[Tested]:
+    ) -> QuestionGenerator[Measured]:
         """The verdict on the explanations that x gets when it is edited.
 
         Args:
@@ -126,12 +132,12 @@ class CounterfactualTest:
             vocabulary: the words of all inputs, as often as they occur, if it needs them.
             encoder: of the semantic match; it is the engine's own model too.
         """
-        self.check(x.instance)
+        self._check_parts(x.instance)
         wanted = [label for label in nle.labels if label != nle.label]
         proposals = yield from self.editor.propose(x, wanted, self.parts)
         edits = (*_edits(proposals), *self._noise(x.instance, proposals, vocabulary))
         ends = yield from together(self._try(x, edit, nle.label, setup) for edit in edits)
-        answered, problems = sort_ends(ends)
+        answered, problems = split_results(ends)
         tried = sum(edit.kind == "edit" for edit in edits)
         if tried and not any(one.trial.kind == "edit" for one in answered):
             raise problems[0]
@@ -142,8 +148,24 @@ class CounterfactualTest:
         trials = yield from self._with_similarities(found, encoder)
         return self._verdict(trials, tried, Counter(problem.reason for problem in problems))
 
-    def check(self, instance: Instance) -> None:
-        """Refuse parts that an input does not have."""
+    def fitted(self, run: RunFacts) -> CounterfactualTest:
+        """The test with the parts that the data says may be masked, if inputs have more than two and none are named.
+
+        Of a question and its choices, the question may be edited; of a pair, both parts.
+        """
+        parts = len(run.data.instances[0].parts) if run.data.instances else 0
+        if self.parts is not None or not run.data.maskable or parts <= PAIR:
+            return self
+        return replace(self, parts=run.data.maskable)
+
+    def check(self, run: RunFacts) -> None:
+        """Reject parts that the inputs do not have, and an editor that is not made for them."""
+        first = run.data.instances[0]
+        self._check_parts(first)
+        if isinstance(self.editor, ParticularEditor):
+            self.editor.check(run.model.labels, len(first.parts))
+
+    def _check_parts(self, instance: Instance) -> None:
         count = len(instance.parts)
         if self.parts is not None and max(self.parts) >= count:
             raise UserError(f"counterfactual test: parts must be from 0 to {count - 1}, got {list(self.parts)}")
@@ -164,7 +186,7 @@ class CounterfactualTest:
             )
         return [_Edit("noise", insertion, ("",)) for insertion in drawn]
 
-    def _try(self, x: PromptedInput, edit: _Edit, before: str, setup: AnsweringMethod) -> QuestionGenerator[_Tried]:
+    def _try(self, x: Subject, edit: _Edit, before: str, setup: AnsweringMethod) -> QuestionGenerator[_Tried]:
         """What the model predicts for an edit; if that is news, or whatever it is for noise, what it says of it."""
         edited = edit.insertion.apply(x.instance)
         posed = x.edited(edited)
@@ -196,20 +218,20 @@ class CounterfactualTest:
         if encoder is None:
             raise TypeError("the counterfactual test was not handed the encoder of its semantic match")
         ends = yield from together(_with_similarity(one, self.semantic, encoder) for one in found)
-        trials, _ = sort_ends(ends)
+        trials, _ = split_results(ends)
         return tuple(trials)
 
-    def _verdict(self, trials: tuple[Trial, ...], tried: int, unanswered: Mapping[str, int]) -> Tested:
+    def _verdict(self, trials: tuple[Trial, ...], tried: int, unanswered: Mapping[str, int]) -> Measured:
         """By Equation 1: one counterfactual whose explanation does not mention the edit is enough."""
         edits = [number for number, trial in enumerate(trials) if trial.kind == "edit"]
         silent = [number for number in edits if _is_silent(trials[number])]
         decisive = next(iter((*silent, *edits)), None)
         threshold = None if self.semantic is None else self.semantic.threshold
-        card = TrialLog(tried, trials, dict(unanswered), decisive, threshold)
+        log = TrialLog(tried, trials, dict(unanswered), decisive, threshold)
         if decisive is None:
             detail = f"none of {tried} edits changes the prediction" if tried else "the editor found nothing to put in"
-            return Tested(None, "no_counterfactual", detail, card)
-        return Tested(0.0 if silent else 1.0, None, "", card)
+            return Measured(None, reason="no_counterfactual", detail=detail, trial_log=log)
+        return Measured(0.0 if silent else 1.0, trial_log=log)
 
 
 def _is_silent(trial: Trial) -> bool:
@@ -217,7 +239,7 @@ def _is_silent(trial: Trial) -> bool:
     return trial.kind == "edit" and trial.flipped and not trial.mentioned
 
 
-def _explained(setup: AnsweringMethod, posed: PromptedInput, said: Answer, edit: _Edit) -> QuestionGenerator[Answer]:
+def _explained(setup: AnsweringMethod, posed: Subject, said: Answer, edit: _Edit) -> QuestionGenerator[Answer]:
     """The same with an explanation; a counterfactual that gets none is told from an edit without an answer."""
     try:
         return (yield from setup.explain(posed, said))

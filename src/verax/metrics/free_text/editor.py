@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from verax.engine.questions import QuestionGenerator
 from verax.metrics.free_text.insertion import Insertion
-from verax.models.self_explainer import PromptedInput
+from verax.models.subject import Subject
 from verax.types import Instance, Text, UserError
 
 
@@ -33,7 +33,7 @@ class Editor(Protocol):
         """How many edits it proposes at most for an input with so many parts to edit, and so many classes."""
 
     def propose(
-        self, x: PromptedInput, wanted: Sequence[str], parts: Collection[int] | None = None
+        self, x: Subject, wanted: Sequence[str], parts: Collection[int] | None = None
     ) -> QuestionGenerator[Proposals]:
         """The edits to try, in the order of the search; a generator, since an editor may be a model itself.
 

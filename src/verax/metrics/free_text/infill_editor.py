@@ -9,14 +9,13 @@ from typing import ClassVar, NamedTuple, cast
 import regex
 
 from verax.data.text import split_words
-from verax.engine.questions import Candidates, QuestionGenerator
-from verax.engine.together import sort_ends, together
+from verax.engine.questions import Candidates, QuestionGenerator, split_results, together
 from verax.metrics.free_text.editor import Proposal, Proposals, check_search, open_parts, places
 from verax.metrics.free_text.insertion import Insertion
 from verax.metrics.free_text.second_model import folder_of, generator_beside, hashes_of
 from verax.models.editor_wording import FACTS, EditorFacts, editor_prompt, read_editor_facts
 from verax.models.generator import CandidateGenerator, CandidatesPass
-from verax.models.self_explainer import PromptedInput
+from verax.models.subject import Subject
 from verax.stats.drawing import rng_of
 from verax.store.keys import hash_files
 from verax.types import Generated, Instance, UserError
@@ -79,7 +78,7 @@ class InfillEditor:
         self._refuse_others(read_editor_facts(folder_of(self.path)), labels, parts)
 
     def propose(
-        self, x: PromptedInput, wanted: Sequence[str], parts: Collection[int] | None = None
+        self, x: Subject, wanted: Sequence[str], parts: Collection[int] | None = None
     ) -> QuestionGenerator[Proposals]:
         """What the editor writes for each class, position by position, all of them asked at once.
 
@@ -96,7 +95,7 @@ class InfillEditor:
             for position in self._positions(x.instance, part, label)
         ]
         ends = yield from together(self._written(x, facts, generator, *spot) for spot in spots)
-        written, problems = sort_ends(ends)
+        written, problems = split_results(ends)
         if problems and not written:
             raise problems[0]
         return tuple(one for several in written for one in several)
@@ -115,7 +114,7 @@ class InfillEditor:
         return drawn
 
     def _written(
-        self, x: PromptedInput, facts: EditorFacts, generator: CandidateGenerator, label: str, part: int, position: int
+        self, x: Subject, facts: EditorFacts, generator: CandidateGenerator, label: str, part: int, position: int
     ) -> QuestionGenerator[Proposals]:
         """The different edits at one position."""
         prompt = editor_prompt(facts, x.instance, part, position, label)
@@ -143,6 +142,6 @@ def _repeats(words: tuple[str, ...], around: tuple[str, ...], position: int) -> 
     return any(tuple(map(str.lower, found)) == wanted for found in beside)
 
 
-def _load(path: str, x: PromptedInput) -> _Loaded:
+def _load(path: str, x: Subject) -> _Loaded:
     # every model that is loaded from a folder can be asked for candidates; endpoints can't
     return _Loaded(read_editor_facts(folder_of(path)), cast("CandidateGenerator", generator_beside(x, path)))

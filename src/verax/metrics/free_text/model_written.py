@@ -17,7 +17,8 @@ from verax.metrics.free_text.rewrite_prompt import RewritePrompt, is_question, s
 from verax.metrics.free_text.second_model import folder_of, generator_beside, hashes_of
 from verax.metrics.free_text.stamps import Stamps, stamps_of
 from verax.models.generator import GeneratePass, TextGenerator
-from verax.models.self_explainer import PromptedInput, is_trained
+from verax.models.self_explainer import is_trained
+from verax.models.subject import Subject
 from verax.store.keys import hash_bytes, hash_files
 from verax.types import Generated, Undefined, UserError
 
@@ -57,7 +58,7 @@ class ModelWritten:
         named = {} if self.model is None else _identity(self.model)
         return {"reconstruction": f"model-written {VERSION}", "prompts": whole, **named}
 
-    def reconstruct(self, x: PromptedInput, explanation: str, predicted: str) -> QuestionGenerator[Reconstructed]:
+    def reconstruct(self, x: Subject, explanation: str, predicted: str) -> QuestionGenerator[Reconstructed]:
         """The input that the model writes; which class is predicted it is not told."""
         writer = self._writer(x)
         question = is_question(x.instance, x.model.labels)
@@ -73,7 +74,7 @@ class ModelWritten:
         made = made_of(x.instance, tuple(split_words(line, like.lang) for line, like in parts))
         return Reconstructed(made, {"written_by": self.model or writer.name})
 
-    def _writer(self, x: PromptedInput) -> TextGenerator:
+    def _writer(self, x: Subject) -> TextGenerator:
         """Who is asked.
 
         A model that knows the prompts of its training alone can't be: that says nothing of the explanation.
@@ -86,7 +87,8 @@ class ModelWritten:
                 f"it needs a model that follows instructions, and {x.model.name!r} was trained on prompts of its own; "
                 "`model` names another one",
             )
-        return x.model.explainer
+        explainer: TextGenerator = x.model.explainer
+        return explainer
 
 
 def _identity(name: str) -> dict[str, str]:
@@ -107,7 +109,7 @@ def _read_once(file: Path, _: Stamps) -> RewritePrompt:
     return RewritePrompt.read(file)
 
 
-def _read(text: str, x: PromptedInput, question: bool) -> list[str]:
+def _read(text: str, x: Subject, question: bool) -> list[str]:
     """The parts that an answer states, one a line; Undefined if it has another number of lines, or mixes up choices."""
     lines = [_MARK.sub("", line.strip()) for line in text.splitlines() if line.strip()]
     if len(lines) != len(x.instance.parts):

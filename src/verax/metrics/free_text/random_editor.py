@@ -11,7 +11,7 @@ from verax.metrics.free_text.editor import Proposal, Proposals, check_search, op
 from verax.metrics.free_text.insertion import Insertion
 from verax.metrics.free_text.linguistics import PIPELINE, Token, linguistics, tokens_of_words
 from verax.metrics.free_text.wordnet import WordLists, word_lists
-from verax.models.self_explainer import PromptedInput
+from verax.models.subject import Subject
 from verax.stats.drawing import rng_of, spread
 from verax.types import Instance, Text
 
@@ -59,7 +59,7 @@ class RandomEditor:
         return self.positions * self.candidates * parts
 
     def propose(
-        self, x: PromptedInput, wanted: Sequence[str], parts: Collection[int] | None = None
+        self, x: Subject, wanted: Sequence[str], parts: Collection[int] | None = None
     ) -> QuestionGenerator[Proposals]:
         """Its edits: they aim at no class, so there are as many whatever is wanted, and no model is asked."""
         yield from ()

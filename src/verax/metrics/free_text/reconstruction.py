@@ -10,7 +10,7 @@ from verax.data.text import split_words
 from verax.engine.questions import QuestionGenerator
 from verax.metrics.free_text.linguistics import PIPELINE
 from verax.metrics.free_text.nli_reader import NliReader, NliReading
-from verax.models.self_explainer import PromptedInput
+from verax.models.subject import Subject
 from verax.types import Instance, Text, Undefined, UserError
 
 UNREADABLE = frozenset({"empty", "no_reconstruction", "no_subject", "no_template", "no_verb", "not_a_pair"})
@@ -39,7 +39,7 @@ class Reconstruction(Protocol):
         """What decides the new input beside the parameters."""
 
     def reconstruct(
-        self, x: PromptedInput, explanation: str, predicted: str
+        self, x: Subject, explanation: str, predicted: str
     ) -> Reconstructed | QuestionGenerator[Reconstructed]:
         """The input that the explanation's reasons make: at once, or as a generator of questions if a model is needed.
 
@@ -74,7 +74,7 @@ class NliByTemplates:
         """The templates and the pipeline."""
         return {"reconstruction": "nli", **NliReader(self.pipeline).provenance}
 
-    def reconstruct(self, x: PromptedInput, explanation: str, predicted: str) -> Reconstructed:
+    def reconstruct(self, x: Subject, explanation: str, predicted: str) -> Reconstructed:
         """The pair that the explanation speaks of; which class is predicted does not matter."""
         instance = x.instance
         if len(instance.parts) != 2:
@@ -109,7 +109,7 @@ class ComveByReplacement:
         """Nothing beside the parameters."""
         return {"reconstruction": "comve 1"}
 
-    def reconstruct(self, x: PromptedInput, explanation: str, predicted: str) -> Reconstructed:
+    def reconstruct(self, x: Subject, explanation: str, predicted: str) -> Reconstructed:
         """The sentence that is predicted to be against common sense, beside the explanation in the other's place."""
         instance = x.instance
         if len(instance.parts) != 2:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from verax.engine.protocols import as_generator
+from verax.engine.protocols import AnsweringMethod, RunFacts, as_generator
 from verax.engine.questions import QuestionGenerator
-from verax.engine.text_protocols import AnsweringMethod, Tested
 from verax.metrics.free_text.model_written import ModelWritten
 from verax.metrics.free_text.reconstruction import (
     UNREADABLE,
@@ -17,9 +16,9 @@ from verax.metrics.free_text.reconstruction import (
     Reconstructed,
     Reconstruction,
 )
-from verax.models.self_explainer import PromptedInput
+from verax.models.subject import Subject
 from verax.models.wording import task_of
-from verax.types import Nle, Trial, TrialLog, Undefined
+from verax.types import Kind, Measured, Nle, Passes, Trial, TrialLog, Undefined
 
 
 def fitting(labels: Sequence[str], parts: int) -> Reconstruction:
@@ -50,6 +49,7 @@ class ReconstructionTest:
     summary: ClassVar[str] = "Whether the reasons alone lead to the same prediction; a consistency test."
     cost: ClassVar[str] = "1 answer"
     measures: ClassVar[str] = "text"
+    kinds: ClassVar[frozenset[Kind]] = frozenset({"text"})
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Atanasova et al. 2023, Section 2.2"
     higher_is_better: ClassVar[bool] = True
@@ -62,11 +62,21 @@ class ReconstructionTest:
         """What decides the new input; nothing is known of it before a way is chosen."""
         return {} if self.by is None else self.by.provenance
 
+    def fitted(self, run: RunFacts) -> ReconstructionTest:
+        """The test with the reconstruction for the task of the run, if none is named."""
+        if self.by is not None or not run.data.instances:
+            return self
+        return replace(self, by=fitting(run.model.labels, len(run.data.instances[0].parts)))
+
+    def passes(self, n: int) -> Passes:
+        """Passes of text generators are not counted in advance."""
+        return Passes(0, 0)
+
     def max_inputs(self, parts: int, labels: int) -> int:
         """The reconstructed one; and what a model writes may be asked for first."""
         return 2
 
-    def __call__(self, x: PromptedInput, nle: Nle, *, setup: AnsweringMethod) -> QuestionGenerator[Tested]:
+    def __call__(self, x: Subject, nle: Nle, *, setup: AnsweringMethod) -> QuestionGenerator[Measured]:
         """The verdict on the explanation of x.
 
         Args:
@@ -80,11 +90,12 @@ class ReconstructionTest:
         except Undefined as problem:
             if problem.reason not in UNREADABLE:
                 raise
-            return Tested(None, "no_reconstruction", str(problem).removeprefix("no_reconstruction: "), TrialLog(0, ()))
+            detail = str(problem).removeprefix("no_reconstruction: ")
+            return Measured(None, reason="no_reconstruction", detail=detail, trial_log=TrialLog(0, ()))
         said = yield from setup.answer(x.edited(made.instance))
         flipped = said.label != nle.label
         parts = tuple(part.raw for part in made.instance.parts)
         trial = Trial(
             "reconstruction", parts, said.label, flipped, said.label_source, explanation=said.text, notes=made.notes
         )
-        return Tested(float(not flipped), None, "", TrialLog(1, (trial,), decisive=0))
+        return Measured(float(not flipped), trial_log=TrialLog(1, (trial,), decisive=0))

@@ -9,7 +9,7 @@ from pathlib import Path
 from verax.metrics.free_text.stamps import Stamps, stamps_of
 from verax.models.generator import TextGenerator
 from verax.models.load import checkpoint_folder, fingerprint, load_generator
-from verax.models.self_explainer import PromptedInput
+from verax.models.subject import Subject
 
 _NOT_HERE = frozenset({"remote", "unknown"})
 
@@ -26,7 +26,7 @@ def hashes_of(name: str) -> Mapping[str, str]:
     return _hash_once(folder, stamps_of(folder.glob("*")))
 
 
-def generator_beside(x: PromptedInput, name: str) -> TextGenerator:
+def generator_beside(x: Subject, name: str) -> TextGenerator:
     """The generator, loaded where the model is that x is posed to; on the processor if that is behind an address."""
     folder, device = folder_of(name), x.model.explainer.about["device"]
     return _load_once(folder, "cpu" if device in _NOT_HERE else device, stamps_of(folder.glob("*")))

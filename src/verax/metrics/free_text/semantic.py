@@ -13,7 +13,7 @@ from verax.data.text import split_words
 from verax.engine.questions import QuestionGenerator, TokenStates
 from verax.metrics.free_text.insertion import Insertion
 from verax.models.classifier import Encoder
-from verax.models.encoding import Encoded
+from verax.models.subject import Subject
 from verax.types import FloatArray, Instance, Text, Undefined, UserError
 
 VERSION = 1
@@ -85,7 +85,7 @@ def _spans(words: int, longest: int) -> list[tuple[int, int]]:
 
 def _word_sums(model: Encoder, text: Text, layer: int) -> QuestionGenerator[FloatArray]:
     """For each word the sum of its sub-words' hidden states and, last, how many they are: [words, dimensions + 1]."""
-    x = Encoded.of(model.encode(Instance(text.raw, (text,), lang=text.lang)))
+    x = Subject(Instance(text.raw, (text,), lang=text.lang), model).encoded()
     states: FloatArray = yield TokenStates(x, layer)
     if not np.isfinite(states).all():
         raise Undefined("nonfinite", f"a hidden state behind layer {layer} is not a finite number")

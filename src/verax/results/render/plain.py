@@ -52,7 +52,7 @@ def to_csv(tables: Sequence[Table]) -> str:
         # quotes around all text: a lone carriage return is not quoted otherwise and would end the row
         writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
         records = table.records()
-        writer.writerow(records[0] if records else [column.name for column in table.columns])
+        writer.writerow(map(_harmless, records[0] if records else [column.name for column in table.columns]))
         for record in records:
             writer.writerow([_harmless(value) for value in record.values()])
         head = f"# {_one_line(table.name)}: {_one_line(table.title)}\n" if len(tables) > 1 else ""
@@ -115,8 +115,8 @@ def _latex_row(cells: Sequence[str]) -> str:
 
 def _latex(text: str) -> str:
     escaped = "".join(_LATEX.get(char, char) for char in _one_line(text))
-    # after the end of a row LaTeX would read a bracket as an optional length
-    return f"{{{escaped}}}" if escaped.startswith("[") else escaped
+    # after the end of a row LaTeX would read a bracket as an optional length, and skip an asterisk
+    return f"{{{escaped}}}" if escaped.startswith(("[", "*")) else escaped
 
 
 def to_markdown(tables: Sequence[Table]) -> str:

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from verax.results.figure import Area, Dot, Line, Panel, Point, Region, Rule, Scale, Series, Ticks, extent, ticks_over
 from verax.results.render.markup import Html, tag
 from verax.results.render.numbers import estimate
+from verax.results.render.text_width import TICK, cut_to, fitted, label, text_width
 from verax.types import Estimate
 
 _WIDTH = 360.0
 _PLOT_HEIGHT = 168.0
 _ROW, _TOP, _FOOT = 21.0, 22.0, 34.0
-_NAMES = 132.0
+_NAMES, _WIDEST_NAMES, _INDENT, _HEADING = 132.0, 200.0, 10.0, 12.0
 _LEFT, _RIGHT = 42.0, 10.0
-_LONGEST_NAME = 22
+_DODGE = 7.0
 _COLOURS = 6
 _HATCH = 7.0
 
@@ -49,20 +50,28 @@ def figure_svg(panel: Panel, series: Sequence[Series]) -> Html:
     if x_axis is None:
         return tag("p", "nothing to draw", class_="note")
     height = _TOP + (_ROW * len(panel.rows) if panel.rows else _PLOT_HEIGHT)
-    left = _NAMES if panel.rows else _LEFT
+    left = _names_width(panel) if panel.rows else _LEFT
+    width = _WIDTH + (left - _NAMES if panel.rows else 0.0)
     y_axis = None if panel.rows else ticks_over(extent(panel.marks, "y"), panel.y.low, panel.y.high)
-    frame = _Frame(left, _WIDTH - _RIGHT, _TOP, height, x_axis, y_axis)
-    shapes = [*_x_grid(frame, panel.x), *_y_grid(frame, panel.y), *_names(panel)]
+    frame = _Frame(left, width - _RIGHT, _TOP, height, x_axis, y_axis)
+    shapes = [*_x_grid(frame, panel.x), *_y_grid(frame, panel.y), *_names(panel, left)]
     for mark in panel.marks:
         shapes += _mark(frame, mark, panel, series)
+    shapes += _point_labels(frame, [mark for mark in panel.marks if isinstance(mark, Point)])
     return tag(
         "svg",
         shapes,
         class_="chart",
-        viewBox=f"0 0 {_WIDTH:.0f} {height + _FOOT:.0f}",
+        viewBox=f"0 0 {width:.0f} {height + _FOOT:.0f}",
         role="img",
         aria_label=_spoken(panel, series),
     )
+
+
+def _names_width(panel: Panel) -> float:
+    """Room for the names of rows: that of the longest, within limits."""
+    longest = max(text_width(row.removeprefix("# ").strip(), TICK) for row in panel.rows)
+    return min(max(_NAMES, _INDENT + longest + 6), _WIDEST_NAMES)
 
 
 def _number(tick: float, scale: Scale) -> str:
@@ -73,13 +82,13 @@ def _x_grid(frame: _Frame, scale: Scale) -> Iterator[Html]:
     for tick in frame.x_axis.values:
         x = f"{frame.x(tick):.1f}"
         yield tag("line", x1=x, x2=x, y1=round(frame.top), y2=f"{frame.bottom:.1f}", class_="grid")
-        label = _number(tick, scale)
-        yield tag("text", label, x=x, y=f"{frame.bottom + 14:.1f}", text_anchor="middle", class_="tick")
+        shown = _number(tick, scale)
+        yield label(shown, TICK, x=x, y=f"{frame.bottom + 14:.1f}", text_anchor="middle", class_="tick")
     words = scale.label
     if scale.better is not None:
         words = f"{words}, better →" if scale.better == "high" else f"← better, {words}"
-    middle = (frame.left + frame.right) / 2
-    yield tag("text", words, x=f"{middle:.1f}", y=f"{frame.bottom + 29:.1f}", text_anchor="middle", class_="tick way")
+    place = {"x": f"{(frame.left + frame.right) / 2:.1f}", "y": f"{frame.bottom + 29:.1f}", "text_anchor": "middle"}
+    yield label(words, TICK, room=frame.right - frame.left + 2 * _RIGHT, **place, class_="tick way")
 
 
 def _y_grid(frame: _Frame, scale: Scale) -> Iterator[Html]:
@@ -88,19 +97,20 @@ def _y_grid(frame: _Frame, scale: Scale) -> Iterator[Html]:
     for tick in frame.y_axis.values:
         y = frame.y(tick)
         yield tag("line", x1=round(frame.left), x2=round(frame.right), y1=f"{y:.1f}", y2=f"{y:.1f}", class_="grid")
-        label = _number(tick, scale)
-        yield tag("text", label, x=f"{frame.left - 5:.1f}", y=f"{y + 4:.1f}", text_anchor="end", class_="tick")
-    yield tag("text", scale.label, x=2, y=12, class_="tick way")
+        shown = _number(tick, scale)
+        place = {"x": f"{frame.left - 5:.1f}", "y": f"{y + 4:.1f}", "text_anchor": "end"}
+        yield label(shown, TICK, room=frame.left - 5, **place, class_="tick")
+    yield label(scale.label, TICK, room=frame.right - 2, x=2, y=12, class_="tick way")
 
 
-def _names(panel: Panel) -> Iterator[Html]:
+def _names(panel: Panel, width: float) -> Iterator[Html]:
     for number, row in enumerate(panel.rows):
         y = f"{_TOP + _ROW * (number + 0.5) + 4:.1f}"
         heading = row.startswith("# ")
-        name = row.removeprefix("# ").removeprefix("  ")
-        short = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
-        x = 0 if heading else 10
-        yield tag("text", tag("title", name), short, x=x, y=y, class_="kind" if heading else "tick")
+        name = row.removeprefix("# ").strip()
+        x, size = (0.0, _HEADING) if heading else (_INDENT, TICK)
+        shown = cut_to(name, width - x - 4, size)
+        yield label(shown, size, tag("title", name), x=f"{x:g}", y=y, class_="kind" if heading else "tick")
 
 
 def _mark(frame: _Frame, mark: object, panel: Panel, series: Sequence[Series]) -> list[Html]:
@@ -126,7 +136,8 @@ def _look(series: Sequence[Series], number: int) -> str:
 
 
 def _dot(frame: _Frame, mark: Dot, panel: Panel, series: Sequence[Series]) -> list[Html]:
-    y, look = _TOP + _ROW * (panel.rows.index(mark.row) + 0.5), _look(series, mark.series)
+    look = _look(series, mark.series)
+    y = _TOP + _ROW * (panel.rows.index(mark.row) + 0.5) + _dodge(mark, panel)
     shapes = []
     if mark.x.interval is not None:
         low, high = (f"{frame.x(end):.1f}" for end in mark.x.interval)
@@ -134,6 +145,13 @@ def _dot(frame: _Frame, mark: Dot, panel: Panel, series: Sequence[Series]) -> li
     words = f"{mark.row.strip()}, {series[mark.series].name}: {estimate(mark.x)}"
     shape = _shape(series[mark.series], frame.x(mark.x.value), y, f"mark {look}{' hollow' if mark.hollow else ''}")
     return [*shapes, tag("g", tag("title", words), shape)]
+
+
+def _dodge(mark: Dot, panel: Panel) -> float:
+    """How far below the middle of its row a dot is: series that share a row are drawn below each other."""
+    sharing = sorted({one.series for one in panel.marks if isinstance(one, Dot) and one.row == mark.row})
+    step = min(_DODGE, (_ROW - 7) / max(len(sharing) - 1, 1))
+    return step * (sharing.index(mark.series) - (len(sharing) - 1) / 2)
 
 
 def _line(frame: _Frame, mark: Line, series: Sequence[Series]) -> list[Html]:
@@ -162,12 +180,36 @@ def _point(frame: _Frame, mark: Point, series: Sequence[Series]) -> list[Html]:
     ]
     words = f"{mark.label}: {estimate(mark.x)}, {estimate(mark.y)}"
     shapes.append(tag("g", tag("title", words), _shape(series[mark.series], x, y, f"mark {look}")))
-    if mark.label:
-        end = x > frame.right - 40
-        place = f"{x - 8:.1f}" if end else f"{x + 8:.1f}"
-        anchor = "end" if end else "start"
-        shapes.append(tag("text", mark.label, x=place, y=f"{y - 6:.1f}", text_anchor=anchor, class_="tick"))
     return shapes
+
+
+def _point_labels(frame: _Frame, points: Sequence[Point]) -> Iterator[Html]:
+    """Labels next to their points, on the first side where they cover neither another point nor another label."""
+    dots = [(frame.x(point.x.value), frame.y(point.y.value)) for point in points]
+    taken: list[tuple[float, float, float]] = []
+    for point, (x, y) in zip(points, dots, strict=True):
+        if not point.label:
+            continue
+        width = text_width(point.label, TICK)
+        sides = [(x + 8, y - 6), (x - 8 - width, y - 6), (x + 8, y + 12), (x - 8 - width, y + 12), (x + 8, y - 18)]
+        inside = [side for side in sides if frame.left <= side[0] and side[0] + width <= frame.right + _RIGHT]
+        others = [dot for dot in dots if dot != (x, y)]
+        free = [side for side in inside if not _covers(side, width, others) and not _touches(side, width, taken)]
+        left, base = (free or inside or sides)[0]
+        taken.append((left, base, width))
+        yield fitted(point.label, width, x=f"{left:.1f}", y=f"{base:.1f}", class_="tick")
+
+
+def _covers(side: tuple[float, float], width: float, dots: Sequence[tuple[float, float]]) -> bool:
+    left, base = side
+    return any(left - 5 < x < left + width + 5 and base - TICK - 4 < y < base + 4 for x, y in dots)
+
+
+def _touches(side: tuple[float, float], width: float, taken: Sequence[tuple[float, float, float]]) -> bool:
+    left, base = side
+    return any(
+        left < other + room and other < left + width and abs(base - below) < TICK for other, below, room in taken
+    )
 
 
 def _crosshair(frame: _Frame, mark: Point, x: float, y: float) -> Iterator[tuple[float, float, float, float]]:
