@@ -23,9 +23,10 @@ from verax.results.run import Run
 from verax.run.checking import check_fit
 from verax.run.execute_run import execute_run
 from verax.run.opening import open_data, open_model
-from verax.run.parameters import Configured, from_config
+from verax.run.parameters import Configured, configure, from_config
 from verax.run.plan import Remaining, input_key
 from verax.run.prepare import prepare
+from verax.run.providers.alignment import RequestedAlignment
 from verax.run.spec import Spec
 from verax.run.translations import OpenAligner, open_aligners, references
 from verax.store.keys import key_of
@@ -108,7 +109,7 @@ class Opened:
 def open_spec(spec: HighlightsSpec) -> Opened:
     """Load models and data; invalid input that needs no model is reported before one is loaded."""
     candidates = _candidates(spec)
-    metric = from_config("metrics", _aligning_metric(spec), spec.seed)
+    alignment = configure("aligner", RequestedAlignment, _alignment(spec), spec.seed)
     data = open_data(spec.data, spec.seed)
     parallel = find_parallel(data, spec.reference)
     tuning = None if spec.tuning is None else open_data(spec.tuning, spec.seed)
@@ -117,7 +118,7 @@ def open_spec(spec: HighlightsSpec) -> Opened:
     model = open_model(spec.model)
     for candidate in candidates:
         check_fit(candidate.method, model)
-    aligner = open_aligners([metric], model, data)[metric.label]
+    aligner = open_aligners([alignment], model, data)[alignment.label]
     other = spec.tuning_model if tuning is not None and spec.tuning_model != spec.model else None
     tuning_model = model if other is None else open_model(other)
     return Opened(spec, model, data, parallel, tuning_model, tuning, candidates, aligner)
@@ -133,7 +134,7 @@ def explain_tuning(opened: Opened, tuning: Dataset, folder: Path, **options: Any
 def explain_parallel(opened: Opened, candidate: Candidate, folder: Path, **options: Any) -> Run:
     """Explain the inputs in every language by one method, and align translations with their references."""
     spec, data = opened.spec, replace(opened.data, instances=opened.parallel.instances)
-    sections = {"model": spec.model, "data": spec.data, "metrics": [_aligning_metric(spec)]}
+    sections = {"model": spec.model, "data": spec.data, "products": [{"alignment": _alignment(spec)}]}
     return _explain(folder, sections, opened.model, data, [candidate], spec.seed, **options)
 
 
@@ -163,9 +164,9 @@ def _explain(
     return run
 
 
-def _aligning_metric(spec: HighlightsSpec) -> dict[str, Any]:
-    """The metric that makes a run align its inputs with those of the reference language."""
-    return {"crosslingual_faithfulness": {"reference_lang": spec.reference, "aligner": spec.aligner}}
+def _alignment(spec: HighlightsSpec) -> dict[str, Any]:
+    """The alignment that a run is asked for: of all inputs with those of the reference language."""
+    return {"reference_lang": spec.reference, "aligner": spec.aligner}
 
 
 def _candidates(spec: HighlightsSpec) -> tuple[Candidate, ...]:
