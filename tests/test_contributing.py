@@ -123,7 +123,7 @@ def test_the_question_is_answered_by_a_model_with_the_capability(
     ended: list[Outcome[Attribution]] = []
     x = Subject(instance, model)
     generators = [as_generator(module.Surprising(), x) for _ in range(2)]
-    Engine(model).run([Task(generator, lambda outcome: ended.append(outcome) or ()) for generator in generators])  # type: ignore[func-returns-value]
+    Engine().run([Task(generator, lambda outcome: ended.append(outcome) or ()) for generator in generators])  # type: ignore[func-returns-value]
     assert [outcome.value.scores.tolist() for outcome in ended if outcome.value] == [[3.0, 2.0, 4.0]] * 2
     assert calls == [1]  # the second asks what is known
 
