@@ -30,6 +30,7 @@ from verax.jobs.roar.recursive_roar import Roar, roar
 from verax.jobs.roar.spec import RoarSpec
 from verax.jobs.training.spec import parse
 from verax.models.subject import Subject
+from verax.report.page import write_report
 from verax.results.roar import RoarMeasure, RoarResult, load_result
 from verax.run.parameters import Configured, from_config
 from verax.studies.masking import STUDY
@@ -370,6 +371,24 @@ def test_the_result_is_shown_as_recursive_masking_and_seeds_are_averaged(ran: Ra
         masking_of({Path("a"): ran.found, Path("b"): replace(other, spec={**other.spec, "steps": 5})})
 
 
+def test_show_and_the_report_read_it(
+    ran: Ran, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(ran.prepared.artifact.folder)
+    shown = verax(monkeypatch, capsys, folder, "--format", "json", command="show")
+    (study,) = json.loads(shown)
+    (table,) = study["tables"]
+    found = {row["method"]: row["acu"] for row in table["rows"] if row["method"] != "random"}
+    assert found == {one.method: one.acu.value for one in ran.found.measures if one.method != "random"}
+    assert study["figures"]
+    page = write_report(Path(folder), tmp_path / "report.html").read_text()
+    assert "Recursive ROAR" in page
+    assert page.count("<svg") >= 1
+    for one in ran.found.measures[1:]:
+        assert f"{100 * one.acu.value:.1f}" in page
+    assert "&quot;learning_rate&quot;: 0.005" in page or '"learning_rate": 0.005' in page
+
+
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
@@ -432,8 +451,14 @@ def test_the_cost_is_told_first_and_a_dry_run_writes_nothing(
     assert any(line.startswith("to train: 11 models") for line in lines)
 
 
-def verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *args: str, code: int = 0) -> str:
-    monkeypatch.setattr(sys, "argv", ["verax", "roar", "--out", "out", *args])
+def verax(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *args: str,
+    command: str = "roar --out out",
+    code: int = 0,
+) -> str:
+    monkeypatch.setattr(sys, "argv", ["verax", *command.split(), *args])
     with pytest.raises(SystemExit) as ended:
         main()
     said = capsys.readouterr()

@@ -42,9 +42,7 @@ def _roar(
     from verax.jobs.training.spec import parse
     from verax.results.render.terminal import show_findings
     from verax.results.roar import RESULT
-    from verax.results.study import Findings
-    from verax.studies.masking import STUDY
-    from verax.studies.masking.roar import NOTE, masking_of
+    from verax.studies.masking.roar import NOTE, roar_findings
 
     parsed = parse(RoarSpec, spec_content(spec, fields, {"name": data, "limit": limit}, "verax roar"))
 
@@ -55,8 +53,7 @@ def _roar(
     result = run_roar(parsed, folder, console=notes, announce=announce, dry_run=dry_run)
     if result is None:
         return
-    tables = tuple(STUDY.tables(masking_of({folder: result})))
-    out.print(show_findings(Findings(STUDY, tables, (), (), ())))
+    out.print(show_findings(roar_findings([folder])))
     out.print(Text(NOTE, "dim"))
     out.print(Text(f"Wrote {folder / RESULT}"), soft_wrap=True)
 

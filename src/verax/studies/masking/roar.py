@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from verax.registry import display_names
-from verax.results.roar import RoarResult
+from verax.results.roar import RoarResult, load_result
+from verax.results.study import Findings
+from verax.studies.masking import STUDY
 from verax.studies.masking.analysis import Masking, MaskingCurve, MaskingCurves, averaged
 from verax.types import UserError
 
@@ -16,6 +18,12 @@ NOTE = (
     "the gold class leaks the label into what it leaves (docs/roar.md)."
 )
 _MAY_DIFFER = {"seed", "device"}
+
+
+def roar_findings(folders: Sequence[Path]) -> Findings:
+    """Tables and figures of a finished ROAR, or of several that differ in their seed."""
+    result = masking_of({folder: load_result(folder) for folder in folders})
+    return Findings(STUDY, tuple(STUDY.tables(result)), tuple(STUDY.figures(result)), (), (NOTE,))
 
 
 def masking_of(results: Mapping[Path, RoarResult]) -> Masking:
