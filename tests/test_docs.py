@@ -22,13 +22,13 @@ from verax.cli import app, main
 from verax.data.columns import Columns
 from verax.data.world import splits
 from verax.engine.protocols import Method
+from verax.jobs.training.spec import PlainSpec, TrainSpec, parse_plain
 from verax.methods.token.integrated_gradients import Baseline
 from verax.metrics.free_text.editor import Editor
 from verax.models.removal import CODES
 from verax.registry import Namespace, built_in, resolve
 from verax.run.parameters import from_config
 from verax.run.spec import DataSpec, ModelSpec, Spec, parse_spec
-from verax.run.train_spec import PlainSpec, TrainSpec, parse_plain_spec
 from verax.types import Target
 
 ROOT = Path(__file__).parent.parent
@@ -324,4 +324,4 @@ def test_the_page_of_training_works(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "verax run --preset attribution-table" in verax(*shlex.split(command)[1:])
     assert (tmp_path / "my-plain" / "curves.svg").is_file()
     ((_, content),) = blocks(page, "yaml")
-    assert parse_plain_spec(yaml.safe_load(content)).seeds == (0, 1, 2)
+    assert parse_plain(yaml.safe_load(content)).seeds == (0, 1, 2)

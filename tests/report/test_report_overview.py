@@ -3,9 +3,9 @@
 from types import SimpleNamespace
 
 import pytest
+from verax.report.overview import BEST, WEAK, _cell
 
 from verax.report.labels import method_label
-from verax.report.overview import BEST, WEAK, _cell
 from verax.types import Summary
 
 CONTENT = SimpleNamespace(baselines={"saliency": "random"}, chance="random")

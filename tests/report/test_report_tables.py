@@ -5,8 +5,8 @@ import io
 import json
 
 import pytest
-
 from verax.report.tables import FORMATS, comparison_table, summary_table, to_csv, to_json, to_latex, to_markdown
+
 from verax.types import Comparison, Summary
 
 ROWS = [

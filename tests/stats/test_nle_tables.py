@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-import pytest
-
 import explained_runs as made
+import pytest
 from verax.stats.nle import nle_tables
 from verax.stats.nle_rows import NleRun, consistency_tests, unions, verdict
+
 from verax.stats.shares import share
 from verax.types import Score
 

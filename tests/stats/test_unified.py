@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from verax.stats.recorded import baselines
 from verax.stats.unified import KINDS, Bounds, Cell, Property, Unified, holds_zero, unified
 
 from verax.stats import bca, summarise
-from verax.stats.recorded import baselines
 from verax.stats.simulation import simulated
 from verax.types import Base, Estimate, Highlight, Kind, Score, Span, Target
 

@@ -209,7 +209,7 @@ def masking_curves(
     """
     made = [found for run in runs if (found := _one_run(name, run, seed, 0)) is not None]
     if len(made) > 1:
-        return _averaged(name, made, matched, seed)
+        return averaged(name, made, matched, seed)
     return next((found for run in runs if (found := _one_run(name, run, seed, resamples)) is not None), None)
 
 
@@ -257,8 +257,8 @@ def _predicted(rows: Mapping[str, Series], chosen: Sequence[str]) -> IntArray:
     return np.array([rows[one]["predicted"] for one in chosen]).astype(np.int64)
 
 
-def _averaged(
-    name: str, made: Sequence[MaskingCurves], matched: Sequence[MatchedMethod] | None, seed: int
+def averaged(
+    name: str, made: Sequence[MaskingCurves], matched: Sequence[MatchedMethod] | None = None, seed: int = 0
 ) -> MaskingCurves:
     """Means over runs, and intervals of them."""
     labels = [(curve.method, (curve.method,) * len(made)) for curve in made[0].curves]
