@@ -1,4 +1,4 @@
-"""Shapley interaction index: what two words add together beyond what each adds alone, through shapiq."""
+"""Shapley interaction index: what two words contribute together beyond their own contributions, by shapiq."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from verax.types import Attribution, BoolArray, FloatArray, Kind, Passes, Remova
 class ShapleyInteraction:
     """The pairwise Shapley interaction index, by shapiq: exact where the budget covers all coalitions, else estimated.
 
-    Positive where two words strengthen each other, negative where one makes the other superfluous. Unlike
-    `bivariate_shapley` it leaves out what each word is worth by itself.
+    Positive if two words strengthen each other, negative if one makes the other redundant. Unlike `bivariate_shapley`
+    it excludes the contribution of each word by itself.
 
     Args:
         target: what of the model is explained.
@@ -46,11 +46,11 @@ class ShapleyInteraction:
             raise UserError(f"shapley_interaction: budget: got {self.budget}, it must be at least 4")
 
     def passes(self, n: int) -> Passes:
-        """The budget, and never more than there are coalitions."""
+        """The budget, but never more than the number of coalitions."""
         return Passes(sampled_passes(n, self.budget), 0)
 
     def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
-        """The coalitions that shapiq wants to know, in as many questions as it has."""
+        """The coalitions that shapiq asks for, in as many questions."""
         readout = yield from resolve(self.target, x)
         known: dict[bytes, float] = {}
         while True:
@@ -86,7 +86,7 @@ class _Unknown(Exception):
 
 @dataclass(frozen=True)
 class _Lookup:
-    """A game for shapiq, which calls it in the midst of its work: it is run anew once the answers are there."""
+    """A game for shapiq, which calls it while it computes: it is run again once the answers are known."""
 
     known: dict[bytes, float]
 
