@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import sys
@@ -14,12 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from verax import check_metric, evaluate
 from verax.engine.protocols import Method, Metric
 from verax.engine.questions import Outputs
 from verax.models.encoding import Encoding
 from verax.models.subject import Subject
 from verax.registry import index
-from verax.types import FloatArray, Highlight, Instance, Target, Text
+from verax.types import Dataset, FloatArray, Highlight, Instance, Target, Text
 
 ROOT = Path(__file__).parent.parent
 WEIGHTS = np.array([0.5, -2.0, 3.0])
@@ -84,3 +86,24 @@ def test_the_metric_sees_that_the_prediction_changes(
     assert isinstance(metric, Metric)
     highlight = Highlight("i", "m", "token", Target(), x.units, scores)
     assert linear(metric(x, highlight)).value == flips
+
+
+def test_the_provider_tells_the_metric_how_rare_words_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, classifier: Callable[..., Any], instances: list[Instance]
+) -> None:
+    (code,) = [block for block in blocks() if block.startswith("# src/verax/run/providers/rarity.py\n")]
+    (tmp_path / "rarity_example.py").write_text(code, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    metric = importlib.import_module("rarity_example").RareFirst()
+    data = Dataset("pairs", tuple(instances), ("yes", "maybe", "no"))
+    run = evaluate(classifier("bert"), data, ["leave_one_out"], [metric], out=tmp_path / "run", progress=False)
+    texts = {one.id: [part.words for part in one.parts] for one in instances}
+    highlights = {(row.instance_id, row.method): row for row in run.highlights()}
+    for score in run.score_rows():
+        row = highlights[score.instance_id, score.method]
+        ((part, start, _),) = row.units[int(np.argmax(row.scores))]
+        word = texts[score.instance_id][part][start]
+        n = sum(any(word in words for words in parts) for parts in texts.values())
+        assert score.value == pytest.approx(-np.log(n / len(instances)), abs=1e-12)
+    assert len(highlights) == len(run.score_rows()) == 2 * len(instances)
+    check_metric(metric).raise_if_failed()
