@@ -16,7 +16,7 @@ from verax.models.load import load_model
 from verax.studies.crosslingual import grids as crosslingual_grids
 from verax.types import Human, Instance
 
-pytest_plugins = ["support.plug_ins"]
+pytest_plugins = ["support.browser", "support.cli", "support.plug_ins", "support.reading"]
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 # no test is timed: a busy machine must not make one fail
 settings.register_profile("untimed", deadline=None)

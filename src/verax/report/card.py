@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -115,11 +114,12 @@ def _cost(manifest: Manifest) -> Html:
 
 def _skips(content: Content) -> Html:
     """Missing explanations by reason, with examples; then the number of missing values."""
-    groups: dict[tuple[bool, str], list[Skip]] = defaultdict(list)
-    for skip in content.run.skips():
-        groups[skip.failed, skip.reason].append(skip)
-    ordered = sorted(groups.items(), key=lambda group: (not group[0][0], -len(group[1]), group[0][1]))
-    rows = [_skip_row(failed, reason, skips) for (failed, reason), skips in ordered]
+    run = content.run
+    ordered = sorted(run.skip_groups().items(), key=lambda group: (not group[0][0], -len(group[1]), group[0][1]))
+    rows = [
+        _skip_row(failed, reason, run.skips(rows=places[:_EXAMPLES]), len(places))
+        for (failed, reason), places in ordered
+    ]
     heads = [
         tag("th", label, scope="col", class_="number" if label == "Times" else None)
         for label in ("Reason", "Outcome", "Times", "Examples")
@@ -133,17 +133,17 @@ def _skips(content: Content) -> Html:
     return join(explanations, tag("p", words, class_="note") if words else None)
 
 
-def _skip_row(failed: bool, reason: str, skips: Sequence[Skip]) -> Html:
+def _skip_row(failed: bool, reason: str, skips: Sequence[Skip], number: int) -> Html:
     examples = []
-    for skip in skips[:_EXAMPLES]:
+    for skip in skips:
         detail = f" · {skip.detail}" if skip.detail else None
         examples.append(tag("li", tag("code", skip.instance_id), f" · {skip.method}", detail, dir="auto"))
-    more = tag("li", f"and {count(len(skips) - _EXAMPLES)} more") if len(skips) > _EXAMPLES else None
+    more = tag("li", f"and {count(number - len(skips))} more") if number > len(skips) else None
     return tag(
         "tr",
         tag("th", reason, scope="row", dir="auto"),
         tag("td", "failed" if failed else "skipped"),
-        tag("td", count(len(skips)), class_="number"),
+        tag("td", count(number), class_="number"),
         tag("td", tag("ul", examples, more)),
     )
 

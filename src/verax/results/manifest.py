@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 
 from verax.registry import display_names
 from verax.types import Performance
@@ -15,6 +15,8 @@ FORMAT = 1
 NOT_RECORDED = "not recorded"
 RANDOM = {"token": "random", "token_interaction": "random_interaction", "span_interaction": "random_span"}
 """The method that gives random explanations of each kind."""
+_DEEPEST = 30
+"""Levels of nesting in an entry of a card; what is deeper is left out."""
 T = TypeVar("T", bound=BaseModel)
 
 
@@ -117,7 +119,7 @@ class Manifest(_Entry):
     versions: dict[str, str] = {}
     machine: str = NOT_RECORDED
     warnings: tuple[str, ...] = ()
-    cost: dict[str, int | float] = {}
+    cost: dict[str, int | FiniteFloat] = {}
     counts: Counts | None = None
     requests: int | None = None
 
@@ -127,7 +129,7 @@ class Manifest(_Entry):
         if not isinstance(card, Mapping):
             return cls(), ("the run card is not a mapping",) if card is not None else ()
         problems: list[str] = []
-        fields: dict[str, Any] = {str(key): value for key, value in card.items()}
+        fields: dict[str, Any] = {str(key): _shallow(str(key), value, problems) for key, value in card.items()}
         for name, kind in (("methods", MethodEntry), ("metrics", MetricEntry)):
             if name in fields:
                 fields[name] = tuple(_readable(kind, name, fields[name], problems))
@@ -190,6 +192,18 @@ class Manifest(_Entry):
         return first.get(RANDOM.get(self.method(label).kind, words), words) if label in self._methods else words
 
 
+def _shallow(name: str, value: Any, problems: list[str], levels: int = _DEEPEST) -> Any:
+    """A value of a card without what is nested too deeply for anything to show."""
+    if not isinstance(value, dict | list):
+        return value
+    if not levels:
+        problems.append(f"run card: {name}: nested more than {_DEEPEST} levels deep")
+        return None
+    if isinstance(value, dict):
+        return {key: _shallow(name, inner, problems, levels - 1) for key, inner in value.items()}
+    return [_shallow(name, inner, problems, levels - 1) for inner in value]
+
+
 def _readable(kind: type[T], name: str, rows: object, problems: list[str]) -> Iterable[T]:
     """The entries of a list that are valid."""
     if not isinstance(rows, list | tuple):
@@ -215,5 +229,6 @@ def _part(kind: type[T], name: str, value: object, problems: list[str]) -> T | N
         except ValidationError as error:
             field = str(error.errors()[0]["loc"][0])
             problems.append(f"run card: {name}: {field}: {error.errors()[0]['msg'].lower()}")
-            if fields.pop(field, None) is None:
+            known = kind.model_fields.get(field)
+            if fields.pop(field, None) is None or (known is not None and known.is_required()):
                 return None

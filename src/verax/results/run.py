@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -199,6 +199,7 @@ class Run:
         self.manifest, unreadable = Manifest.read(self.tables.card)
         self.problems: tuple[str, ...] = (*self.tables.problems, *unreadable)
         self._by_instance: dict[TableName, Labels] = {}
+        self._results: dict[str, Any] = {}
 
     @property
     def name(self) -> str:
@@ -251,11 +252,24 @@ class Run:
         present = np.flatnonzero(pc.is_null(reason).to_numpy(zero_copy_only=False))
         return self._rows("explanations", instances, present)
 
-    def skips(self, instances: Sequence[str] | None = None) -> list[Skip]:
-        """Why some explanations are missing, of all instances or of some."""
-        reason = self.tables.table("explanations", columns=("reason",))["reason"]
-        missing = np.flatnonzero(pc.is_valid(reason).to_numpy(zero_copy_only=False))
-        return self._rows("explanations", instances, missing)
+    def skips(self, instances: Sequence[str] | None = None, rows: IntArray | None = None) -> list[Skip]:
+        """Why some explanations are missing, of all instances or of some, or of given rows."""
+        if rows is None:
+            reason = self.tables.table("explanations", columns=("reason",))["reason"]
+            rows = np.flatnonzero(pc.is_valid(reason).to_numpy(zero_copy_only=False))
+        return self._rows("explanations", instances, rows)
+
+    def skip_groups(self) -> dict[tuple[bool, str], IntArray]:
+        """The rows of missing explanations: by whether they failed, and by reason."""
+        table = self.tables.table("explanations", columns=("reason", "failed"))
+        reasons = Labels.of(table["reason"])
+        failed = np.asarray(pc.fill_null(table["failed"], False).to_numpy(), bool)
+        groups = {
+            (bad, reason): np.flatnonzero((reasons.codes == code) & (failed == bad))
+            for code, reason in enumerate(reasons.names)
+            for bad in (True, False)
+        }
+        return {group: rows for group, rows in groups.items() if len(rows)}
 
     def texts(self, instances: Sequence[str] | None = None) -> list[Nle]:
         """Explanations in free text, of all instances or of some."""
@@ -301,13 +315,16 @@ class Run:
         return {} if text is None else dict(json.loads(unescape(text)))
 
     def study(self, name: str) -> Any:
-        """The result of a study of this run; None where it does not apply."""
-        return resolve("studies", name).analyse([self])
+        """The result of a study of this run, computed once; None where it does not apply."""
+        if name not in self._results:
+            self._results[name] = resolve("studies", name).analyse([self])
+        return self._results[name]
 
     def findings(self, name: str | None = None) -> list[Findings]:
         """Tables, figures and sentences of one study, or of every study that applies."""
         chosen = studies() if name is None else [resolve("studies", name)]
-        return [found for study in chosen if (found := study.apply([self])) is not None]
+        results = [(study, self.study(study.name)) for study in chosen]
+        return [study.findings_of(result) for study, result in results if result is not None]
 
     def summary(self) -> pd.DataFrame:
         """The leaderboard as a data frame: a row for each method and metric."""
@@ -318,13 +335,29 @@ class Run:
 
     def score_table(self) -> pd.DataFrame:
         """All scores as a data frame: a row for each instance, method and metric."""
+        import pandas as pd  # noqa: PLC0415 - as above
+
         names = [name for name in TABLES["scores"].schema.names if name not in {"key", "position"}]
-        return self.tables.table("scores", columns=names).to_pandas()  # type: ignore[no-any-return]
+        table = self.tables.table("scores", columns=names)
+        named = {name: pa.types.is_dictionary(table[name].type) for name in names}
+        return pd.DataFrame(
+            {
+                # object: other types of strings refuse those that are not valid UTF-8
+                name: pd.Series(_names(table[name]), dtype=object) if named[name] else table[name].to_pandas()
+                for name in names
+            }
+        )
 
     def __repr__(self) -> str:
         made = self.tables.table("explanations", columns=("reason",))["reason"].null_count
         made += self.tables.table("texts", columns=("method",)).num_rows
         return f"Run({str(self.folder)!r}: {made} explanations, {len(self.scores)} scores)"
+
+
+def _names(column: pa.ChunkedArray) -> list[str | None]:
+    """The name in each row of a column, as it was before it was stored."""
+    labels = Labels.of(column)
+    return [None if code < 0 else labels.names[code] for code in labels.codes.tolist()]
 
 
 def open_runs(folders: Sequence[Path | str]) -> list[Run]:
@@ -341,8 +374,3 @@ def run_names(runs: Sequence[Run]) -> list[str]:
     """A short name for each run: its model, or its folder where models share a name."""
     models = [run.manifest.model.name for run in runs]
     return models if len(set(models)) == len(runs) else [str(run.folder) for run in runs]
-
-
-def describe(parameters: Mapping[str, Any]) -> str:
-    """Parameters in words, such as `steps=75, baseline=mask`."""
-    return ", ".join(f"{name}={value}" for name, value in parameters.items())

@@ -123,14 +123,16 @@ class Table:
         """One flat record per row, in full precision.
 
         An estimate `x` gives `x`, `x_low` and `x_high`; differences give `x_difference` with its ends, marks
-        `x_marks`, and the reason of a missing value `x_reason`, where any cell of the column has one.
+        `x_marks`, and the reason of a missing value `x_reason`, where any cell of the column has one. A key that an
+        earlier column has already gets an underscore.
         """
         extended = [self._extended(place) for place in range(len(self.columns))]
         records = []
         for row in self.rows:
             record: dict[str, Value] = {"section": row.section} if any(other.section for other in self.rows) else {}
             for column, cell, parts in zip(self.columns, row.cells, extended, strict=True):
-                record |= _flat(column.name, cell, parts)
+                for key, value in _flat(column.name, cell, parts).items():
+                    record[_unused(key, record)] = value
             records.append(record)
         return records
 
@@ -145,15 +147,20 @@ class Table:
         return frozenset(name for name, present in found.items() if present)
 
 
+def _unused(key: str, record: Mapping[str, Value]) -> str:
+    while key in record:
+        key += "_"
+    return key
+
+
 def _flat(name: str, cell: Cell, parts: frozenset[str]) -> dict[str, Value]:
     """The fields of one cell; every row of a table has the same ones."""
     value = cell.value
     flat: dict[str, Value] = {}
     if "estimate" in parts:
-        estimate = value if isinstance(value, Estimate) else Estimate(value) if isinstance(value, float) else None
-        flat |= _ends(name, estimate)
-    else:
-        flat[name] = None if isinstance(value, Estimate) else value
+        flat |= _ends(name, value if isinstance(value, Estimate) else None)
+    if not isinstance(value, Estimate):
+        flat[name] = value
     if "difference" in parts:
         flat |= _ends(f"{name}_difference", cell.difference)
     if "marks" in parts:

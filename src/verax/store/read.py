@@ -229,6 +229,6 @@ def read_card(folder: Path) -> tuple[dict[str, Any], list[str]]:
         card = json.loads((folder / CARD).read_bytes())
     except FileNotFoundError:
         return {}, []
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}, [f"{CARD} is damaged"]
     return (card, []) if isinstance(card, dict) else ({}, [f"{CARD} is damaged"])

@@ -115,8 +115,8 @@ def _latex_row(cells: Sequence[str]) -> str:
 
 def _latex(text: str) -> str:
     escaped = "".join(_LATEX.get(char, char) for char in _one_line(text))
-    # after the end of a row LaTeX would read a bracket as an optional length
-    return f"{{{escaped}}}" if escaped.startswith("[") else escaped
+    # after the end of a row LaTeX would read a bracket as an optional length, and skip an asterisk
+    return f"{{{escaped}}}" if escaped.startswith(("[", "*")) else escaped
 
 
 def to_markdown(tables: Sequence[Table]) -> str:

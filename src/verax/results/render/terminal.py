@@ -78,8 +78,9 @@ class Board:
             name, *rest = self.table.shown
             yield plain(write(self.table.columns[name], row.cells[name]).line)
             facts = [
-                f"{self.table.columns[place].title} {write(self.table.columns[place], row.cells[place]).line}"
+                " ".join(filter(None, (self.table.columns[place].title, cell.line, cell.difference)))
                 for place in rest
+                for cell in [write(self.table.columns[place], row.cells[place])]
             ]
             yield Padding(plain(", ".join(facts)), (0, 0, 0, 4))
 
@@ -95,7 +96,7 @@ def _laid_out(table: Table) -> tuple[list[str], list[list[str]]]:
     with_interval = [any(row[place].interval for row in written) for place in range(len(columns))]
     if sum(with_interval) == 1:
         return _beside(columns, written, with_interval.index(True))
-    stacked = [["\n".join(filter(None, (_named(c), c.interval, c.difference))) for c in row] for row in written]
+    stacked = [[_stacked(_named(cell), cell.interval, cell.difference) for cell in row] for row in written]
     return [column.title for column in columns], stacked
 
 
@@ -105,14 +106,22 @@ def _beside(
     heads = [column.title for column in columns]
     rows = []
     for row in written:
-        cells = [_named(cell) for cell in row]
-        cells.insert(place + 1, "\n".join(filter(None, (row[place].interval, row[place].difference))))
+        cells = [
+            _named(cell) if number == place else _stacked(_named(cell), cell.difference)
+            for number, cell in enumerate(row)
+        ]
+        cells.insert(place + 1, _stacked(row[place].interval, row[place].difference))
         rows.append(cells)
     return [*heads[: place + 1], "95 % interval", *heads[place + 1 :]], rows
 
 
+def _stacked(*lines: str) -> str:
+    return "\n".join(filter(None, lines))
+
+
 def _named(cell: Written) -> str:
-    return f"{cell.marks}\N{NO-BREAK SPACE}{cell.value}" if cell.marks else cell.value
+    value = " ".join(cell.value.splitlines())
+    return f"{cell.marks}\N{NO-BREAK SPACE}{value}" if cell.marks else value
 
 
 def _width(cell: str) -> int:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from support.runs import make_run
 from verax.data.text import split_words
-from verax.store.read import Stored
-from verax.store.store import Store
-from verax.store.tables import Row
+from verax.results.run import Run
 from verax.types import Human, Instance, Nle, Score, Span, Target, Trial, TrialLog
 
 LABELS = ("yes", "no")
@@ -129,27 +128,11 @@ def scores(letters: dict[str, str] | None = None, method: str = "mt_ra") -> list
     ]
 
 
-def stored(**changes: Any) -> Stored:
-    """The run as it is read; `changes` are of its parts."""
-    parts: dict[str, Any] = {
-        "folder": Path("run"),
-        "card": card(),
-        "instances": instances(),
-        "predictions": [],
-        "highlights": [],
-        "skips": [],
-        "scores": scores(),
-        "damaged": (),
-        "texts": texts(),
-    }
-    return Stored(**(parts | changes))
+def rows(**changes: Any) -> dict[str, Any]:
+    """All parts of the run; `changes` replace some."""
+    return {"card": card(), "instances": instances(), "scores": scores(), "texts": texts()} | changes
 
 
-def write(folder: Path, run: Stored) -> Path:
-    """The run as it is kept."""
-    with Store.open(folder) as store:
-        rows: list[Row] = [*run.instances, *run.texts, *run.skips, *run.scores]
-        for place, row in enumerate(rows):
-            store.append(str(place), row)
-        store.write_card(run.card)
-    return folder
+def text_run(folder: Path, **changes: Any) -> Run:
+    """The run in a folder; `changes` replace some of its parts."""
+    return make_run(folder, **rows(**changes))
