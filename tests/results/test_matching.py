@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from support.runs import make_run, method_entry, run_card, text_of
+from verax.results.manifest import Manifest
 from verax.results.matching import (
     by_data,
     data_name,
@@ -75,6 +79,31 @@ def test_methods_that_cannot_be_matched_keep_rows_of_their_own(opened: Any) -> N
     }
 
 
+def test_variants_within_a_run_are_matched_by_the_parameters_that_distinguish_them(opened: Any) -> None:
+    def variants(steps: int, *aggregates: str) -> list[dict[str, Any]]:
+        return [
+            method_entry(
+                f"ig({target}, {aggregate}, {steps})",
+                "integrated_gradients",
+                parameters={"target": target, "aggregate": aggregate, "steps": steps},
+                target=target,
+            )
+            for target in ("prediction", "loss")
+            for aggregate in aggregates
+        ]
+
+    matched = match_methods(opened(variants(75, "mean", "l2"), variants(100, "l2", "mean")))
+    assert [one.name for one in matched] == [
+        f"integrated_gradients (target: {target}; aggregate: {aggregate}; steps: 75 / 100)"
+        for target in ("prediction", "loss")
+        for aggregate in ("mean", "l2")
+    ]
+    for one in matched:
+        first, second = one.labels
+        assert first is not None
+        assert second == first.replace("75", "100")
+
+
 def test_of_three_runs_two_may_agree(opened: Any) -> None:
     runs = opened([gradients(75)], [gradients(75)], [gradients(100)])
     (matched,) = match_methods(runs)
@@ -109,6 +138,32 @@ def test_methods_that_only_the_rows_know(tmp_path: Path) -> None:
 def test_one_run_has_its_methods_by_their_labels(opened: Any) -> None:
     (run,) = opened([RANDOM, gradients(75), gradients(100)])
     assert [(one.name, one.labels) for one in match_methods([run])] == [(label, (label,)) for label in run.methods]
+
+
+ENTRIES = st.lists(
+    st.tuples(
+        st.sampled_from("ab"), st.fixed_dictionaries({"x": st.integers(0, 2), "y": st.integers(0, 1)}), st.booleans()
+    ),
+    max_size=5,
+    unique_by=repr,
+)
+
+
+@given(st.lists(ENTRIES, min_size=1, max_size=3))
+def test_every_method_of_every_run_is_in_exactly_one_row(several: list[list[tuple[str, dict[str, int], bool]]]) -> None:
+    runs: list[Any] = []
+    for methods in several:
+        entries = [
+            method_entry(f"{name}{parameters}{target}", name, parameters=parameters, target=str(target))
+            for name, parameters, target in methods
+        ]
+        manifest, _ = Manifest.read({"methods": entries})
+        runs.append(SimpleNamespace(manifest=manifest, methods=manifest.method_labels()))
+    matched = match_methods(runs)
+    for number, run in enumerate(runs):
+        labels = [one.labels[number] for one in matched]
+        assert sorted(label for label in labels if label is not None) == sorted(run.methods)
+    assert len({one.name for one in matched}) == len(matched), "no two rows have the same name"
 
 
 def test_a_difference_is_named_with_both_runs_and_both_values(opened: Any) -> None:
