@@ -5,13 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from support.runs import method_entry, metric_entry, score_run, word_run
 from support.tables import heads_of, lines_of
 from verax.results.manifest import MetricEntry
+from verax.results.render.numbers import estimate
 from verax.results.run import Run
 from verax.results.table import Table
+from verax.stats import bca
 from verax.stats.joint import Compared
 from verax.studies.leaderboard import STUDY
 from verax.studies.leaderboard.analysis import Board, Standing, analyse, contrast
@@ -34,6 +37,11 @@ def board(*standings: Standing) -> Board:
     return Board(MetricEntry(label="m", name="m", higher_is_better=True), standings)
 
 
+def estimated(values: list[float]) -> str:
+    """The mean with its interval, as tables show it."""
+    return estimate(Estimate(sum(values) / len(values), *(bca(np.array(values)) or ())))
+
+
 def separate(n: int = 30) -> dict[str, list[float]]:
     """Two methods that are alike and better than random on every instance."""
     levels = (("random", 0.1), ("a", 0.5), ("b", 0.5))
@@ -50,12 +58,12 @@ def test_overview_and_rankings_of_one_run(tmp_path: Path) -> None:
     cells = {row[0]: row[1:] for row in lines_of(found["overview"])}
     assert list(cells) == ["Random", "a", "b"], "display names"
     assert found["overview"].records()[0]["method"] == "random"
-    assert cells["Random"] == ["0.102 [0.101, 0.102]", "no scores"]
+    assert cells["Random"] == [estimated(separate()["random"]), "no scores"]
     assert [row.baseline for row in found["overview"].rows] == [True, False, False]
     ranking = found["comp"]
     assert heads_of(ranking) == ["Method", "Group", "Mean", "p against random", "n", "Skipped"]
     assert [line[:2] for line in lines_of(ranking)] == [["a", "a"], ["b", "a"], ["Random", "b"]]
-    assert lines_of(ranking)[0][2:] == ["◆ 0.502 [0.501, 0.502]", "< 0.001", "30", "0"]
+    assert lines_of(ranking)[0][2:] == [f"◆ {estimated(separate()['a'])}", "< 0.001", "30", "0"]
     assert [row.compared_with for row in ranking.rows] == [2, 2, 2], "the grey line of each row is random"
     record = ranking.records()[0]
     assert (record["metric"], record["higher_is_better"], record["mean_marks"]) == ("comp", True, "best")
