@@ -246,9 +246,7 @@ def test_several_runs_keep_their_numbers_and_one_that_does_not_apply_is_refused(
 
 
 def test_kinds_and_bases_are_those_with_a_value(tmp_path: Path) -> None:
-    run: Run = kinds_run(
-        tmp_path, scores_of(FLIPS["label"], {"shap": [1.0], "random_span": [0.5], "bivariate": [None]})
-    )
+    run = kinds_run(tmp_path, scores_of(FLIPS["label"], {"shap": [1.0], "random_span": [0.5], "bivariate": [None]}))
     result = analyse([run])
     assert result is not None
     assert result.runs[0].kinds() == (KINDS[0], KINDS[2])
