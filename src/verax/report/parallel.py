@@ -106,8 +106,8 @@ def _reading(found: CrossLingual, pairs: Sequence[Pair]) -> str:
         f"The first {plural(shown, 'input')} in {found.reference}, above, and their translations, below. Each side is "
         "coloured by its own explanation, of the class that is predicted for it: orange over a solid line supports it, "
         "blue over a dotted one opposes it, deeper is stronger. A line joins words that are aligned: the stronger both "
-        "words, the stronger the line; orange or blue where both are. Where texts are cut, numbers are at both ends of a "
-        "link that leads to another line. Point at a word for its score. ρ is the correlation of this pair."
+        "words, the stronger the line; orange or blue where both are. Where texts are cut, numbers are at both ends of "
+        "a link that leads to another line. Point at a word for its score. ρ is the correlation of this pair."
     )
 
 

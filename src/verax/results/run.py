@@ -199,6 +199,7 @@ class Run:
         self.manifest, unreadable = Manifest.read(self.tables.card)
         self.problems: tuple[str, ...] = (*self.tables.problems, *unreadable)
         self._by_instance: dict[TableName, Labels] = {}
+        self._results: dict[str, Any] = {}
 
     @property
     def name(self) -> str:
@@ -314,13 +315,16 @@ class Run:
         return {} if text is None else dict(json.loads(unescape(text)))
 
     def study(self, name: str) -> Any:
-        """The result of a study of this run; None where it does not apply."""
-        return resolve("studies", name).analyse([self])
+        """The result of a study of this run, computed once; None where it does not apply."""
+        if name not in self._results:
+            self._results[name] = resolve("studies", name).analyse([self])
+        return self._results[name]
 
     def findings(self, name: str | None = None) -> list[Findings]:
         """Tables, figures and sentences of one study, or of every study that applies."""
         chosen = studies() if name is None else [resolve("studies", name)]
-        return [found for study in chosen if (found := study.apply([self])) is not None]
+        results = [(study, self.study(study.name)) for study in chosen]
+        return [study.findings_of(result) for study, result in results if result is not None]
 
     def summary(self) -> pd.DataFrame:
         """The leaderboard as a data frame: a row for each method and metric."""

@@ -54,8 +54,10 @@ class Study(Generic[R]):
     def apply(self, runs: Sequence[Run]) -> Findings | None:
         """Everything that people read of some runs; None where the study does not apply."""
         result = self.analyse(runs)
-        if result is None:
-            return None
+        return None if result is None else self.findings_of(result)
+
+    def findings_of(self, result: R) -> Findings:
+        """What people read of a result."""
         return Findings(
             self,
             tuple(self.tables(result)),

@@ -9,6 +9,7 @@ from verax.results.figure import Figure, Ticks, ticks_over
 from verax.results.render.cells import Written, is_numeric, write
 from verax.results.render.markup import Html, join, tag
 from verax.results.render.svg import figure_svg, swatch
+from verax.results.render.text_width import TICK, label
 from verax.results.study import Findings
 from verax.results.table import Cell, Column, Mark, Row, Table
 from verax.types import Estimate
@@ -82,8 +83,8 @@ def _head(table: Table, axes: dict[int, Ticks | None]) -> Html:
         column = table.columns[place]
         if place in axes:
             axis = axes[place]
-            label = tag("span", f"{column.title}, drawn with its interval", class_="unseen")
-            heads.append(tag("th", label, None if axis is None else _tick_labels(axis), scope="col", class_="axis"))
+            name = tag("span", f"{column.title}, drawn with its interval", class_="unseen")
+            heads.append(tag("th", name, None if axis is None else _tick_labels(axis), scope="col", class_="axis"))
         heads.append(tag("th", breakable(column.title), scope="col", class_="number" if is_numeric(column) else None))
     return tag("tr", heads)
 
@@ -152,7 +153,7 @@ def _axis(table: Table, place: int) -> Ticks | None:
 
 def _tick_labels(axis: Ticks) -> Html:
     labels = [
-        tag("text", f"{tick:.6g}", x=_at(axis, tick), y=12, text_anchor="middle", class_="tick") for tick in axis.values
+        label(f"{tick:.6g}", TICK, x=_at(axis, tick), y=12, text_anchor="middle", class_="tick") for tick in axis.values
     ]
     return tag("svg", labels, class_="plot head", width="100%", height=16, aria_hidden="true")
 
