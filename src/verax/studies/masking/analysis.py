@@ -301,7 +301,9 @@ def averaged(
     name: str, made: Sequence[MaskingCurves], matched: Sequence[MatchedMethod] | None = None, seed: int = 0
 ) -> MaskingCurves:
     """Means over runs, and intervals of them; measures that not every run has are named."""
-    labels = {curve.method: (curve.method,) * len(made) for run in made for curve in run.curves}
+    labels: dict[str, tuple[str | None, ...]] = {
+        curve.method: (curve.method,) * len(made) for run in made for curve in run.curves
+    }
     if matched is not None:
         labels = {one.name: one.labels for one in matched}
     curves, without = [], {}
