@@ -119,6 +119,17 @@ def test_counts_default_to_nothing() -> None:
     assert read({"counts": {"rows": 3, "done": 2}}).counts == Counts(rows=3, done=2, failed=0, skipped=0)
 
 
+def test_strings_that_are_not_utf_8_are_shown_as_such_and_labels_stay_as_they_are() -> None:
+    odd = "half \ud800"
+    card = {"methods": [{"label": odd, "name": odd}], "model": {"name": odd, odd: odd}, odd: 1, "versions": {odd: odd}}
+    manifest = read(card)
+    shown = "half \N{REPLACEMENT CHARACTER}"
+    assert manifest.method(odd) is manifest.methods[0]
+    assert (manifest.methods[0].label, manifest.methods[0].name) == (odd, shown)
+    assert dict(manifest.model.facts) == {"name": shown, shown: shown}
+    assert manifest.versions == {shown: shown}
+
+
 def nested(depth: int) -> Any:
     value: Any = "deep"
     for number in range(depth):
@@ -144,29 +155,28 @@ def test_deep_entries_end_no_page(tmp_path: Path, depth: int) -> None:
     assert "Run card" in render(run)
 
 
+TEXT = st.text(st.characters(codec=None), max_size=8)
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None), max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=8,
 )
 FIELDS = sorted(Manifest.model_fields)
-ENTRY = st.dictionaries(
-    st.sampled_from(sorted({*MethodEntry.model_fields, *MetricEntry.model_fields})) | st.text(), JSON
-)
+ENTRY = st.dictionaries(st.sampled_from(sorted({*MethodEntry.model_fields, *MetricEntry.model_fields})) | TEXT, JSON)
 
 
 @settings(max_examples=150)
 @given(
-    st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=5), JSON | st.lists(ENTRY, max_size=3), max_size=6),
+    st.dictionaries(st.sampled_from(FIELDS) | TEXT, JSON | st.lists(ENTRY, max_size=3), max_size=6),
 )
 def test_no_card_raises_and_everything_can_be_asked_of_its_manifest(card: dict[str, Any]) -> None:
     manifest, problems = Manifest.read(card)
     assert all(isinstance(problem, str) for problem in problems)
-    for label in (*manifest.method_labels(["met"]), "unknown"):
+    for label in (*manifest.method_labels(["met"]), "unknown", "\ud800"):
         assert isinstance(manifest.display(label), str)
         assert isinstance(manifest.baseline(label), str)
         assert manifest.method(label).label == label
-    for label in manifest.metric_labels(["met"]):
+    for label in manifest.metric_labels(["met", "\ud800"]):
         assert manifest.metric(label).ascending in {True, False}
 
 

@@ -81,7 +81,7 @@ def people_html(instance: Instance, *, inline: bool) -> Html | None:
     ]
     rest = len(units) - len(drawn)
     more = tag("p", f"and {count(rest)} more") if rest else None
-    return join(_drawing(drawn, instance, f"Marked by people: {_listed(drawn)}", bracketed=True, inline=inline), more)
+    return join(_drawing(drawn, instance, f"Annotated pairs: {_listed(drawn)}", bracketed=True, inline=inline), more)
 
 
 def _scored(pair: Pair, strongest: float, *, inline: bool) -> _Drawn:

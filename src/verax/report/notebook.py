@@ -9,10 +9,10 @@ from verax.results.render.markup import Html, join, tag
 from verax.results.render.numbers import number
 from verax.types import Highlight, Instance, Prediction
 
-_LEGEND = "Orange, solid line: for. Blue, dotted line: against. Boxed: marked by people. Point at a word for its score."
+_LEGEND = "Orange, solid line: supports. Blue, dotted line: opposes. Boxed: annotated. Point at a word for its score."
 _ARCS_LEGEND = (
-    "An arc joins a pair; its number is its rank. Orange, solid line: for. Blue, dotted line: against. Thicker is "
-    "stronger. Boxed: marked by people. Point at an arc for its score."
+    "An arc joins a pair; its number is its rank. Orange, solid line: supports. Blue, dotted line: opposes. Thicker is "
+    "stronger. Boxed: annotated. Point at an arc for its score."
 )
 
 
@@ -24,8 +24,8 @@ def highlight_html(
     Args:
         highlight: the explanation.
         instance: the input that it explains.
-        prediction: what the model said of it, where known.
-        top: how many pairs of an explanation by interactions are drawn; those with the highest scores.
+        prediction: of the model, where known.
+        top: number of pairs that are drawn of an explanation by interactions, those with the highest scores.
     """
     head: list[Html | str] = [tag("strong", highlight.method, dir="auto"), f" explains {highlight.target}"]
     if prediction is not None:
@@ -40,7 +40,7 @@ def highlight_html(
             "div",
             tag("div", join(*head), style="font-size:.85em;margin-bottom:.3em"),
             picture(highlight, instance, inline=True, top=top),
-            None if people is None else join(tag("div", "Pairs that people marked:", style=quiet), people),
+            None if people is None else join(tag("div", "Annotated pairs:", style=quiet), people),
             tag("div", _LEGEND if highlight.kind == "token" else _ARCS_LEGEND, style=quiet),
             style="font-family:system-ui,sans-serif;max-width:60em",
         )

@@ -66,7 +66,7 @@ def word_scores(highlight: Highlight) -> dict[tuple[int, int], float]:
 
 
 def gold_words(instance: Instance) -> frozenset[tuple[int, int]]:
-    """The words (part, index) that people marked."""
+    """The annotated words (part, index)."""
     if instance.human is None or instance.human.words is None:
         return frozenset()
     return frozenset((part, word) for part, words in enumerate(instance.human.words) for word in words)
@@ -98,7 +98,7 @@ def words_html(highlight: Highlight | None, instance: Instance, *, inline: bool)
                 title = "not scored"
                 names.append("unscored")
             if title and place in gold:
-                title += ", marked by people"
+                title += ", annotated"
             words.append((names, title))
         parts.append(
             tag("div", _line(part, words, inline=inline), dir="auto", lang=part.lang, **dress("part", inline=inline))

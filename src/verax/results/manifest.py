@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
+from pydantic import BaseModel, ConfigDict, FiniteFloat, PlainValidator, ValidationError
 
 from verax.registry import display_names
 from verax.types import Performance
@@ -17,7 +18,18 @@ RANDOM = {"token": "random", "token_interaction": "random_interaction", "span_in
 """The method that gives random explanations of each kind."""
 _DEEPEST = 30
 """Levels of nesting in an entry of a card; what is deeper is left out."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
 T = TypeVar("T", bound=BaseModel)
+
+
+def _label(value: object) -> str:
+    if not isinstance(value, str | int | float):
+        raise ValueError("input should be a string")
+    return str(value)
+
+
+Label = Annotated[str, PlainValidator(_label)]
+"""A name of rows. It must stay exactly as it is; pydantic itself refuses strings that are not valid UTF-8."""
 
 
 class _Entry(BaseModel):
@@ -32,8 +44,8 @@ class MethodEntry(_Entry):
     `signed` says whether its scores distinguish what supports the target from what opposes it.
     """
 
-    label: str
-    name: str = ""
+    label: Label
+    name: Label = ""
     parameters: dict[str, Any] = {}
     kind: str = "token"
     base: str | None = None
@@ -51,8 +63,8 @@ class MethodEntry(_Entry):
 class MetricEntry(_Entry):
     """A metric of a run; `ranked` says whether it orders explanations."""
 
-    label: str
-    name: str = ""
+    label: Label
+    name: Label = ""
     parameters: dict[str, Any] = {}
     higher_is_better: bool | None = None
     ranked: bool = True
@@ -129,7 +141,9 @@ class Manifest(_Entry):
         if not isinstance(card, Mapping):
             return cls(), ("the run card is not a mapping",) if card is not None else ()
         problems: list[str] = []
-        fields: dict[str, Any] = {str(key): _shallow(str(key), value, problems) for key, value in card.items()}
+        fields: dict[str, Any] = {
+            _utf_8(str(key)): _readable_value(str(key), value, problems) for key, value in card.items()
+        }
         for name, kind in (("methods", MethodEntry), ("metrics", MetricEntry)):
             if name in fields:
                 fields[name] = tuple(_readable(kind, name, fields[name], problems))
@@ -192,16 +206,28 @@ class Manifest(_Entry):
         return first.get(RANDOM.get(self.method(label).kind, words), words) if label in self._methods else words
 
 
-def _shallow(name: str, value: Any, problems: list[str], levels: int = _DEEPEST) -> Any:
-    """A value of a card without what is nested too deeply for anything to show."""
+def _readable_value(name: str, value: Any, problems: list[str], levels: int = _DEEPEST) -> Any:
+    """A value of a card in valid UTF-8, except for labels, without what is nested too deeply for anything to show."""
+    if isinstance(value, str):
+        return _utf_8(value)
     if not isinstance(value, dict | list):
         return value
     if not levels:
         problems.append(f"run card: {name}: nested more than {_DEEPEST} levels deep")
         return None
-    if isinstance(value, dict):
-        return {key: _shallow(name, inner, problems, levels - 1) for key, inner in value.items()}
-    return [_shallow(name, inner, problems, levels - 1) for inner in value]
+    if isinstance(value, list):
+        return [_readable_value(name, inner, problems, levels - 1) for inner in value]
+    return {
+        _utf_8(key): inner
+        if key == "label" and isinstance(inner, str)
+        else _readable_value(name, inner, problems, levels - 1)
+        for key, inner in value.items()
+    }
+
+
+def _utf_8(text: str) -> str:
+    """A text with lone surrogates replaced."""
+    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _readable(kind: type[T], name: str, rows: object, problems: list[str]) -> Iterable[T]:

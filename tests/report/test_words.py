@@ -28,7 +28,7 @@ def test_each_word_has_its_colour_and_its_exact_score(text):
     html = picture(highlight(instance, [-0.123456, 1.0, 0.0, 0.5]), instance, inline=False)
     assert marks(html) == [
         ("mark", "-0.123456", "word against1", "not"),
-        ("mark", "+1, marked by people", "word gold for10", "bad"),
+        ("mark", "+1, annotated", "word gold for10", "bad"),
         ("span", "0", "", "at"),
         ("mark", "+0.5", "word for5", "all"),
     ]

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from support.runs import make_run, text_of
+from verax.report.notebook import highlight_html
 from verax.report.page import render, write_report
 from verax.results.render import markup
 from verax.results.render.markup import Html, visible
-from verax.store.read import Stored
-from verax.store.store import Store
+from verax.results.run import Run
 from verax.types import Highlight, Human, Instance, Prediction, Score, Skip, Span, Target
 
 RAN = "document.documentElement.setAttribute('ran-{}','1')"
@@ -35,15 +36,15 @@ PAYLOADS = (
 )
 
 
-def hostile_run(text) -> Stored:
+def hostile_rows():
     """Every payload in every place where data, a model or a spec can put a string."""
     every = " ".join(p.replace(" ", "\u00a0") for p in PAYLOADS)
     instances, predictions, highlights, skips, scores, methods, metrics = [], [], [], [], [], [], []
     for i, payload in enumerate(PAYLOADS):
         method, metric, name = f"method {payload}", f"metric {payload}", f"id {payload}"
-        words = text(every, lang=payload)
+        words = text_of(every, lang=payload)
         gold = Human(words=((0, i),), explanations=(f"human {payload}",))
-        instance = Instance(name, (words, text(payload, lang="en")), f"gold {payload}", human=gold)
+        instance = Instance(name, (words, text_of(payload)), f"gold {payload}", human=gold)
         instances.append(instance)
         predictions.append(Prediction(name, f"class {payload}", (f"class {payload}",), (1.0,)))
         ramp = tuple(float(k - 3) for k in range(len(instance.units)))
@@ -68,24 +69,32 @@ def hostile_run(text) -> Stored:
         "spec": {"key <script>": ["<script>"]},
         "counts": {"rows": every},
         "cost": {"seconds": every},
-        "methods": methods,
+        "methods": [*methods, *PAYLOADS],
         "metrics": metrics,
     }
-    damaged = tuple(f"damaged {p}" for p in PAYLOADS)
-    return Stored(Path("x"), card, instances, predictions, highlights, skips, scores, damaged)
+    return {
+        "card": card,
+        "instances": instances,
+        "predictions": predictions,
+        "highlights": highlights,
+        "skips": skips,
+        "scores": scores,
+    }
 
 
 @pytest.fixture(scope="module")
-def stored(text) -> Stored:
-    return hostile_run(text)
+def hostile(tmp_path_factory) -> Run:
+    run = make_run(tmp_path_factory.mktemp("hostile") / "run", **hostile_rows())
+    run.problems += tuple(f"damaged {payload}" for payload in PAYLOADS)
+    return run
 
 
 @pytest.fixture(scope="module")
-def unescaped(stored) -> str:
+def unescaped(hostile) -> str:
     """The same page with its escaping broken, but for the payload that would leave the page before one can look."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(markup, "text", lambda raw: Html(raw.encode("utf-8", "replace").decode()))
-        return re.sub(REFRESH.replace(" ", "[ \u00a0]"), "", render(stored))
+        return re.sub(REFRESH.replace(" ", "[ \u00a0]"), "", render(hostile))
 
 
 def traces(browser, path: Path) -> set[str]:
@@ -94,9 +103,9 @@ def traces(browser, path: Path) -> set[str]:
     return set(re.findall(r"ran-(\w+)", names))
 
 
-def test_nothing_runs(browser, stored, tmp_path):
+def test_nothing_runs(browser, hostile, tmp_path):
     path = tmp_path / "report.html"
-    path.write_text(render(stored), encoding="utf-8")
+    path.write_text(render(hostile), encoding="utf-8")
     assert traces(browser, path) == set()
     assert browser.requests == [path.as_uri()], "the page asked for something else than itself"
     assert browser.ask("document.scripts.length") == 1
@@ -115,10 +124,10 @@ PLACES += ("k", "v", "mk", "paper", "command", "created", "model", "data", "spli
 
 
 @pytest.fixture(scope="module")
-def shown(browser, stored, tmp_path_factory) -> str:
+def shown(browser, hostile, tmp_path_factory) -> str:
     """All that the page says, as the browser understood it."""
     path = tmp_path_factory.mktemp("literal") / "report.html"
-    path.write_text(render(stored), encoding="utf-8")
+    path.write_text(render(hostile), encoding="utf-8")
     browser.open(path)
     return browser.ask("document.body.textContent")
 
@@ -130,9 +139,9 @@ def test_texts_are_shown_literally(shown, place):
         assert visible(f"{place} {expected}") in shown
 
 
-def test_words_keep_their_scores_in_their_titles(browser, stored, tmp_path):
+def test_words_keep_their_scores_in_their_titles(browser, hostile, tmp_path):
     path = tmp_path / "report.html"
-    path.write_text(render(stored), encoding="utf-8")
+    path.write_text(render(hostile), encoding="utf-8")
     browser.open(path)
     words = browser.ask(
         "[...document.querySelectorAll('.instance dd .part')[0].querySelectorAll('[title]')]"
@@ -155,13 +164,11 @@ def test_the_policy_holds_when_escaping_fails(browser, unescaped, tmp_path):
     assert browser.ask("document.scripts.length") > 1, "the payloads are in the page, and blocked"
 
 
-def test_the_notebook_picture_is_escaped(browser, stored, tmp_path):
-    from verax.report.notebook import highlight_html
-
+def test_the_notebook_picture_is_escaped(browser, tmp_path):
     path = tmp_path / "notebook.html"
-    pieces = [
-        highlight_html(h, i, p) for h, i, p in zip(stored.highlights, stored.instances, stored.predictions, strict=True)
-    ]
+    rows = hostile_rows()
+    explained = zip(rows["highlights"], rows["instances"], rows["predictions"], strict=True)
+    pieces = [highlight_html(*one) for one in explained]
     path.write_text("<!doctype html><meta charset=utf-8>" + "".join(pieces), encoding="utf-8")
     assert traces(browser, path) == set()
     assert (
@@ -174,16 +181,16 @@ def test_the_notebook_picture_is_escaped(browser, stored, tmp_path):
             assert visible(f"{place} {payload}") in shown
 
 
-def test_nothing_runs_in_the_pictures_of_interactions(browser, stored, tmp_path):
-    from verax.report.notebook import highlight_html
-
+def test_nothing_runs_in_the_pictures_of_interactions(browser, tmp_path):
+    rows = hostile_rows()
     units = tuple((Span(0, i, len(PAYLOADS)), Span(1, 0, 1)) for i in range(len(PAYLOADS)))
     human = Human(span_pairs=units, words=((0,), (0,)))
-    instances = [replace(instance, human=human) for instance in stored.instances]
+    instances = [replace(instance, human=human) for instance in rows["instances"]]
     ramp = tuple(float(-k) for k in range(len(units)))
-    highlights = [replace(h, kind="span_interaction", units=units, scores=ramp) for h in stored.highlights]
+    highlights = [replace(h, kind="span_interaction", units=units, scores=ramp) for h in rows["highlights"]]
     paths = [tmp_path / "report.html", tmp_path / "notebook.html"]
-    paths[0].write_text(render(replace(stored, instances=instances, highlights=highlights)), encoding="utf-8")
+    run = make_run(tmp_path / "run", **(rows | {"instances": instances, "highlights": highlights}))
+    paths[0].write_text(render(run), encoding="utf-8")
     pieces = [highlight_html(h, i) for h, i in zip(highlights, instances, strict=True)]
     paths[1].write_text("<!doctype html><meta charset=utf-8>" + "".join(pieces), encoding="utf-8")
     for path, scripts in zip(paths, (1, 0), strict=True):
@@ -199,13 +206,8 @@ def test_nothing_runs_in_the_pictures_of_interactions(browser, stored, tmp_path)
     assert all(visible(payload.replace(" ", "\u00a0")) in table for payload in PAYLOADS)
 
 
-def test_hostile_strings_go_through_the_store_into_the_same_page(stored, tmp_path):
-    with Store.open(tmp_path) as store:
-        rows = (stored.instances, stored.predictions, stored.highlights, stored.skips, stored.scores)
-        for place, row in enumerate(row for kind in rows for row in kind):
-            store.append(str(place), row)
-        store.write_card(stored.card)
-    written = write_report(tmp_path).read_text(encoding="utf-8")
-    assert written == render(replace(stored, damaged=()))
-    with Store.open(tmp_path) as store:
-        assert len(list(store.rows())) == sum(map(len, rows)), "a report in the folder is no harm to the run"
+def test_hostile_strings_are_in_the_file_as_on_the_page(tmp_path):
+    run = make_run(tmp_path, **hostile_rows())
+    assert write_report(tmp_path).read_text(encoding="utf-8") == render(run)
+    assert Run(tmp_path).problems == run.problems, "a report in the folder is no harm to the run"
+    assert any("<script>" in problem for problem in run.problems), "entries that are not valid are named as they are"

@@ -3,13 +3,13 @@
 import io
 import re
 import time
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from support.markup import parse
 from verax.data.text import split_words
 from verax.report.arc_layout import WIDTH, layout
 from verax.report.arc_lines import MARGIN, is_rtl, lay_out
@@ -295,12 +295,12 @@ def test_what_does_not_fit_is_cut():
 # People
 
 
-def test_what_people_marked_is_drawn_under_it_in_grey():
+def test_annotated_pairs_are_drawn_below_in_grey():
     human = Human(words=((3,), (1,)), span_pairs=((Span(0, 1, 4), Span(1, 0, 2)),))
     made = instance(PREMISE, HYPOTHESIS, human=human)
     html = highlight_html(interactions(made), made)
-    above, below = html.split("Pairs that people marked:")
-    assert 'aria-label="Marked by people: small red dog ↔ An animal"' in below
+    above, below = html.split("Annotated pairs:<")
+    assert 'aria-label="Annotated pairs: small red dog ↔ An animal"' in below
     assert len(set(re.findall(r'stroke="(#\w+)"', below))) == 1
     assert not set(re.findall(r'stroke="(#\w+)"', below)) & set(re.findall(r'stroke="(#\w+)"', above))
     assert above.count('stroke="currentColor"') == 2, "gold words are boxed"
@@ -332,7 +332,7 @@ def page(run):
         ]
         card = {"methods": [{"label": name, "name": name} for name in ("random", "pairs", "spans")]}
         parts = {"instances": [made], "highlights": rows, "predictions": [], "scores": [], "card": card}
-        return replace(run(), **(parts | changes))
+        return run(**(parts | changes))
 
     return make
 
@@ -354,19 +354,21 @@ def test_the_reader_chooses_how_many_pairs_without_any_script(browser, page, tmp
         assert seen(browser) == (top, top)
 
 
-def test_a_run_without_interactions_has_no_word_of_arcs(run, page):
-    plain = render(run())
-    assert 'id="top"' not in plain
-    assert "An arc joins" not in plain
-    assert "An arc joins" in render(page(instance(PREMISE, HYPOTHESIS)))
+def test_a_run_without_interactions_has_no_choice_of_pairs(run, page):
+    def choices(made):
+        return [node["id"] for node in parse(render(made)).all("input", type="radio")]
+
+    assert choices(run()) == []
+    assert choices(page(instance(PREMISE, HYPOTHESIS))) == ["top-1", "top-3", "top-5", "top-10"]
 
 
 def test_pairs_of_people_are_drawn_once_below_the_methods(page):
     made = instance(PREMISE, HYPOTHESIS, human=Human(span_pairs=((Span(0, 1, 4), Span(1, 0, 2)),)))
-    stored = page(made)
-    assert render(stored).count("Marked by people: small red dog ↔ An animal") == 1
-    only_words = replace(stored, highlights=stored.highlights[:1])
-    assert "Marked by people:" not in render(only_words)
+    run = page(made)
+    pictures = [node["aria-label"] for node in parse(render(run)).all("svg", role="img")]
+    assert [label for label in pictures if "small red dog ↔ An animal" in label] == pictures[-1:]
+    only_words = page(made, highlights=run.highlights()[:1])
+    assert "small red dog ↔ An animal" not in render(only_words)
 
 
 @pytest.mark.parametrize("texts", [(PREMISE, HYPOTHESIS), (EVIDENCE, HYPOTHESIS), (ARABIC, HEBREW)])
