@@ -45,9 +45,6 @@ class Surprise(WholeQuestion):
 
     answered_by: ClassVar[str] = "surprises"
 
-    def key(self) -> Any:
-        return self.temperatures
-
     def requests(self) -> Any:
         return [SurprisePass(self.row, temperature) for temperature in self.temperatures]
 

@@ -133,7 +133,7 @@ def test_nothing_is_drawn(made: tuple[Any, Any, HFGenerator]) -> None:
     greedy = GeneratePass(Prompt("the boat", plain=True), 12)
     assert asked.generate([greedy, greedy._replace(seed=1)]) == asked.generate([greedy]) * 2
     assert torch.equal(torch.get_rng_state(), before)
-    with pytest.raises(UserError, match=r"temperature: got 0\.5; 'gpt2' draws nothing, it must be 0"):
+    with pytest.raises(UserError, match=r"temperature: got 0\.5; 'gpt2' does not sample, it must be 0"):
         asked.generate([greedy, greedy._replace(temperature=0.5)])
 
 

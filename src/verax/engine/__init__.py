@@ -1,1 +1,1 @@
-"""Written for one, run for many: questions to the model, pooled over instances and answered in full batches."""
+"""Methods and metrics are written for one input; the engine pools their questions to models into full batches."""

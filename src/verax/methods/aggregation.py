@@ -11,7 +11,7 @@ from verax.types import FloatArray, IntArray, Undefined
 
 Aggregation = Literal["sum", "mean", "l1", "l2"]
 NOISE = 1e-5
-"""A sum that is smaller than this share of its terms is taken for rounding, whatever the model computes in."""
+"""A sum smaller than this share of its terms is considered rounding noise, in any precision."""
 
 
 def over_dimensions(scores: FloatArray, how: Aggregation) -> FloatArray:
@@ -49,10 +49,10 @@ def to_words(
 
 
 def check_signal(gradient: FloatArray, aggregate: Aggregation) -> None:
-    """Refuse to rank what is left when the dimensions of a gradient cancel out.
+    """Raise Undefined if the dimensions of a gradient cancel out.
 
     The gradient at an embedding that goes straight into a layer norm sums to zero over its dimensions: the signed sum
-    or mean is rounding noise, and so is any order of words that is made from it.
+    or mean is rounding noise, and so is any ranking of words based on it.
     """
     if aggregate not in {"sum", "mean"}:
         return

@@ -1,4 +1,4 @@
-"""Games over the words of an input: which coalitions to ask for, and what Shapley values follow from the answers.
+"""Games over the words of an input: which coalitions to evaluate, and the Shapley values that follow.
 
 A coalition is a row of a boolean matrix, True for each word that is kept. A game is its value f at each coalition.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from verax.types import BoolArray, FloatArray, IntArray
 
 MOST_ENUMERATED = 14
-"""Games of more words than this are never enumerated: 2^14 coalitions are 16,384 forward passes."""
+"""Largest number of words of an enumerated game: 2^14 coalitions are 16,384 forward passes."""
 RIDGE = 1e-3
 """Penalty of a regression on pairs of words, as a share of the mean weight of a feature."""
 
@@ -39,13 +39,13 @@ def shapley_values(values: FloatArray) -> FloatArray:
 
 
 def permutations(n: int, count: int, rng: np.random.Generator) -> IntArray:
-    """Random orders of n words, each second one the reverse of that before it (antithetic); shape [count, n]."""
+    """Random orders of n words, every second one the reverse of the previous one (antithetic); shape [count, n]."""
     drawn = [rng.permutation(n) for _ in range((count + 1) // 2)]
-    return np.array([order for one in drawn for order in (one, one[::-1])][:count]).reshape(count, n)
+    return np.array([order for forward in drawn for order in (forward, forward[::-1])][:count]).reshape(count, n)
 
 
 def growing(order: IntArray) -> BoolArray:
-    """The coalitions that grow word by word in an order, from no word to all: shape [n + 1, n]."""
+    """Coalitions that grow word by word in a given order, from no word to all: shape [n + 1, n]."""
     n = len(order)
     place = np.empty(n, int)
     place[order] = np.arange(n)
@@ -66,7 +66,7 @@ class Weighted:
 
 
 def kernel_size_weights(n: int) -> FloatArray:
-    """The weight of one coalition of each size from 0 to n in the kernel; 0 for none and all, which are held fixed."""
+    """Kernel weight of one coalition of each size from 0 to n; 0 for none and all, which are constraints."""
     inner = [(n - 1) / (comb(n, size) * size * (n - size)) for size in range(1, n)]
     return np.array([0.0, *inner, 0.0][: n + 1])
 
@@ -74,9 +74,9 @@ def kernel_size_weights(n: int) -> FloatArray:
 def kernel_coalitions(n: int, budget: int, rng: np.random.Generator) -> Weighted:
     """At most `budget` coalitions for Kernel SHAP, in pairs of a coalition and its complement.
 
-    Sizes whose coalitions the budget allows for are enumerated, outermost first: they carry most of the weight. The
-    rest is drawn without repetition, stratified by size: a size gets its share of what is left of the budget, and the
-    coalitions drawn of it share its weight.
+    Sizes whose coalitions fit the budget are enumerated, outermost first, since they carry most of the weight. The rest
+    is sampled without replacement, stratified by size: each size gets its share of the remaining budget, and its
+    sampled coalitions share its weight.
     """
     sizes = range(1, n // 2 + 1)
     # summed over all coalitions of both sizes of a pair
@@ -96,7 +96,7 @@ def kernel_coalitions(n: int, budget: int, rng: np.random.Generator) -> Weighted
     everywhere = all(share > 0 for share in shares)
     for size, share in zip(sampled, shares, strict=True):
         rows.extend(_draw(n, size, share, pairs[size], rng))
-        # a size that was not drawn at all would lose its weight: then all that was drawn shares all that is left
+        # a size that was not sampled would lose its weight: then all samples share all of the remaining weight
         weights += [mass[size] / share / 2 if everywhere else total / left / 2] * share
     keep = np.zeros((len(rows), n), bool)
     for row, members in zip(keep, rows, strict=True):
@@ -129,7 +129,7 @@ def _draw(n: int, size: int, count: int, pairs: int, rng: np.random.Generator) -
 
 
 def _shares(expected: list[float], rng: np.random.Generator) -> list[int]:
-    """Whole numbers that are right on average and at most one off each (systematic sampling)."""
+    """Whole numbers with the expected values, each off by at most one (systematic sampling)."""
     marks = np.floor(np.concatenate([[0.0], np.cumsum(expected)]) + rng.random())
     return np.diff(marks).astype(int).tolist()  # type: ignore[no-any-return]
 
@@ -137,7 +137,7 @@ def _shares(expected: list[float], rng: np.random.Generator) -> list[int]:
 def kernel_values(game: Weighted, values: FloatArray, nothing: float, everything: float) -> FloatArray:
     """Shapley values by weighted least squares, such that they sum to f(all) - f(none): [rows] -> [n].
 
-    Both sides are first cleared of the share that the sum alone explains, so that the constraint holds by itself.
+    The part that the sum explains is first removed from both sides, so that the constraint holds by construction.
     """
     n = game.keep.shape[1]
     share = (everything - nothing) / n
@@ -150,7 +150,7 @@ def kernel_values(game: Weighted, values: FloatArray, nothing: float, everything
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Quadratic:
-    """A game in which words are worth something by themselves and in pairs, and no more.
+    """A game whose value is a sum over words and pairs of words.
 
     Args:
         own: shape [n].
@@ -161,26 +161,26 @@ class Quadratic:
     bonds: FloatArray
 
     def __call__(self, keep: BoolArray) -> FloatArray:
-        """Its value at coalitions: [rows, n] -> [rows]."""
+        """Value of coalitions: [rows, n] -> [rows]."""
         inside = keep.astype(np.float64)
         return np.asarray(inside @ self.own + ((inside @ self.bonds) * inside).sum(1) / 2)
 
     def bivariate(self) -> FloatArray:
         """The importance of i given j, shape [n, n].
 
-        j comes in before i in half of all orders, and j and a third word both do in a third of them.
+        j precedes i in half of all orders, and j and a third word both do in a third of them.
         """
         others = self.bonds.sum(1)[:, None] - self.bonds
         return np.asarray(self.own[:, None] / 2 + self.bonds / 2 + others / 3)
 
 
 def quadratic_fit(drawn: Weighted, values: FloatArray, shapley: FloatArray) -> Quadratic:
-    """The additive game with these Shapley values, and what pairs of words explain of the rest.
+    """The additive game with these Shapley values, plus pairs of words fitted to the residual.
 
     Pairs are fitted by ridge regression, and only where there are twice as many coalitions as words and pairs.
 
     Args:
-        values: of the coalitions, less that of no word; shape [rows].
+        values: of the coalitions, minus that of no word; shape [rows].
     """
     rows, n = drawn.keep.shape
     first, second = np.triu_indices(n, k=1)
@@ -199,16 +199,16 @@ def quadratic_fit(drawn: Weighted, values: FloatArray, shapley: FloatArray) -> Q
 
 
 def bivariate_values(keep: BoolArray, values: FloatArray, stands_for: FloatArray, known: Quadratic) -> FloatArray:
-    """What word i adds to the coalitions that hold word j, weighed as in the Shapley value of i (Equation 22).
+    """Contribution of word i to coalitions that contain word j, weighted as in the Shapley value of i (Equation 22).
 
-    The share of a quadratic game is known, so only what is left is summed up over the coalitions. With all of them the
-    answer is exact, whatever that game is.
+    The contribution of a quadratic game is known in closed form, so only the residual is summed over the coalitions.
+    With all coalitions the result is exact, whatever that game is.
 
     Args:
         keep: coalitions, shape [rows, n].
-        values: of each, less that of no word; shape [rows].
-        stands_for: how many coalitions each row stands for, shape [rows].
-        known: a game that comes near.
+        values: of each, minus that of no word; shape [rows].
+        stands_for: number of coalitions that each row represents, shape [rows].
+        known: a quadratic approximation of the game.
 
     Returns:
         Shape [n, n]: entry [i, j] is the importance of i given j; the diagonal is 0.

@@ -1,6 +1,6 @@
-"""The game of an input: ask for the value of coalitions of its words, and what follows from the answers.
+"""The game of an input: questions for the value of coalitions of its words, and the values derived from them.
 
-Shapley values and their bivariate form are read off the same game: whoever asks for it second pays for no pass.
+Shapley values and their bivariate form use the same game, so the second method that asks for it needs no pass.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from verax.types import FloatArray, IntArray, Removal, Target
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Enumerated:
-    """A game of which the value of every coalition is known, in the order of `all_coalitions`: shape [2^n]."""
+    """A game with the value of every coalition, in the order of `all_coalitions`: shape [2^n]."""
 
     values: FloatArray
 
@@ -46,7 +46,7 @@ class Enumerated:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Sampled:
-    """A game of which some coalitions are known, drawn and weighed as Kernel SHAP does.
+    """A game with the values of some coalitions, sampled and weighted as in Kernel SHAP.
 
     Args:
         drawn: the coalitions between none and all.
@@ -66,8 +66,8 @@ class Sampled:
     def bivariate(self) -> FloatArray:
         """Importance of word i given that word j is present, shape [n, n].
 
-        What words and pairs of words explain by themselves is known exactly; the rest is summed up over the coalitions
-        that were drawn, each standing for all of its size, and the one of all words.
+        The part that words and pairs of words explain is known in closed form; the rest is summed over the sampled
+        coalitions, each representing all of its size, and the coalition of all words.
         """
         keep, n = self.drawn.keep, self.drawn.keep.shape[1]
         stands_for = self.drawn.weights / kernel_size_weights(n)[keep.sum(1)]
@@ -82,7 +82,7 @@ class Sampled:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ordered:
-    """A game of which the coalitions of some orders are known, that grow word by word.
+    """A game with the values of coalitions that grow word by word in some orders.
 
     Args:
         orders: shape [orders, n].
@@ -93,11 +93,11 @@ class Ordered:
     values: FloatArray
 
     def shapley(self) -> FloatArray:
-        """What each word adds when it comes in, on average over the orders: shape [n]."""
+        """Mean contribution of each word when it joins, over the orders: shape [n]."""
         return np.asarray(self._gains().mean(0))
 
     def bivariate(self) -> FloatArray:
-        """The same, counting only the orders in which word j came in before word i: shape [n, n]."""
+        """Mean contribution of word i over the orders in which word j precedes it: shape [n, n]."""
         places = np.argsort(self.orders, axis=1)
         before = places[:, None, :] < places[:, :, None]  # [orders, i, j]
         return np.asarray(np.einsum("oi,oij->ij", self._gains(), before) / len(self.orders))
@@ -112,14 +112,14 @@ Game = Enumerated | Sampled | Ordered
 
 
 def enumerated(x: Subject, target: Target, removal: Removal) -> QuestionGenerator[Enumerated]:
-    """Every coalition, whatever their number: who calls this has counted them."""
+    """The game with every coalition; the caller checks their number."""
     logits: FloatArray = yield Outputs(x, all_coalitions(x.n_units), removal)
     readout = yield from resolve(target, x)
     return Enumerated(readout(logits))
 
 
 def sampled(x: Subject, target: Target, removal: Removal, budget: int | None, seed: int) -> QuestionGenerator[Game]:
-    """As many coalitions as the budget allows for, or all if it allows for them.
+    """The game with as many coalitions as the budget allows, or all if it allows them.
 
     One question: no word, the coalitions, all words.
     """
@@ -135,12 +135,12 @@ def sampled(x: Subject, target: Target, removal: Removal, budget: int | None, se
 
 
 def sampled_passes(n: int, budget: int | None) -> int:
-    """The budget, 2 n + 2048 by default, and never more than there are coalitions."""
+    """The budget, 2 n + 2048 by default, but never more than the number of coalitions."""
     return min(1 << n, 2 * n + 2048 if budget is None else budget)
 
 
 def ordered(x: Subject, target: Target, removal: Removal, count: int, seed: int) -> QuestionGenerator[Game]:
-    """The coalitions of `count` random orders, or all if those would ask for as many."""
+    """The game with the coalitions of `count` random orders, or with all if there are no more."""
     n = x.n_units
     if 2**n <= ordered_passes(n, count):
         return (yield from enumerated(x, target, removal))
@@ -151,5 +151,5 @@ def ordered(x: Subject, target: Target, removal: Removal, count: int, seed: int)
 
 
 def ordered_passes(n: int, count: int) -> int:
-    """The coalitions between none and all of each order, and those two; never more than there are."""
+    """The inner coalitions of each order, plus none and all; never more than the number of coalitions."""
     return min(1 << n, count * (n - 1) + 2)

@@ -1,4 +1,4 @@
-"""Pairs of words: which ones an interaction scores, and its scores as an explanation."""
+"""Pairs of words: which pairs an interaction scores, and its scores as an explanation."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from verax.models.subject import Subject
 from verax.types import Attribution, FloatArray, IntArray, Note, Undefined
 
 Pairing = Literal["between", "within"]
-"""`between` pairs each word of the first part with each of the second; `within` those of the same part."""
+"""`between` pairs each word of the first part with each of the second; `within` pairs words of the same part."""
 
 
 def word_pairs(x: Subject, parts: Pairing) -> IntArray:
-    """Pairs of words of x by their numbers, in reading order: shape [pairs, 2]."""
+    """Pairs of words of x by number, in reading order: shape [pairs, 2]."""
     part = np.array([unit[0].part for unit in x.units])
     first, second = np.triu_indices(len(part), k=1)
     if parts == "between":
@@ -33,12 +33,12 @@ def word_pairs(x: Subject, parts: Pairing) -> IntArray:
 def pair_attribution(
     x: Subject, scores: FloatArray, parts: Pairing, *, directed: bool = False, **notes: Note
 ) -> Attribution:
-    """An interaction's result: a score for each pair of words.
+    """Result of an interaction: a score for each pair of words.
 
     Args:
-        scores: shape [n_units, n_units]; entry [i, j] is what the direction from i to j is worth.
+        scores: shape [n_units, n_units]; entry [i, j] is the score of the direction from i to j.
         parts: which pairs are scored.
-        directed: score both directions, each as a unit of its own that begins with i; else the mean of the two.
+        directed: score both directions as two units; otherwise the mean of the two.
     """
     pairs = word_pairs(x, parts)
     i, j = pairs.T

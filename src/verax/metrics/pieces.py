@@ -1,7 +1,7 @@
-"""Pieces of an explanation in rank order, up to a number of words: what makes kinds of explanation comparable.
+"""Pieces of an explanation in rank order, up to a number of words, so that kinds of explanation are comparable.
 
-A piece is a word, a pair of words or a pair of spans. One that would lead beyond the number gives those of its words
-that have the higher total score, the sum over all units that hold them.
+A piece is a word, a pair of words or a pair of spans. A piece that would exceed the number contributes its words with
+the highest total scores: the sum over all units that contain them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from verax.models.subject import Subject
 from verax.types import BoolArray, Highlight, Unit
 
 Word = tuple[int, int]
-"""A word by its part and its number there."""
+"""A word: its part, and its position there."""
 
 
 def words_of(unit: Unit) -> Iterator[Word]:
@@ -26,10 +26,10 @@ def words_of(unit: Unit) -> Iterator[Word]:
 
 
 def pieces_up_to(highlight: Highlight, most: int, among: Collection[Word] | None = None) -> list[tuple[Word, ...]]:
-    """The words of each piece, best piece first, so that all pieces together hold at most `most` words.
+    """The words of each piece, best piece first, with at most `most` words in all pieces together.
 
-    All that there are if they hold fewer. A word that an earlier piece holds is in the later one too. Words that are
-    not `among` those that count (an explanation made elsewhere may score words that were cut off) are passed over.
+    A word may be in several pieces. If `among` is given, other words are ignored: an explanation made elsewhere may
+    score words that were cut off.
     """
     chosen: set[Word] = set()
     pieces: list[tuple[Word, ...]] = []
@@ -40,10 +40,10 @@ def pieces_up_to(highlight: Highlight, most: int, among: Collection[Word] | None
         if not words:
             continue
         new = [word for word in words if word not in chosen]
-        namespace = most - len(chosen)
-        if len(new) > namespace:
+        left = most - len(chosen)
+        if len(new) > left:
             totals = _totals(highlight)
-            kept = set(sorted(new, key=lambda word: (-totals[word], word))[:namespace]) | chosen
+            kept = set(sorted(new, key=lambda word: (-totals[word], word))[:left]) | chosen
             words = [word for word in words if word in kept]
         chosen.update(words)
         pieces.append(tuple(words))
@@ -51,7 +51,7 @@ def pieces_up_to(highlight: Highlight, most: int, among: Collection[Word] | None
 
 
 def _totals(highlight: Highlight) -> dict[Word, float]:
-    """The sum of the scores of the units that hold a word."""
+    """Sum of the scores of the units that contain a word."""
     totals: dict[Word, float] = defaultdict(float)
     for unit, score in zip(highlight.units, highlight.scores, strict=True):
         for word in set(words_of(unit)):
@@ -60,15 +60,15 @@ def _totals(highlight: Highlight) -> dict[Word, float]:
 
 
 def top_words(x: Subject, highlight: Highlight, most: int) -> BoolArray:
-    """Which words of x are chosen, shape [n_units]: exactly `most` of them, or all if there are fewer.
+    """Mask of the top words of x, shape [n_units]: exactly `most` of them, or all if there are fewer.
 
-    Words in no unit come last, in reading order.
+    Words outside all units come last, in reading order.
     """
     return marked(x, pieces_up_to(highlight, most, set(x.words)), most)
 
 
 def marked(x: Subject, pieces: Sequence[tuple[Word, ...]], most: int) -> BoolArray:
-    """The words of pieces as a mask over those of x, filled up to `most` by the others in reading order."""
+    """Mask of the words of pieces over those of x, filled up to `most` with others in reading order."""
     held = {word for piece in pieces for word in piece}
     mask = np.array([word in held for word in x.words], bool)
     missing = most - int(mask.sum())

@@ -1,4 +1,4 @@
-"""The words of an explanation, best first."""
+"""Words of an explanation, ranked by score."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from verax.types import FloatArray, Highlight, IntArray, Undefined
 def word_scores(x: Subject, highlight: Highlight) -> FloatArray:
     """The score of each word of x, shape [n_units].
 
-    Of a word that several units hold (pairs, spans) the largest counts; words that no pair holds come last, tied.
-    Undefined if an explanation by words does not score every word.
+    A word in several units (pairs, spans) has the largest of their scores; words outside all units come last, tied.
+    Raises Undefined if an explanation by words does not score every word.
     """
     best: dict[tuple[int, int], float] = {}
     for unit, score in zip(highlight.units, highlight.scores, strict=True):
@@ -28,7 +28,7 @@ def word_scores(x: Subject, highlight: Highlight) -> FloatArray:
 
 
 def needs_tokens(highlight: Highlight) -> None:
-    """Refuse an explanation that scores anything but words."""
+    """Raise Undefined for an explanation that scores anything but words."""
     if highlight.kind != "token":
         raise Undefined("needs_token_scores", f"this metric measures token scores, not {highlight.kind}")
 

@@ -1,1 +1,1 @@
-"""What a model can be asked."""
+"""Models and what they can be asked."""

@@ -1,4 +1,4 @@
-"""A checkpoint as the start of a fine-tuning: its encoder, with a new head unless it has one for the classes."""
+"""A checkpoint as the start of fine-tuning: its encoder, with a new head unless it has one for the classes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAY_BE_NEW = (*_HEADS, "pooler")
 def load_base(folder: Path, name: str, labels: Sequence[str], *, seed: int, device: str = "cpu") -> tuple[Any, Any]:
     """A model with these classes, ready to be trained, and its tokenizer.
 
-    A head that is already there is kept if its classes have the same names, in whichever order; else it is drawn anew.
+    An existing head is kept if its classes have the same names, in any order; otherwise a new one is initialised.
 
     Args:
         folder: holds the checkpoint, as safetensors.
@@ -29,7 +29,7 @@ def load_base(folder: Path, name: str, labels: Sequence[str], *, seed: int, devi
         labels: names of the classes.
         seed: of the new head.
     """
-    fingerprint(folder)  # refuses a folder that lacks weights or tokenizer
+    fingerprint(folder)  # rejects a folder without weights or tokenizer
     try:
         with quiet(), torch.random.fork_rng():
             torch.manual_seed(seed)
@@ -73,16 +73,16 @@ def load_base(folder: Path, name: str, labels: Sequence[str], *, seed: int, devi
 
 
 def _may_be_new(key: str) -> bool:
-    """Whether a weight belongs to what a fine-tuning may begin without."""
+    """Whether fine-tuning may start without a trained weight of this name."""
     return any(piece in _MAY_BE_NEW for piece in key.split("."))
 
 
 @torch.no_grad()
 def _renew_head(model: Any) -> None:
-    """Draw the weights of the head as the architecture does for a new model."""
+    """Initialise the weights of the head as the architecture does for a new model."""
     for name in _HEADS:
         head = getattr(model, name, None)
         for module in head.modules() if head is not None else ():
             for weight in module.parameters(recurse=False):
-                weight._is_hf_initialized = False  # transformers leaves alone what it has loaded
+                weight._is_hf_initialized = False  # transformers does not initialise weights marked as loaded
             model._init_weights(module)

@@ -1,4 +1,4 @@
-"""Checkpoints on disk: safetensors only, no code of theirs is run."""
+"""Checkpoints on disk: safetensors only, without running code from them."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from transformers.utils import logging
 from verax.types import UserError
 
 Use = Literal["sequence classifier", "encoder", "text generator"]
-"""What a checkpoint is wanted for: with a trained head for classes or for language, or what is below any head."""
+"""Use of a checkpoint: with a trained head for classes or for language, or the encoder below any head."""
 
 
 def load_checkpoint(
     folder: Path, name: str, dtype: str, device: str, use: Use = "sequence classifier"
 ) -> tuple[Any, Any]:
-    """The model, in evaluation mode on its device, and its tokenizer; a clear error for a checkpoint that won't do.
+    """The model, in evaluation mode on its device, and its tokenizer; a UserError for an unusable checkpoint.
 
     Args:
-        folder: where it is.
-        name: what messages call it.
-        use: what it is to be.
+        folder: of the checkpoint.
+        name: of the model in messages.
+        use: what it is loaded for.
     """
     if dtype not in {"float32", "float64"}:
         raise UserError(f"dtype: got {dtype!r}; use 'float32' or 'float64'")
@@ -50,7 +50,7 @@ def load_checkpoint(
             tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=False)
     except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
         raise UserError(f"model: {name!r} can't be loaded: {first_line(error)}") from error
-    # an encoder's states are read below the pooler: one that was never trained does no harm
+    # hidden states are read below the pooler, so an untrained one does no harm
     missing = sorted(key for key in info["missing_keys"] if use != "encoder" or "pooler" not in key)
     if missing:
         raise UserError(
@@ -59,12 +59,12 @@ def load_checkpoint(
         )
     try:
         return model.to(torch.device(device)).eval(), tokenizer
-    except (RuntimeError, AssertionError) as error:  # a torch that knows no CUDA asserts
+    except (RuntimeError, AssertionError) as error:  # torch without CUDA raises an AssertionError
         raise UserError(f"device: {device!r} can't be used: {first_line(error)}") from error
 
 
 def _kind(folder: Path, use: Use) -> Any:
-    """The class of transformers that makes such a model of a checkpoint."""
+    """The transformers class for a use of a checkpoint."""
     if use == "text generator":
         crossing = AutoConfig.from_pretrained(folder, trust_remote_code=False).is_encoder_decoder
         return AutoModelForSeq2SeqLM if crossing else AutoModelForCausalLM
@@ -72,7 +72,7 @@ def _kind(folder: Path, use: Use) -> Any:
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, without the rest of it."""
+    """First line of an error's message."""
     return str(error).strip().partition("\n")[0]
 
 
@@ -88,7 +88,7 @@ def fingerprint_of(model: Any, tokenizer: Any) -> dict[str, str]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """No progress bar and no notice of transformers' own while loading; the user's settings come back after."""
+    """Silence transformers' progress bars and notices; the user's settings are restored."""
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()

@@ -1,4 +1,4 @@
-"""How a trained editor is asked for words: an input with a mark in place of them, and the class they are to lead to."""
+"""Prompts of a trained editor: an input with a mark where words are to be written, and the class to reach."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class EditorFacts:
 
     Args:
         prompt: its prompt, with `{label}` and `{1}`, `{2}`, ... for the parts of the input.
-        mark: what stands for the words that it is to write.
+        mark: holds the place of the words to write.
         labels: the classes that it knows.
     """
 
@@ -37,10 +37,10 @@ class EditorFacts:
 
 
 def editor_facts(labels: Sequence[str], parts: int, tokenizer: Any) -> EditorFacts:
-    """Those of a new editor, for inputs of so many parts.
+    """Facts of a new editor, for inputs with this number of parts.
 
-    The mark is one that the base knows from its own training, if there is one: the first sentinel of a T5, or the mask
-    token.
+    The mark is one that the base model knows from its training, if there is one: the first sentinel of a T5, or the
+    mask token.
     """
     names = _names(labels, parts)
     inputs = " ".join(f"{name}: {{{number}}}" for number, name in enumerate(names, 1))
@@ -50,7 +50,7 @@ def editor_facts(labels: Sequence[str], parts: int, tokenizer: Any) -> EditorFac
 
 
 def _names(labels: Sequence[str], parts: int) -> tuple[str, ...]:
-    """What the prompt calls the parts."""
+    """Names of the parts in the prompt."""
     if task_of(labels, parts) == "nli":
         return ("premise", "hypothesis")
     return ("text",) if parts == 1 else tuple(f"part {number}" for number in range(1, parts + 1))
@@ -59,16 +59,16 @@ def _names(labels: Sequence[str], parts: int) -> tuple[str, ...]:
 def editor_prompt(
     facts: EditorFacts, instance: Instance, part: int, position: int, label: str, *, words: int = 0
 ) -> Prompt:
-    """What the editor reads.
+    """The prompt of an editor.
 
     Args:
         facts: of the editor.
         instance: the input.
-        part: where the words go.
-        position: the number of the word that they come before; as many as the part has words puts them at its end.
-        label: the class that they are to lead to.
-        words: how many words, from `position` on, the mark takes the place of: in training those that are to be
-            written, and none where words are to be put in.
+        part: number of the part to edit.
+        position: number of the word before which the mark goes; the number of words of the part for its end.
+        label: the class that the edit is to reach.
+        words: number of words from `position` on that the mark replaces: in training those to be written, 0 where words
+            are to be inserted.
     """
     texts = [text.raw for text in instance.parts]
     texts[part] = _marked(instance.parts[part], position, words, facts.mark)
@@ -78,7 +78,7 @@ def editor_prompt(
 
 
 def _marked(text: Text, position: int, words: int, mark: str) -> str:
-    """The text with the mark in it, a space away from the words beside it."""
+    """The text with the mark in it, separated by spaces."""
     if not 0 <= position <= position + words <= len(text.words):
         raise ValueError(f"a text of {len(text.words)} words has no {words} words at {position}")
     ends = [end for _, end in text.offsets]

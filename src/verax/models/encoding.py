@@ -14,12 +14,12 @@ class Encoding:
 
     Args:
         instance: what was encoded; its words are the units.
-        token_ids, type_ids: shape [tokens]; empty for a model that is only handed text.
+        token_ids, type_ids: shape [tokens]; empty for a model that takes only text.
         token_unit: the unit each token belongs to, -1 for tokens that the encoding adds; shape [tokens].
         labels: names of the model's classes.
-        gold: number of the gold class among them; None when there is no label or the model does not know it.
-        notes: facts that every explanation of this input must carry (how many words were cut off).
-        seen: the units that the model gets to see, in order; all of them unless the input was cut to fit.
+        gold: number of the gold class among them; None if there is no label or the model does not know it.
+        notes: facts recorded with every explanation of this input (number of words cut off).
+        seen: the units that the model reads, in order; None for all, unless the input was cut.
     """
 
     instance: Instance

@@ -1,8 +1,8 @@
-"""Classifiers that read their first position alone need the last layer at that position alone.
+"""Classifiers that read only their first position need the last layer only at that position.
 
-Behind the attention of the last layer positions meet no more, and what a BERT-like encoder computes there for all but
-the first is thrown away; in that attention itself only one query counts. So the last layer is computed for the first
-position: the answer is the same, and a model of six layers has about a sixth less to do, forward and backward.
+After the attention of the last layer, positions no longer interact, and a BERT-like encoder discards everything but the
+first; in that attention itself only one query counts. So the last layer is computed for the first position only: the
+answer is the same, and a model of six layers does about a sixth less work, forward and backward.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _LAYERS = {
     "DebertaV2ForSequenceClassification": ("deberta.encoder.layer", "attention.output", None),
     "DistilBertForSequenceClassification": ("distilbert.transformer.layer", "sa_layer_norm", None),
 }
-"""For each class that is known to read its first position: its layers; in a layer, what comes behind the attention; and
-the attention itself where it is the usual one, of queries, keys and values that know nothing of each other's places."""
+"""For each class that reads its first position: its layers; in a layer, the module after the attention; and the
+attention itself if it is the usual one, whose queries, keys and values do not depend on positions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +32,8 @@ class LastLayer:
     """The last layer of a classifier that reads its first position.
 
     Args:
-        behind: what comes behind the attention; from there on positions do not meet.
-        attention: the attention, if it can be asked for one position; None runs it whole.
+        behind: the module after the attention, from which on positions do not interact.
+        attention: the attention, if it can be computed for one position; None computes it as usual.
     """
 
     behind: nn.Module
@@ -41,10 +41,10 @@ class LastLayer:
 
 
 def last_layer(model: Any) -> LastLayer | None:
-    """Where a model can be cut down to its first position; None where that is not known to be safe.
+    """The last layer of a model, if it can be reduced to the first position; None if that is not known to be safe.
 
-    A class of somebody's own may read other positions, a single layer may be followed by a convolution (DeBERTa), and a
-    feed-forward cut into chunks counts on the length of the sequence: all these run whole.
+    A custom class may read other positions, a single layer may be followed by a convolution (DeBERTa), and a
+    feed-forward layer cut into chunks depends on the length of the sequence: all these are computed as usual.
     """
     kind = type(model)
     if not kind.__module__.startswith("transformers.models.") or kind.__name__ not in _LAYERS:
@@ -62,9 +62,9 @@ def last_layer(model: Any) -> LastLayer | None:
 
 @contextmanager
 def only_first_position(last: LastLayer | None, *, whole_attention: bool = False) -> Iterator[None]:
-    """Compute a last layer for the first position only, for the time of one call; None computes it whole.
+    """Compute a last layer for the first position only, during one call; None computes all positions.
 
-    `whole_attention` leaves the attention as it is, so that its map can be seen.
+    `whole_attention` leaves the attention as it is, so that its map can be read.
     """
     if last is None:
         yield
@@ -87,10 +87,10 @@ def only_first_position(last: LastLayer | None, *, whole_attention: bool = False
 
 
 def _first_query(attention: Any, hidden: Tensor, mask: Tensor | None) -> Tensor:
-    """What the first position gets from the attention: [rows, tokens, dimensions] -> [rows, 1, dimensions].
+    """Output of the attention at the first position: [rows, tokens, dimensions] -> [rows, 1, dimensions].
 
-    With one query q the weights follow from q K h = (q K) h, and what is gathered is V (sum of weights times h): keys
-    and values of all tokens are never made. The bias of the keys adds the same to every weight: softmax takes it away.
+    With one query q the weights follow from q K h = (q K) h, and the output is V (sum of weights times h): keys and
+    values of all tokens are never computed. The bias of the keys adds a constant to every weight, and cancels out.
     """
     rows, heads = len(hidden), attention.num_attention_heads
     query = attention.query(hidden[:, 0]).view(rows, heads, -1).transpose(0, 1)  # [heads, rows, size]
@@ -102,5 +102,5 @@ def _first_query(attention: Any, hidden: Tensor, mask: Tensor | None) -> Tensor:
     gathered = (scores.softmax(-1) @ hidden).transpose(0, 1)  # [heads, rows, dimensions]
     values = attention.value.weight.view(heads, -1, hidden.shape[-1])
     context = (gathered @ values.transpose(1, 2)).transpose(0, 1).reshape(rows, 1, -1)
-    given: Tensor = context + attention.value.bias
-    return given
+    output: Tensor = context + attention.value.bias
+    return output

@@ -1,4 +1,4 @@
-"""What every text generator can be asked, whatever it is made of."""
+"""What text generators are asked, and the protocols that they follow."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from verax.types import FloatArray, Generated, LabelSource, Undefined
 
 T = TypeVar("T")
 Each = Callable[[int, T | Undefined], None]
-"""Called with the number of a pass and its answer, as soon as there is one, by the thread that asked."""
+"""Called with the number of a pass and its answer, as soon as it arrives, in the thread that asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a generator reads.
+    """The input of a generator.
 
     Args:
         user: the text.
-        system: how to behave, said before it.
-        plain: the text is to be continued as it stands, with no template of a chat around it; what can only chat takes
-            it as a message.
+        system: instructions that precede it.
+        plain: the text is continued as it is, without a chat template; a generator that can only chat receives it as a
+            message.
     """
 
     user: str
@@ -37,12 +37,12 @@ class GeneratePass(NamedTuple):
     """One text to generate.
 
     Args:
-        prompt: what comes before it.
-        max_new_tokens: where it is cut off.
+        prompt: what it continues.
+        max_new_tokens: largest number of tokens.
         stop: strings that end it; they are not part of it.
-        temperature: 0 takes the most probable token at each step (greedy), more draws; only endpoints draw.
-        seed: of the draws.
-        tops: so many likeliest first tokens are to be told with the text; only endpoints are asked for them.
+        temperature: 0 takes the most probable token at each step (greedy), more samples; only endpoints sample.
+        seed: of the samples.
+        tops: number of likeliest first tokens to return with the text; only endpoints return them.
     """
 
     prompt: Prompt
@@ -64,9 +64,9 @@ class CandidatesPass(NamedTuple):
     """Several different texts for one prompt.
 
     Args:
-        prompt: what comes before them.
-        wanted: how many.
-        max_new_tokens: where each is cut off.
+        prompt: what they continue.
+        wanted: number of texts.
+        max_new_tokens: largest number of tokens of each.
     """
 
     prompt: Prompt
@@ -75,7 +75,7 @@ class CandidatesPass(NamedTuple):
 
 
 class ChoicePass(NamedTuple):
-    """A prompt that one of several labels answers; `max_new_tokens` is for those who must write it down."""
+    """A prompt that one of several labels answers; `max_new_tokens` limits what a generator writes to name it."""
 
     prompt: Prompt
     labels: tuple[str, ...]
@@ -88,7 +88,7 @@ TextRequest = GeneratePass | LikelihoodPass | ChoicePass | CandidatesPass
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One label of several, how it was found, and the probability of each; empty where nobody says."""
+    """One label of several, how it was found, and the probability of each; empty if they are not known."""
 
     label: str
     label_source: LabelSource
@@ -98,14 +98,14 @@ class Choice:
 class TextGenerator(Protocol):
     """A model that turns text into text.
 
-    An answer that can't be had is handed over as the `Undefined` that says why, in the place of the answer: one bad
-    answer costs no other. What would befall every pass (a wrong address) is raised.
+    A missing answer is returned as the `Undefined` with its reason, so that other answers of the batch are not lost.
+    An error that concerns every pass (a wrong address) is raised.
 
     Attributes:
         name: as the user gave it.
-        fingerprint: hashes of whatever decides its answers; with the pass it makes the key of an answer.
+        fingerprint: hashes of everything that determines its answers; with the request, the key of an answer.
         about: facts for the run card (architecture, device, host, ...).
-        gives_likelihoods: whether `likelihoods` can be asked.
+        gives_likelihoods: whether it answers `likelihoods`.
     """
 
     name: str
@@ -114,20 +114,20 @@ class TextGenerator(Protocol):
     gives_likelihoods: bool
 
     def length(self, request: TextRequest) -> int:
-        """How many tokens a pass takes up in a batch; those of an endpoint take up one."""
+        """Number of tokens that a pass takes up in a batch; 1 for an endpoint."""
 
     def generate(self, passes: Sequence[GeneratePass]) -> list[Generated | Undefined]:
-        """A text for each pass, in their order."""
+        """A text for each pass, in order."""
 
     def likelihoods(self, passes: Sequence[LikelihoodPass]) -> list[FloatArray | Undefined]:
         """Log-likelihood of each continuation, summed over its tokens: shape [continuations] for each pass."""
 
 
 class Chooser(TextGenerator, Protocol):
-    """A text generator that gives no likelihoods: it is asked for one of several labels in words."""
+    """A text generator without likelihoods: it is asked to name one of several labels."""
 
     def choose(self, passes: Sequence[ChoicePass]) -> list[Choice | Undefined]:
-        """A label for each pass, or why what was answered is none."""
+        """A label for each pass, or the reason why its answer names none."""
 
 
 ConcurrentRequest = GeneratePass | ChoicePass
@@ -172,7 +172,7 @@ class ConcurrentGenerator(TextGenerator, Protocol):
 
 
 class CandidateGenerator(TextGenerator, Protocol):
-    """A text generator that can also be asked for the likeliest texts, not only for one."""
+    """A text generator that returns several likely texts."""
 
     def candidates(self, passes: Sequence[CandidatesPass]) -> list[list[Generated] | Undefined]:
-        """For each pass its texts, the likeliest first."""
+        """Texts for each pass, the likeliest first."""

@@ -1,4 +1,4 @@
-"""Sequence classifiers of Hugging Face transformers: encoders, encoder-decoders and decoders, through one code path."""
+"""Sequence classifiers of Hugging Face transformers: encoders, encoder-decoders and decoders."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from verax.models.untouched import guided, open_attention
 from verax.types import FloatArray, Instance, IntArray, Text, UserError
 
 _AT_ONCE = 2**22
-"""Numbers in the slice of a [tokens, vocabulary] product that is in memory at a time."""
+"""Largest number of entries of a [tokens, vocabulary] product held in memory at a time."""
 
 
 class HFClassifier(HFEncoder):
-    """A transformers model for sequence classification, asked without being changed.
+    """A transformers model for sequence classification, which is not modified.
 
     Args:
         labels: names of the classes; those of the checkpoint by default.
 
-    The others are those of `HFEncoder`.
+    The other arguments are those of `HFEncoder`.
     """
 
     def __init__(
@@ -56,8 +56,8 @@ class HFClassifier(HFEncoder):
         home: PathLike[str] | None = None,
     ) -> None:
         classes = _class_names(model.config, labels, name)
-        given: Any = {"name": name, "fingerprint": fingerprint, "on_long": on_long, "home": home}
-        super().__init__(model, tokenizer, labels=classes, **given)
+        options: Any = {"name": name, "fingerprint": fingerprint, "on_long": on_long, "home": home}
+        super().__init__(model, tokenizer, labels=classes, **options)
         self._gram: tuple[tuple[int, int], FloatArray] | None = None
         self.removals = frozenset({"delete", "zero", "attention", *self._stand_in})
         self.baselines = frozenset({"zero", "zero_words", *self._stand_in})
@@ -69,7 +69,7 @@ class HFClassifier(HFEncoder):
         return frozenset(known | {"attention_gradients"} if self.attention_layers else known)
 
     def logits(self, rows: Sequence[Row]) -> FloatArray:
-        """Forward passes in one batch: shape [rows, classes], float64 whatever the model computes in."""
+        """Forward passes in one batch: shape [rows, classes], as float64."""
         batch = self._batch(rows)
         with torch.inference_mode(), self._packed.in_use():
             return as_array(self._run(batch, self._replaced(batch)).logits)
@@ -95,7 +95,7 @@ class HFClassifier(HFEncoder):
             with guided(self._model) if points[0].guided else nullcontext():
                 logits = self._run(batch, embeds).logits
             values = _read([point.readout for point in points], logits)
-            # rows do not meet in the model, so the gradient of the sum is every row's own
+            # rows do not interact in the model, so the gradient of the sum is that of each row
             (gradient,) = torch.autograd.grad(values.sum(), embeds)
         array, lengths = as_array(gradient), batch.present.sum(1).tolist()
         return [
@@ -104,9 +104,9 @@ class HFClassifier(HFEncoder):
         ]
 
     def attention(self, passes: Sequence[AttentionPass]) -> list[AttentionRead]:
-        """Attention of the reading position in one layer, and what each head adds to the readout."""
-        batch = self._batch([one.row for one in passes])
-        weighed = [one.readout for one in passes if one.readout is not None]
+        """Attention from the reading position in one layer, and the contribution of each head to the readout."""
+        batch = self._batch([request.row for request in passes])
+        weighed = [request.readout for request in passes if request.readout is not None]
         with torch.set_grad_enabled(bool(weighed)), open_attention(self._model):
             with torch.no_grad():
                 embeds = self._embeddings(batch)
@@ -115,28 +115,28 @@ class HFClassifier(HFEncoder):
             maps = answer.get("cross_attentions" if crossing else "attentions")
             if not maps or maps[0] is None:
                 kind = type(self._model).__name__
-                raise UserError(f"attention: the model {self.name!r} ({kind}) shows no attention maps")
+                raise UserError(f"attention: the model {self.name!r} ({kind}) gives no attention maps")
             map_ = _layer(maps, passes[0].layer)
             read = torch.arange(len(passes)), self._tensor(self._reading_position(batch))
             weights = map_.transpose(1, 2)[read]  # [rows, heads, tokens]
             if weighed:
                 (slope,) = torch.autograd.grad(_read(weighed, answer.logits).sum(), map_)
-                # a head's output is its map times the values, so this is gradient times activation of that output
+                # the output of a head is its map times the values, so this is gradient times activation of that output
                 contributions = as_array((slope.transpose(1, 2)[read] * weights).sum(-1).detach())
         arrays, lengths = as_array(weights.detach()), batch.present.sum(1).tolist()
         answers = []
-        for i, (one, n) in enumerate(zip(passes, lengths, strict=True)):
+        for i, (request, n) in enumerate(zip(passes, lengths, strict=True)):
             added = contributions[i] if weighed else None
             chosen = None
-            if one.map_of is not None:
-                head = _head(map_[i].detach(), one.map_of, added)
+            if request.map_of is not None:
+                head = _head(map_[i].detach(), request.map_of, added)
                 chosen = as_array((_one_earlier(head, -2) if crossing else head)[:n, :n])
-            answers.append(AttentionRead(arrays[i, :, :n], added, self.token_units(one.row), chosen))
+            answers.append(AttentionRead(arrays[i, :, :n], added, self.token_units(request.row), chosen))
         return answers
 
     @cached_property
     def attention_layers(self) -> int:
-        """How many attention maps one call computes, in the way that transformers' models share; 0 if in another."""
+        """Number of attention maps of one call that can be scaled; 0 if the model computes them in another way."""
         calls = AttentionCalls(self._modules)
         encoding = self.encode(Instance("", (Text("a", ("a",), ((0, 1),)),)))
         with torch.inference_mode(), open_attention(self._model), watched_attention(self._model, calls):
@@ -169,19 +169,19 @@ class HFClassifier(HFEncoder):
 
     @cached_property
     def _decoder(self) -> frozenset[int]:
-        """Modules of an encoder-decoder that read the words one place late: those of its decoder."""
+        """Modules of the decoder of an encoder-decoder, which read the words one position late."""
         if not self._model.config.is_encoder_decoder:
             return frozenset()
         return frozenset(id(module) for module in self._model.get_decoder().modules())
 
     @cached_property
     def _crossing(self) -> frozenset[int]:
-        """Modules by which the decoder attends to the encoder, by the name that transformers gives them."""
+        """Cross-attention modules, by the names that transformers gives them."""
         named = self._model.named_modules()
         return frozenset(id(module) for name, module in named if name.endswith(("encoder_attn", "EncDecAttention")))
 
     def _reading_position(self, batch: PaddedBatch) -> IntArray:
-        """Where the classifier reads: first token, an encoder-decoder's last end mark, a decoder's last token."""
+        """Position that the classifier reads: first token, last end mark (encoder-decoder), or last token (decoder)."""
         config = self._model.config
         if config.is_encoder_decoder:
             marks = batch.ids == config.eos_token_id
@@ -194,8 +194,8 @@ class HFClassifier(HFEncoder):
     def vocabulary_norm(self, gradient: FloatArray, order: Literal[1, 2]) -> FloatArray:
         """L1 or L2 norm over the vocabulary of embedding matrix times gradient.
 
-        The L2 norm of W g is the root of g (W^T W) g, which needs no vocabulary at all once W^T W is known. For the L1
-        norm the product is made a slice of the vocabulary at a time.
+        The L2 norm of W g is the root of g (W^T W) g, which does not need the vocabulary once W^T W is known. For the
+        L1 norm the product is computed for a slice of the vocabulary at a time.
         """
         scale = float(getattr(self._embed, "embed_scale", 1.0))
         if order == 2:
@@ -209,7 +209,7 @@ class HFClassifier(HFEncoder):
             return as_array(total)
 
     def _products(self) -> FloatArray:
-        """W^T W of the embedding matrix, in float64, [dimensions, dimensions]; made anew when the weights change."""
+        """W^T W of the embedding matrix, in float64, [dimensions, dimensions]; recomputed when the weights change."""
         weight = self._embed.weight
         now = (weight.data_ptr(), weight._version)
         if self._gram is None or self._gram[0] != now:
@@ -223,7 +223,7 @@ class HFClassifier(HFEncoder):
     def _baseline(self, batch: PaddedBatch, end: Tensor, names: Sequence[str]) -> Tensor:
         rows = []
         for i, name in enumerate(names):
-            fill = self._one(name) if name in self._stand_in else torch.zeros_like(end[i])
+            fill = self._embedding_of(name) if name in self._stand_in else torch.zeros_like(end[i])
             kept = self._tensor(batch.fixed[i] & (name != "zero"))[:, None]
             rows.append(torch.where(kept, end[i], fill))
         return torch.stack(rows)
@@ -231,7 +231,7 @@ class HFClassifier(HFEncoder):
 
 def _class_names(config: Any, labels: Sequence[str] | None, name: str) -> tuple[str, ...]:
     if config.num_labels < 2:
-        raise UserError(f"the model {name!r} has one class: there is no choice to explain; it needs at least two")
+        raise UserError(f"the model {name!r} has one class; it needs at least two")
     if labels is None:
         return tuple(str(config.id2label[i]) for i in range(config.num_labels))
     if len(labels) != config.num_labels or len(set(labels)) != len(labels):
@@ -240,14 +240,14 @@ def _class_names(config: Any, labels: Sequence[str] | None, name: str) -> tuple[
 
 
 def _read(readouts: Sequence[Readout], logits: Tensor) -> Tensor:
-    """Each readout of its own row of logits: shape [rows]."""
+    """Readout of each row of logits: shape [rows]."""
     spaces = {"logit": logits, "probability": logits.softmax(-1), "loss": logits.log_softmax(-1)}
     return torch.stack([spaces[readout.of][i, readout.label] for i, readout in enumerate(readouts)])
 
 
 def _layer(maps: Sequence[Tensor], layer: int) -> Tensor:
     if not -len(maps) <= layer < len(maps):
-        raise UserError(f"layer: got {layer}; the model has {len(maps)}, counted from 0, or from the last one by -1")
+        raise UserError(f"layer: got {layer}; the model has {len(maps)}, counted from 0, or from the last one as -1")
     return maps[layer]
 
 
@@ -256,7 +256,7 @@ def _head(maps: Tensor, which: Head, contributions: FloatArray | None) -> Tensor
     if which == "mean":
         return maps.mean(0)
     if which == "most_important":
-        assert contributions is not None  # noqa: S101 - a readout is asked for with it
+        assert contributions is not None  # noqa: S101 - it is requested with a readout
         return maps[int(contributions.argmax())]
     if not 0 <= which < len(maps):
         raise UserError(f"head: got {which}; the model has {len(maps)}, counted from 0")
@@ -264,5 +264,5 @@ def _head(maps: Tensor, which: Head, contributions: FloatArray | None) -> Tensor
 
 
 def _one_earlier(scores: Tensor, dim: int) -> Tensor:
-    """Scores of the places where a decoder reads its tokens as those of the tokens: it reads them one place late."""
+    """Scores by decoder position as scores by token: a decoder reads each token one position late."""
     return torch.cat([scores.narrow(dim, 1, scores.shape[dim] - 1), torch.zeros_like(scores.narrow(dim, 0, 1))], dim)

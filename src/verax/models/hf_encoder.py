@@ -1,4 +1,4 @@
-"""Transformers models that turn text into hidden states: the common ground of classifiers and of aligners."""
+"""Transformers models that turn text into hidden states: the base of classifiers and the encoders of aligners."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ OnLong = Literal["error", "truncate"]
 
 
 class HFEncoder:
-    """A transformers model and its fast tokenizer, asked without being changed.
+    """A transformers model and its fast tokenizer, neither of which is modified.
 
     Args:
         model: a transformers model with an encoder, a decoder or both.
         tokenizer: its fast tokenizer.
         name: as the user gave it.
         fingerprint: hashes of weights and tokenizer.
-        labels: names of the classes; none if it has no classes.
-        on_long: what to do with an input beyond the model's length: `error` skips it with its reason, `truncate`
+        labels: names of the classes; empty if it has none.
+        on_long: what to do with an input that exceeds the model's length: `error` skips it with its reason, `truncate`
             cuts it and records how many words were lost.
         home: the folder that it was loaded from.
     """
@@ -61,9 +61,9 @@ class HFEncoder:
         accepted = set(inspect.signature(model.forward).parameters)
         self._uses_types = "token_type_ids" in accepted and "token_type_ids" in tokenizer.model_input_names
         self._no_cache = {"use_cache": False} if "use_cache" in accepted else {}
-        self._pad_id = model.config.pad_token_id or 0  # padding is never attended, so any id will do
+        self._pad_id = model.config.pad_token_id or 0  # padding is never attended to, so any id will do
         self._max_length = max_length(model.config, tokenizer)
-        # decoders find their reading position, BART its end marks, from the ids of rows that must not be padded
+        # decoders find their reading position, and BART its end marks, from ids: rows must not be padded
         self._equal_lengths = bool(model.config.is_encoder_decoder) or hasattr(model, "score")
         self._last_layer = last_layer(model)
         self._layers = layer_stack(model)
@@ -78,12 +78,12 @@ class HFEncoder:
             "device": str(self._device),
             "parameters": str(sum(p.numel() for p in model.parameters())),
             "max_length": str(self._max_length),
-            # how it was trained, if verax did it
+            # how verax trained it, if it did
             **{str(fact): str(value) for fact, value in getattr(model.config, "verax", {}).items()},
         }
 
     def unknown(self, encoding: Encoding) -> float:
-        """The share of an input's words of which the tokenizer knows no piece; several may be one unknown token."""
+        """Share of an input's words of which the tokenizer knows no piece."""
         known = encoding.token_unit[encoding.token_ids != self._tokenizer.unk_token_id]
         words = len(encoding.units) if encoding.seen is None else len(encoding.seen)
         return 1 - len(np.unique(known[known >= 0])) / words
@@ -99,7 +99,7 @@ class HFEncoder:
         return int(self._model.config.get_text_config().num_hidden_layers)
 
     def encode(self, instance: Instance) -> Encoding:
-        """Tokens of the instance with the word each belongs to; Undefined where there is nothing to explain."""
+        """Tokens of the instance with the word each belongs to; raises Undefined if there is nothing to explain."""
         check_text(instance)
         encoded, notes = self._tokenise(instance)
         ids = np.array(encoded["input_ids"], np.int64)
@@ -152,15 +152,15 @@ class HFEncoder:
         return np.asarray(len(encoding.token_ids) - is_deleted(states) @ tokens_of_unit)
 
     def bucket(self, row: Row, length: int) -> Hashable:
-        """Anything can be padded for an encoder; others need equal lengths and equally many end marks."""
+        """Encoders pad any rows; other models need equal lengths and equal numbers of end marks."""
         if not self._equal_lengths:
             return 0
         return length, int((self._sequence(row).ids == self._model.config.eos_token_id).sum())
 
     def hidden(self, rows: Sequence[Row]) -> FloatArray:
-        """Each neuron's maximum over positions, layer by layer: [rows, layers + 1, neurons], in the model's own dtype.
+        """Each neuron's maximum over positions, by layer: [rows, layers + 1, neurons], in the model's own dtype.
 
-        The last layer is run whole: the position that the classifier reads is not the only one that counts here.
+        The last layer is computed at all positions, not only where the classifier reads.
         """
         batch = self._batch(rows)
         with torch.inference_mode(), self._packed.in_use(), unhooked(self._model):
@@ -168,20 +168,20 @@ class HFEncoder:
             read = self._hidden_states(batch, embeds)
             absent = self._tensor(~batch.present)[..., None]
             lowest = torch.finfo(self._dtype).min
-            # layer by layer, so that no second copy of all hidden states is made
+            # layer by layer, to avoid a second copy of all hidden states
             maxima = [layer.masked_fill(absent, lowest).amax(1) for layer in read]
         return np.asarray(torch.stack(maxima, 1).cpu().numpy())
 
     def token_states(self, passes: Sequence[StatesPass]) -> list[FloatArray]:
-        """Hidden states of all tokens behind one layer, [tokens, dimensions] each, in the model's own dtype.
+        """Hidden states of all tokens after one layer, [tokens, dimensions] each, in the model's own dtype.
 
-        Nothing above the layer is computed.
+        Layers above it are not computed.
         """
         layer = passes[0].layer
         if not 0 <= layer <= self.layers:
             raise UserError(f"layer: got {layer}; the model {self.name!r} has {self.layers}, 0 are the embeddings")
-        batch = self._batch([one.row for one in passes])
-        inside = self._layers is not None and 0 < layer < self.layers  # the last state comes behind the final norm
+        batch = self._batch([request.row for request in passes])
+        inside = self._layers is not None and 0 < layer < self.layers  # the last state follows the final norm
         with torch.inference_mode(), self._packed.in_use(), unhooked(self._model):
             embeds = self._replaced(batch)
             if inside:
@@ -195,7 +195,7 @@ class HFEncoder:
         return [array[i, :length] for i, length in enumerate(lengths)]
 
     def _hidden_states(self, batch: PaddedBatch, embeds: Tensor | None) -> Sequence[Tensor]:
-        """Of every layer, the embeddings first: [rows, longest, dimensions] each."""
+        """Hidden states of every layer, the embeddings first: [rows, longest, dimensions] each."""
         answer = self._run(batch, embeds, every_position=True, output_hidden_states=True)
         crossing = self._model.config.is_encoder_decoder
         states: Sequence[Tensor] = answer.encoder_hidden_states if crossing else answer.hidden_states
@@ -215,19 +215,21 @@ class HFEncoder:
         return torch.from_numpy(array).to(self._device)
 
     def _embeddings(self, batch: PaddedBatch) -> Tensor:
-        """Word embeddings of a batch with the rules that act on embeddings carried out: [rows, longest, dimensions]."""
+        """Word embeddings of a batch, with the removal rules that act on them applied: [rows, longest, dimensions]."""
         embeds: Tensor = self._embed(self._tensor(batch.ids))
         zeroed = self._tensor(batch.state == CODES["zero"])[..., None]
         embeds = torch.where(zeroed, torch.zeros_like(embeds), embeds)
         padded = batch.state == CODES["pad"]
-        return torch.where(self._tensor(padded)[..., None], self._one("pad"), embeds) if padded.any() else embeds
+        return (
+            torch.where(self._tensor(padded)[..., None], self._embedding_of("pad"), embeds) if padded.any() else embeds
+        )
 
     def _replaced(self, batch: PaddedBatch) -> Tensor | None:
-        """Word embeddings, if a rule acts on them; None leaves them to the model."""
+        """Word embeddings if a rule acts on them; None leaves them to the model."""
         return self._embeddings(batch) if np.isin(batch.state, (CODES["pad"], CODES["zero"])).any() else None
 
-    def _one(self, rule: str) -> Tensor:
-        """The word embedding that stands in for a removed word: shape [dimensions]."""
+    def _embedding_of(self, rule: str) -> Tensor:
+        """Embedding that replaces that of a removed word: shape [dimensions]."""
         embedding: Tensor = self._embed(torch.tensor([self._stand_in[rule]], device=self._device))
         return embedding[0]
 
@@ -245,9 +247,9 @@ class HFEncoder:
         if self._uses_types:
             inputs["token_type_ids"] = self._tensor(batch.types)
         attended = batch.attended
-        if not attended.all():  # rows of equal length that attend to everything need no mask and run faster
+        if not attended.all():  # rows of equal length without masked positions need no mask and run faster
             inputs["attention_mask"] = self._tensor(attended.astype(np.int64))
-            if self._model.config.is_encoder_decoder:  # the decoder reads the same tokens, one place to the right
+            if self._model.config.is_encoder_decoder:  # the decoder reads the same tokens, one position to the right
                 shifted = np.concatenate([np.ones_like(attended[:, :1]), attended[:, :-1]], axis=1)
                 inputs["decoder_attention_mask"] = self._tensor(shifted.astype(np.int64))
         placed = nullcontext() if embeds is None else embedded(self._model, ids, embeds)
@@ -257,7 +259,7 @@ class HFEncoder:
 
 
 def check_text(instance: Instance) -> None:
-    """Refuse, with its reason, an instance that holds nothing to explain or no valid text."""
+    """Raise Undefined for an instance without words or with invalid text."""
     for number, part in enumerate(instance.parts, 1):
         if not part.words:
             raise Undefined("empty", f"part {number} has no words")
@@ -266,13 +268,13 @@ def check_text(instance: Instance) -> None:
 
 
 def max_length(config: Any, tokenizer: Any) -> int:
-    """How many tokens a model can read."""
+    """Largest number of tokens that a model can read."""
     positions = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
     if "roberta" in config.model_type or config.model_type in {"camembert", "xmod"}:
-        positions -= config.pad_token_id + 1  # RoBERTa counts its positions from behind the padding token's
+        positions -= config.pad_token_id + 1  # RoBERTa numbers positions from after the padding token
     return int(min(positions, tokenizer.model_max_length))
 
 
 def as_array(tensor: Tensor) -> FloatArray:
-    """A tensor as float64, wherever it is."""
-    return np.asarray(tensor.cpu().double().numpy())  # some devices know no float64
+    """A tensor on any device as a float64 array."""
+    return np.asarray(tensor.cpu().double().numpy())  # some devices have no float64

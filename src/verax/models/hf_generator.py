@@ -20,46 +20,48 @@ from verax.store.keys import canonical_json
 from verax.types import FloatArray, Generated, Undefined, UserError
 
 _MARKS = ("decoder_start_token_id", "bos_token_id", "eos_token_id", "forced_bos_token_id")
-"""All that is taken over from how a checkpoint wants to be decoded: penalties, beams and the like are not."""
+"""Settings taken from the generation config of a checkpoint; penalties, beams and others are ignored."""
 _UNFORCED = {"forced_eos_token_id": None}
-"""No text is made to end: an end mark in place of its last token would hide that it was cut off."""
+"""No end mark is forced: in place of the last token it would hide that a text was cut off."""
 
 
 class HFGenerator:
-    """A transformers model that generates text, and its tokenizer, asked without being changed.
+    """A transformers model that generates text, and its tokenizer, neither of which is modified.
 
-    Each call is one batch: who calls sees to it that its texts are of like length. Texts are generated with the cache
-    of keys and values that transformers keeps.
+    Each call is one batch: the caller makes sure that its texts are of similar length. Texts are generated with the
+    key-value cache of transformers.
 
     Args:
-        model: a transformers model with a head for language.
+        model: a transformers model with a language modelling head.
         tokenizer: its tokenizer.
         name: as the user gave it.
-        fingerprint: hashes of weights and tokenizer; the tokens that texts begin and end with, and what a chat template
-            is told, are added to it.
+        fingerprint: hashes of weights and tokenizer; the tokens that begin and end a text and the arguments of the
+            chat template are added to it.
 
     Attributes:
-        longest: how many tokens it can read.
-        pad: the id that fills up a batch.
+        longest: largest number of tokens it can read.
+        pad: id of the padding token.
     """
 
     gives_likelihoods = True
 
     def __init__(self, model: Any, tokenizer: Any, *, name: str, fingerprint: Mapping[str, str]) -> None:
         if not getattr(model, "can_generate", lambda: False)():
-            raise UserError(f"model: {name!r} ({type(model).__name__}) generates no text: it has no head for language")
+            raise UserError(
+                f"model: {name!r} ({type(model).__name__}) has no language modelling head, so it generates no text"
+            )
         self._model, self._tokenizer, self.name = model, tokenizer, name
         self._crossing = bool(model.config.is_encoder_decoder)
         self._device = next(model.parameters()).device
         self.longest = max_length(model.config, tokenizer)
-        # no token is needed for padding: it is never attended
+        # any token will do for padding: it is never attended to
         self.pad = next(i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if i is not None)
-        wanted = model.generation_config
-        marks = {name: getattr(wanted, name, None) for name in _MARKS}
+        config = model.generation_config
+        marks = {name: getattr(config, name, None) for name in _MARKS}
         self._marks = {**marks, **_UNFORCED, "pad_token_id": self.pad}
         dtype = str(model.dtype).removeprefix("torch.")
-        told = {"dtype": dtype, "marks": canonical_json(self._marks).decode()}
-        self.fingerprint = {**fingerprint, **told, **chat_facts(tokenizer)}
+        settings = {"dtype": dtype, "marks": canonical_json(self._marks).decode()}
+        self.fingerprint = {**fingerprint, **settings, **chat_facts(tokenizer)}
         self.about = {
             "architecture": type(model).__name__,
             "device": str(self._device),
@@ -68,20 +70,20 @@ class HFGenerator:
         }
 
     def written(self, prompt: Prompt) -> str:
-        """A prompt as the model reads it: in the template of its chat, if it has one and the prompt is not plain."""
+        """A prompt as the model reads it: in its chat template, if it has one and the prompt is not plain."""
         if self._chats(prompt):
             return as_chat(self._tokenizer, prompt)
         return prompt.user if prompt.system is None else f"{prompt.system}\n\n{prompt.user}"
 
     def tokens(self, prompt: Prompt) -> list[int]:
-        """The ids of a prompt, with the special tokens that go around a text, unless a chat has put its own."""
+        """Ids of a prompt, with special tokens unless a chat template adds its own."""
         return self._ids(self.written(prompt), special=not self._chats(prompt))
 
     def continuation(self, prompt: Prompt, text: str) -> list[int]:
-        """The ids of what comes after a prompt, in training as in asking; none if the text has no token.
+        """Ids of the continuation of a prompt, the same in training and inference; empty if the text has no token.
 
-        An encoder-decoder begins it as it always begins and closes it with its end mark. A decoder goes on behind a
-        space, and closes what follows a plain prompt, as training teaches it to; in a chat the text alone counts.
+        An encoder-decoder adds its first token and its end mark. A decoder continues after a space and adds the end
+        mark after a plain prompt, as in training; in a chat only the text counts.
         """
         spaced = not self._crossing and not self._chats(prompt)
         ids = self._ids(" " + text if spaced else text, special=False)
@@ -92,11 +94,11 @@ class HFGenerator:
         return [*([] if first is None else [first]), *ids, *([self._end] if closed and self._end is not None else [])]
 
     def occupied(self, prompt: Sequence[int], text: Sequence[int]) -> int:
-        """How many tokens the model reads at once: a decoder all of them, an encoder-decoder one after the other."""
+        """Number of tokens that the model reads at once: both for a decoder, the longer for an encoder-decoder."""
         return max(len(prompt), len(text)) if self._crossing else len(prompt) + len(text)
 
     def length(self, request: TextRequest) -> int:
-        """How many tokens a pass takes up in a batch: its prompt and all that comes after it."""
+        """Number of tokens that a pass takes up in a batch: its prompt and all continuations."""
         prompt = len(self.tokens(request.prompt))
         if isinstance(request, LikelihoodPass):
             return prompt + sum(len(self.continuation(request.prompt, text)) for text in request.continuations)
@@ -104,7 +106,7 @@ class HFGenerator:
         return rows * (prompt + request.max_new_tokens)
 
     def _ids(self, text: str, *, special: bool) -> list[int]:
-        """Token ids of a text; half of a surrogate pair, which tokenizers choke on, is read as a question mark."""
+        """Token ids of a text; half a surrogate pair, which tokenizers reject, is read as a question mark."""
         whole = text.encode("utf-8", "replace").decode()
         ids: list[int] = self._tokenizer(whole, add_special_tokens=special)["input_ids"]
         return ids
@@ -113,33 +115,33 @@ class HFGenerator:
         return not prompt.plain and bool(getattr(self._tokenizer, "chat_template", None))
 
     def generate(self, passes: Sequence[GeneratePass]) -> list[Generated | Undefined]:
-        """A text for each pass, greedily, in one batch for all that are decoded alike."""
+        """A text for each pass, by greedy decoding, in one batch for all with the same settings."""
         answers: list[Generated | Undefined] = [Undefined("empty", "nothing was asked")] * len(passes)
         alike: dict[tuple[int, tuple[str, ...]], list[int]] = {}
-        for number, one in enumerate(passes):
-            # draws would depend on what else is in the batch
-            if one.temperature > 0:
-                raise UserError(f"temperature: got {one.temperature}; {self.name!r} draws nothing, it must be 0")
-            alike.setdefault((one.max_new_tokens, one.stop), []).append(number)
+        for number, request in enumerate(passes):
+            # samples would depend on what else is in the batch
+            if request.temperature > 0:
+                raise UserError(f"temperature: got {request.temperature}; {self.name!r} does not sample, it must be 0")
+            alike.setdefault((request.max_new_tokens, request.stop), []).append(number)
         for numbers in alike.values():
             for number, answer in zip(numbers, self._generate([passes[n] for n in numbers]), strict=True):
                 answers[number] = answer
         return answers
 
     def candidates(self, passes: Sequence[CandidatesPass]) -> list[list[Generated] | Undefined]:
-        """For each pass its texts by beam search, the likeliest first; fewer than wanted where some are the same."""
+        """Texts for each pass by beam search, the likeliest first; fewer than wanted if some are equal."""
         answers: list[list[Generated] | Undefined] = [Undefined("empty", "nothing was asked")] * len(passes)
         alike: dict[tuple[int, int], list[int]] = {}
-        for number, one in enumerate(passes):
-            alike.setdefault((one.wanted, one.max_new_tokens), []).append(number)
-        for (wanted, namespace), numbers in alike.items():
+        for number, request in enumerate(passes):
+            alike.setdefault((request.wanted, request.max_new_tokens), []).append(number)
+        for (wanted, new_tokens), numbers in alike.items():
             options = {"num_beams": wanted, "num_return_sequences": wanted, "do_sample": False}
-            found = self._decoded([passes[n].prompt for n in numbers], namespace, options)
+            found = self._decoded([passes[n].prompt for n in numbers], new_tokens, options)
             for number, rows in zip(numbers, found, strict=True):
                 if isinstance(rows, Undefined):
                     answers[number] = rows
                     continue
-                read = [self._read(row, GeneratePass(passes[number].prompt, namespace)) for row in rows]
+                read = [self._read(row, GeneratePass(passes[number].prompt, new_tokens)) for row in rows]
                 different: dict[str, Generated] = {}
                 for text in read:
                     if isinstance(text, Generated):
@@ -154,15 +156,15 @@ class HFGenerator:
         options: dict[str, Any] = {"do_sample": False, "num_beams": 1}
         if first.stop:
             options["stop_strings"] = list(first.stop)
-        found = self._decoded([one.prompt for one in passes], first.max_new_tokens, options)
+        found = self._decoded([request.prompt for request in passes], first.max_new_tokens, options)
         return [rows if isinstance(rows, Undefined) else self._read(rows[0], first) for rows in found]
 
     def _decoded(
-        self, prompts: Sequence[Prompt], namespace: int, options: Mapping[str, Any]
+        self, prompts: Sequence[Prompt], new_tokens: int, options: Mapping[str, Any]
     ) -> list[list[list[int]] | Undefined]:
-        """The ids that are generated for each prompt, in one batch; a prompt that can't be read says why."""
+        """Generated ids for each prompt, in one batch; the reason for a prompt that cannot be read."""
         rows = [self.tokens(prompt) for prompt in prompts]
-        needed = 0 if self._crossing else namespace
+        needed = 0 if self._crossing else new_tokens
         fit = [n for n, ids in enumerate(rows) if 0 < len(ids) <= self.longest - needed]
         answers: list[list[list[int]] | Undefined] = [
             Undefined("too_long", f"{len(ids)} tokens and {needed} to come, the model reads {self.longest}")
@@ -173,7 +175,7 @@ class HFGenerator:
         if not fit:
             return answers
         ids, attended = padded([rows[n] for n in fit], self.pad, self._device, left=not self._crossing)
-        own = GenerationConfig(**self._marks, max_new_tokens=namespace, use_cache=True, **options)
+        own = GenerationConfig(**self._marks, max_new_tokens=new_tokens, use_cache=True, **options)
         with torch.inference_mode(), untouched(self._model), _marks_alone(self._model, self._marks):
             made: Tensor = self._model.generate(
                 input_ids=ids,
@@ -187,17 +189,17 @@ class HFGenerator:
             answers[place] = new[number * each : (number + 1) * each]
         return answers
 
-    def _read(self, row: list[int], asked: GeneratePass) -> Generated | Undefined:
-        """What was generated: up to its end mark or the first stop string."""
+    def _read(self, row: list[int], request: GeneratePass) -> Generated | Undefined:
+        """The generated text, up to its end mark or the first stop string."""
         ends = self._ends
         stop = next((n for n, token in enumerate(row) if token in ends), None)
         kept = row if stop is None else row[:stop]
         text: str = self._tokenizer.decode(kept, skip_special_tokens=True)
-        cuts = [text.index(mark) for mark in asked.stop if mark in text]
+        cuts = [text.index(mark) for mark in request.stop if mark in text]
         text = text[: min(cuts)] if cuts else text
         if not text.strip():
             return Undefined("empty_answer", "the model ended without a word")
-        finished = stop is not None or bool(cuts) or len(row) < asked.max_new_tokens
+        finished = stop is not None or bool(cuts) or len(row) < request.max_new_tokens
         return Generated(text.strip(), "stop" if finished else "length", len(kept))
 
     @property
@@ -208,16 +210,16 @@ class HFGenerator:
 
     @property
     def _end(self) -> int | None:
-        """The mark that a text is closed with: the tokenizer's, unless the model is told to end at others."""
+        """The end mark of a text: the tokenizer's, unless the model ends at others."""
         mark: int | None = self._tokenizer.eos_token_id
         return mark if mark in self._ends else min(self._ends, default=None)
 
     def likelihoods(self, passes: Sequence[LikelihoodPass]) -> list[FloatArray | Undefined]:
-        """Log-likelihood of each continuation, summed over its tokens, all of them in one batch."""
-        prompts = [self.tokens(one.prompt) for one in passes]
-        texts = [[self.continuation(one.prompt, text) for text in one.continuations] for one in passes]
+        """Log-likelihood of each continuation, summed over its tokens, in one batch."""
+        prompts = [self.tokens(request.prompt) for request in passes]
+        texts = [[self.continuation(request.prompt, text) for text in request.continuations] for request in passes]
         answers: list[FloatArray | Undefined] = [
-            self._unreadable(*one) or np.empty(0) for one in zip(passes, prompts, texts, strict=True)
+            self._unreadable(*given) or np.empty(0) for given in zip(passes, prompts, texts, strict=True)
         ]
         asked = [n for n, answer in enumerate(answers) if not isinstance(answer, Undefined) and texts[n]]
         if asked:
@@ -229,12 +231,12 @@ class HFGenerator:
                 answers[n] = found
         return answers
 
-    def _unreadable(self, asked: LikelihoodPass, prompt: list[int], texts: list[list[int]]) -> Undefined | None:
-        """Why the likelihoods of a pass can't be had, if so."""
+    def _unreadable(self, request: LikelihoodPass, prompt: list[int], texts: list[list[int]]) -> Undefined | None:
+        """The reason why a pass has no likelihoods, if there is one."""
         if not prompt:
             return Undefined("empty", "the prompt has no token")
         if not all(texts):
-            return Undefined("empty", f"a continuation of {asked.continuations} has no token")
+            return Undefined("empty", f"a continuation of {request.continuations} has no token")
         if self.occupied(prompt, max(texts, key=len, default=())) > self.longest:
             return Undefined("too_long", f"the prompt and a continuation exceed {self.longest} tokens")
         return None
@@ -242,10 +244,10 @@ class HFGenerator:
 
 @contextmanager
 def _marks_alone(model: Any, marks: Mapping[str, Any]) -> Iterator[None]:
-    """Hide how the checkpoint wants to be decoded: transformers takes from there whatever a call leaves open."""
-    theirs = model.generation_config
+    """Hide the generation config of the checkpoint, from which transformers takes settings that a call leaves open."""
+    original = model.generation_config
     model.generation_config = GenerationConfig(**marks)
     try:
         yield
     finally:
-        model.generation_config = theirs
+        model.generation_config = original

@@ -1,4 +1,4 @@
-"""Which of the model's classes a label of the data means."""
+"""Matching labels of the data with classes of the model."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from verax.registry import unknown
 from verax.types import Target, UserError
 
 GENERIC = "label_"
-"""Checkpoints that were never told the names of their classes call them LABEL_0, LABEL_1, ..."""
+"""Checkpoints without class names call their classes LABEL_0, LABEL_1, ..."""
 
 
 def class_of(label: str | None, labels: Sequence[str]) -> int | None:
-    """The number of the class that a label names (case does not matter; `1` names LABEL_1), None if it names none."""
+    """Number of the class that a label names (ignoring case; `1` names LABEL_1), None if it names none."""
     if label is None:
         return None
     wanted = label.casefold()
@@ -24,7 +24,7 @@ def class_of(label: str | None, labels: Sequence[str]) -> int | None:
 
 
 def check_target(target: Target, labels: Sequence[str]) -> None:
-    """Refuse a target that is neither a keyword nor a class of the model."""
+    """Reject a target that is neither a keyword nor a class of the model."""
     keywords = ("prediction", "gold", "loss")
     if target.of not in keywords and class_of(target.of, labels) is None:
         raise UserError(unknown("target", target.of, [*keywords, *labels]))

@@ -1,4 +1,4 @@
-"""The layers of a transformers model, and how to stop behind one: what lies above it need not be computed."""
+"""Layers of a transformers model, and how to stop after one, so that those above it are not computed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch.nn import Module, ModuleList
 
 @dataclass
 class Stop:
-    """What came out of the layer that a call was stopped behind."""
+    """Output of the layer after which a call was stopped."""
 
     states: Tensor = field(init=False)
 
@@ -23,20 +23,20 @@ class _Stopped(Exception):
 
 
 def layer_stack(model: Any) -> ModuleList | None:
-    """The layers of the encoder, or of a decoder that stands alone; None if they can't be told."""
+    """Layers of the encoder, or of a decoder without one; None if they cannot be identified."""
     if not hasattr(model.config, "num_hidden_layers"):
         return None
     body = model.get_encoder() if model.config.is_encoder_decoder else model
     depth = model.config.get_text_config().num_hidden_layers
     stacks = [module for module in body.modules() if isinstance(module, ModuleList) and len(module) == depth]
-    # layers that share one module are called many times: behind the first call is not behind the layer
+    # layers that share one module are called many times: the first call is not the layer that is asked for
     whole = [stack for stack in stacks if len({id(layer) for layer in stack}) == depth]
     return whole[0] if len(whole) == 1 else None
 
 
 @contextmanager
 def stopped_behind(layer: Module) -> Iterator[Stop]:
-    """End the call of the model in the block when a layer is done; its states are in what is handed over."""
+    """End the call of a model in the block after a layer, whose output is in the `Stop`."""
     stop = Stop()
 
     def keep(_: Module, __: Any, output: Any) -> None:

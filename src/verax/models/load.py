@@ -1,4 +1,4 @@
-"""`load_model`: a folder, a hub id, a shipped model, a model in memory or a callable becomes a classifier.
+"""Loading models: from a folder, a hub id, the models shipped with verax, memory, or a callable.
 
 Nothing here imports torch until a model that needs it is loaded.
 """
@@ -42,7 +42,7 @@ def load_model(
     mask_text: str | None = None,
     version: str = "unversioned",
 ) -> Classifier:
-    """A classifier that can be explained.
+    """Load a classifier.
 
     Args:
         name: a shipped model (`verax list models`), a folder with a checkpoint, a hub id, a transformers model in
@@ -53,9 +53,10 @@ def load_model(
         device: `cpu`, `cuda`, `cuda:1`, `mps`.
         labels: names of the classes, in the model's order; those of the checkpoint by default.
         revision: of a hub id.
-        on_long: `error` skips an input beyond the model's length with its reason, `truncate` cuts and records it.
+        on_long: `error` skips an input that exceeds the model's length, with its reason; `truncate` cuts it and records
+            how much.
         mask_text: for a callable, what the rule `mask` writes in place of a word.
-        version: for a callable, whatever tells this model from its next version (part of every key in the store).
+        version: for a callable, identifies this version of it (part of every key in the store).
     """
     if isinstance(name, str) and name.startswith("python:"):
         return _black_box(_import(name), name, labels, version, mask_text)
@@ -81,7 +82,7 @@ def load_model(
 def load_encoder(
     name: str | Path, *, dtype: DType = "float32", device: str = "cpu", revision: str | None = None
 ) -> Encoder:
-    """A model whose hidden states can be read: what is below the head of any checkpoint.
+    """Load a model whose hidden states can be read: any checkpoint without its head.
 
     Args:
         name: a shipped model, a folder with a checkpoint, or a hub id.
@@ -100,7 +101,7 @@ def load_encoder(
 def load_generator(
     name: str | Path, *, dtype: DType = "float32", device: str = "cpu", revision: str | None = None
 ) -> TextGenerator:
-    """A model that generates text: an encoder-decoder (T5, BART) or a decoder (GPT-2, Llama).
+    """Load a model that generates text: an encoder-decoder (T5, BART) or a decoder (GPT-2, Llama).
 
     Args:
         name: a folder with a checkpoint, or a hub id.
@@ -137,7 +138,7 @@ def _import(name: str) -> Callable[..., Any]:
 
 
 def checkpoint_folder(name: str, revision: str | None) -> Path:
-    """The local folder that holds the checkpoint; a hub id is fetched (or found in the cache when offline)."""
+    """Local folder of a checkpoint; a hub id is downloaded, or found in the cache when offline."""
     if name in entries("models"):
         return Path(resolve("models", name)())
     folder = Path(name).expanduser()
@@ -159,7 +160,7 @@ def _fetch(name: str, revision: str | None) -> Path:
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
         near = unknown("model", name, entries("models"))
         first_line = str(error).strip().partition("\n")[0]
-        raise UserError(f"{near} (no such folder, and not to be had from the hub: {first_line})") from error
+        raise UserError(f"{near} (no such folder, and not available from the hub: {first_line})") from error
 
 
 def _from_folder(folder: Path, name: str, dtype: DType, device: str) -> tuple[Any, Any, dict[str, str]]:
@@ -170,14 +171,14 @@ def _from_folder(folder: Path, name: str, dtype: DType, device: str) -> tuple[An
 
 
 def fingerprint(folder: Path) -> dict[str, str]:
-    """Hashes of the weights and of the tokenizer in a folder; a clear error if it holds no checkpoint."""
+    """Hashes of the weights and of the tokenizer in a folder; a UserError if it holds no checkpoint."""
     if not (folder / "config.json").is_file():
         raise UserError(f"model: {folder} holds no config.json, so it is no checkpoint")
     weights = sorted(folder.glob(WEIGHTS))
     if not weights:
         raise UserError(f"model: {folder} holds no safetensors file; verax loads no other format (they can run code)")
     pieces = sorted({path for pattern in TOKENIZER for path in folder.glob(pattern) if path.is_file()})
-    if not pieces:  # transformers would make one up, of special tokens alone
+    if not pieces:  # transformers would make one up from special tokens
         raise UserError(f"model: {folder} has no tokenizer; save one into the folder with tokenizer.save_pretrained")
     return {"weights": hash_files([folder / "config.json", *weights]), "tokenizer": hash_files(pieces)}
 

@@ -1,8 +1,8 @@
-"""Linear layers with their weights laid out beforehand as a processor's matrix product wants them.
+"""Linear layers whose weights are packed in advance for the matrix product of a CPU.
 
-A CPU's matrix product first copies the weights into blocks that fit its caches, at every call. Done once and kept, that
-makes forward passes in float32 about a tenth faster. The layers are oneDNN's, as torch's own compiler uses them for
-frozen models; a torch without them, another device or another precision computes as ever.
+At every call, the matrix product first copies the weights into blocks that fit the caches. Doing that once makes
+forward passes in float32 about 10 % faster. The layers are those of oneDNN, as torch's compiler uses them for frozen
+models; without them, on another device or in another precision, the model computes as usual.
 """
 
 from __future__ import annotations
@@ -16,37 +16,37 @@ import torch
 from torch import Tensor, nn
 
 ROWS = 1024
-"""Tokens in a batch that the layout is chosen for; others are computed too."""
+"""Number of tokens in a batch that the layout is chosen for; other batches work too."""
 MOST_BYTES = 2**30
-"""A model with more weights than this in its linear layers is left as it is: packed ones are a second copy."""
+"""Largest size of the linear layers of a model that is packed: packed weights are a second copy."""
 
 
 @dataclass(eq=False)
 class _Layer:
-    """A linear layer and its packed weights, with the state of the weights that they were made from."""
+    """A linear layer and its packed weights, with the version of the weights that they were made from."""
 
     module: nn.Linear
     made_from: tuple[int, int] | None = None
     weight: Tensor | None = None
 
     def pack(self) -> None:
-        """Pack the weights, unless they are as they were."""
+        """Pack the weights, unless they have not changed."""
         weight = self.module.weight
-        now = weight.data_ptr(), weight._version  # every step of an optimiser raises the version
+        now = weight.data_ptr(), weight._version  # every optimiser step raises the version
         if now != self.made_from:
             self.weight = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), ROWS)
             self.made_from = now
 
-    def forward(self, entering: Tensor) -> Tensor:
-        """What the layer itself computes; packed when it is first called, since some calls end below it."""
+    def forward(self, inputs: Tensor) -> Tensor:
+        """The output of the layer; it is packed at its first call, since some calls end before it."""
         self.pack()
-        left: Tensor = torch.ops.mkldnn._linear_pointwise(entering, self.weight, self.module.bias, "none", [], "")
-        return left
+        output: Tensor = torch.ops.mkldnn._linear_pointwise(inputs, self.weight, self.module.bias, "none", [], "")
+        return output
 
 
 @dataclass(eq=False)
 class PackedLinears:
-    """The linear layers of a model; empty where packing is not possible."""
+    """The linear layers of a model; empty if they cannot be packed."""
 
     model: Any
     _layers: list[_Layer] = field(default_factory=list)
@@ -60,7 +60,7 @@ class PackedLinears:
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Compute with packed weights for the time of one call; only where nothing is differentiated."""
+        """Compute with packed weights during one call, without gradients."""
         if torch.is_grad_enabled():
             raise RuntimeError("packed weights have no gradients")
         try:
@@ -73,7 +73,7 @@ class PackedLinears:
 
 
 def _put(module: nn.Module, forward: Callable[[Tensor], Tensor]) -> None:
-    """Past nn.Module's own, slow, way of setting an attribute."""
+    """Set an attribute without the overhead of nn.Module."""
     vars(module)["forward"] = forward
 
 

@@ -1,4 +1,4 @@
-"""A target with its class settled: the one number that is read off the model's logits."""
+"""A target with its class resolved: the number that is read from the model's logits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways to remove a word from an input. They live here alone; everybody else names them."""
+"""Rules for removing words from an input; the only place that defines them."""
 
 from __future__ import annotations
 
@@ -15,22 +15,21 @@ States = NDArray[np.int8]
 
 KEPT: Final = 0
 CODES: Final[dict[Removal, int]] = {"mask": 1, "delete": 2, "pad": 3, "zero": 4, "attention": 5}
-MEANING: Final[dict[Removal, str]] = {
-    "mask": "each sub-word becomes the mask token",
-    "delete": "the sub-words are taken out and positions are counted anew",
-    "pad": "the word embedding becomes that of the padding token, in place",
-    "zero": "the word embedding becomes zero, in place",
-    "attention": "kept in place but attended by nobody",
-}
+"""Codes of the rules.
+
+`mask`: each sub-word becomes the mask token. `delete`: the sub-words are taken out and positions are renumbered. `pad`:
+the word embedding becomes that of the padding token, in place. `zero`: the word embedding becomes zero, in place.
+`attention`: kept in place but not attended to.
+"""
 
 
 def is_deleted(state: States) -> BoolArray:
-    """Which units are taken out of the sequence altogether; the shape of `state`."""
+    """Which units are taken out of the sequence; same shape as `state`."""
     return np.asarray(state == CODES["delete"])
 
 
 def check_removal(removal: str, possible: Collection[str], model: str) -> None:
-    """Refuse a rule that the model can't do, and name those it can."""
+    """Reject a rule that the model does not support, naming those it does."""
     if removal not in possible:
         hint = " (only a masked language model has a mask token)" if removal == "mask" else ""
         can = ", ".join(sorted(possible))

@@ -1,10 +1,10 @@
-"""Attention maps scaled on their way through a model, and the gradient there, for the time of one call.
+"""Scale the attention map of one layer during one call of a model, and read the gradient there.
 
-transformers' models look their attention up by name. While this is in use the plain one (`eager`) is looked up here:
-it is computed as ever, and in the layer that is asked for the result is scaled. What leaves an attention is linear in
-its map, so scaling it scales the map, and the gradient at the map is that at the result times the values that the map
-gathers. DeBERTa looks nothing up, but hands its map through a layer of its own, where it is scaled itself. Below the
-layer that is asked for nothing depends on the scale, and no graph is kept.
+transformers' models look up their attention function by name. In this context the plain one (`eager`) is found here: it
+is computed as usual, and in the requested layer its output is scaled. The output of an attention is linear in its map,
+so scaling it scales the map, and the gradient at the map is the gradient at the output times the values. DeBERTa does
+not look up a function, but passes its map through a dropout layer, where the map itself is scaled. Below the requested
+layer nothing depends on the scale, and no graph is kept.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from verax.types import UserError
 
 _PLAIN = "eager"
 _OWN_WAY = "DisentangledSelfAttention"
-"""The attention that computes its map in a way of its own, and then hands it to its `dropout`."""
+"""An attention that is not looked up, and passes its map to its `dropout`."""
 
 
 @dataclass(eq=False)
 class AttentionCalls:
-    """What is seen of the attention of one model in one call.
+    """The attention of one model during one call.
 
     Args:
-        mine: the modules of that model; others that run at the same time are left alone.
-        layer: the call whose result is scaled, counted from 0; None only counts.
-        alpha: its scale for each row, shape [rows].
+        mine: ids of the modules of that model; others that run at the same time are not affected.
+        layer: number of the attention whose output is scaled, counted from 0; None only counts.
+        alpha: scale for each row, shape [rows].
     """
 
     mine: frozenset[int]
@@ -48,7 +48,7 @@ class AttentionCalls:
     def __call__(
         self, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **options: Any
     ) -> tuple[Tensor, Tensor]:
-        """Attention as the module's own file computes it; in the layer that is asked for, scaled."""
+        """Attention as the module's own file computes it; scaled in the requested layer."""
         result, weights = _plain(type(module))(module, query, key, value, mask, **options)
         if id(module) not in self.mine:
             return result, weights
@@ -60,7 +60,7 @@ class AttentionCalls:
         return self._scaled(result, self.alpha), weights
 
     def see_map(self, module: nn.Module, _: tuple[Tensor, ...], weights: Tensor) -> Tensor:
-        """A map on its way, [rows, heads, queries, keys]; in the layer that is asked for, scaled."""
+        """A map, [rows, heads, queries, keys]; scaled in the requested layer."""
         number, self.count = self.count, self.count + 1
         if number != self.layer or self.alpha is None:
             return weights
@@ -69,37 +69,39 @@ class AttentionCalls:
 
     def _scaled(self, tensor: Tensor, alpha: Tensor) -> Tensor:
         self.leaf = (tensor * alpha[:, None, None, None]).detach().requires_grad_()
-        torch.set_grad_enabled(True)  # whoever opened this call has it off, and switches back
+        torch.set_grad_enabled(True)  # the caller has disabled it, and restores it
         return self.leaf
 
     def product(self, gradient: Tensor) -> Tensor:
         """The map times the gradient at the scaled map, summed over heads: [rows, queries, keys].
 
         Args:
-            gradient: at the leaf: the scaled map, or what left the attention, shape [rows, queries, heads, size].
+            gradient: at the leaf: the scaled map, or the output of the attention, [rows, queries, heads, size].
         """
-        assert self.map is not None  # noqa: S101 - the layer was met
+        assert self.map is not None  # noqa: S101 - the layer was computed
         if self.values is None:
             return (self.map * gradient).sum(1)
         return (self.map * (gradient.transpose(1, 2) @ self.values.transpose(2, 3))).sum(1)
 
 
 def _plain(kind: type) -> Callable[..., tuple[Tensor, Tensor]]:
-    """The plain attention of the file that a module's class, or one that it is made from, was written in."""
+    """The plain attention in the file that defines a module's class or one of its base classes."""
     for made_from in kind.__mro__:
         plain: Callable[..., tuple[Tensor, Tensor]] | None = getattr(
             sys.modules.get(made_from.__module__), "eager_attention_forward", None
         )
         if plain is not None:
             return plain
-    raise UserError(f"attention_attribution: {kind.__name__} computes its attention in a way that verax does not know")
+    raise UserError(f"attention_attribution: {kind.__name__} computes attention in a way that verax does not support")
 
 
 @contextmanager
 def watched_attention(model: nn.Module, calls: AttentionCalls) -> Iterator[None]:
-    """Every plain attention goes through `calls`, for the time of one call of a model that uses it."""
+    """Route every plain attention through `calls`, during one call of a model."""
     with ExitStack() as undo:
-        ALL_ATTENTION_FUNCTIONS[_PLAIN] = calls  # a name without an entry: models look it up and fall back on their own
+        ALL_ATTENTION_FUNCTIONS[_PLAIN] = (
+            calls  # by default the name has no entry, and models fall back on their own function
+        )
         undo.callback(ALL_ATTENTION_FUNCTIONS.pop, _PLAIN)
         for module in model.modules():
             if type(module).__name__ == _OWN_WAY:

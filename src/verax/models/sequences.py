@@ -1,4 +1,4 @@
-"""Token sequences: what is left of an encoding when some of its units are removed."""
+"""Token sequences: an encoding without the units that are removed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TokenSequence:
         ids: token ids, the mask token where a word is masked.
         types: segment of each token.
         unit: unit of each token, -1 for special tokens.
-        fixed: tokens that no path of gradients moves: special ones, and those of words that are removed already.
+        fixed: tokens that a path of gradients does not move: special tokens, and words that are already removed.
         state: how each token is removed in place (`pad`, `zero`, `attention`), 0 where it is not.
     """
 
@@ -31,13 +31,13 @@ class TokenSequence:
 
     @classmethod
     def of(cls, row: Row, mask_id: int | None) -> TokenSequence:
-        """Masks and deletions are carried out on the ids; the other rules are left to the embeddings."""
+        """Masks and deletions are applied to the ids; the other rules act on embeddings."""
         encoding = row.encoding
         state = token_states(row.state, encoding.token_unit)
         ids, fixed = encoding.token_ids, (encoding.token_unit < 0) | (state != KEPT)
         masked = state == CODES["mask"]
         if masked.any():
-            assert mask_id is not None  # noqa: S101 - check_removal has refused a model without a mask token
+            assert mask_id is not None  # noqa: S101 - check_removal has rejected models without a mask token
             ids = np.where(masked, mask_id, ids)
             state = np.where(masked, np.int8(0), state)
         left = state != CODES["delete"]
@@ -48,7 +48,7 @@ class TokenSequence:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PaddedBatch:
-    """Sequences of one batch side by side, padded on the right; every array has shape [rows, longest]."""
+    """Sequences of one batch, padded on the right; every array has shape [rows, longest]."""
 
     ids: IntArray
     types: IntArray
@@ -70,5 +70,5 @@ class PaddedBatch:
 
     @property
     def attended(self) -> BoolArray:
-        """Which tokens anybody may attend to."""
+        """Which tokens may be attended to."""
         return np.asarray(self.present & (self.state != CODES["attention"]))

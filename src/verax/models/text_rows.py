@@ -1,7 +1,4 @@
-"""Prompts and what comes after them as batches for a text generator, and the logits that foresee what comes after.
-
-`Row` is a prompt's token ids and those of its continuation.
-"""
+"""Prompts and their continuations as batches for a text generator, and the logits that predict the continuations."""
 
 from __future__ import annotations
 
@@ -13,10 +10,11 @@ import torch
 from torch import Tensor
 
 Row = tuple[Sequence[int], Sequence[int]]
+"""Token ids of a prompt and of its continuation."""
 
 
 def padded(rows: Sequence[Sequence[int]], pad: int, device: torch.device, *, left: bool) -> tuple[Tensor, Tensor]:
-    """Ids and what is attended, both [rows, longest]; padded on the left where a text is to go on at its end."""
+    """Ids and attention mask, both [rows, longest]; padded on the left if the text is to be continued."""
     longest = max(map(len, rows))
     ids = torch.full((len(rows), longest), pad)
     attended = torch.zeros_like(ids)
@@ -28,9 +26,9 @@ def padded(rows: Sequence[Sequence[int]], pad: int, device: torch.device, *, lef
 
 
 def foreseen(model: Any, rows: Sequence[Row], pad: int) -> tuple[Tensor, Tensor]:
-    """Logits, shape [rows, longest continuation, vocabulary], and the tokens that they are to foresee, -1 for none.
+    """Logits, shape [rows, longest continuation, vocabulary], and the tokens that they predict, -1 for padding.
 
-    One pass, through which gradients flow. Logits are computed for continuations alone: prompts end where they begin.
+    One differentiable pass. Logits are computed for the continuations only.
     """
     texts, there = padded([text for _, text in rows], pad, model.device, left=False)
     targets = texts.masked_fill(there == 0, -1)
@@ -45,7 +43,7 @@ def foreseen(model: Any, rows: Sequence[Row], pad: int) -> tuple[Tensor, Tensor]
         input_ids=torch.cat([ids, texts], 1),
         attention_mask=whole,
         use_cache=False,
-        **_handed(model, positions=_positions(whole), kept=texts.shape[1] + 1),
+        **_arguments(model, positions=_positions(whole), kept=texts.shape[1] + 1),
     )
     return answer.logits[:, -texts.shape[1] - 1 : -1], targets
 
@@ -56,61 +54,63 @@ def likelihoods(
     """Log-likelihood of each continuation, summed over its tokens, shape [rows]; every prompt is read once.
 
     Args:
-        prompts: the ids of each.
-        rows: the number of the prompt of each continuation, and its ids.
+        prompts: ids of each prompt.
+        rows: for each continuation, the number of its prompt, and its ids.
     """
     texts, there = padded([text for _, text in rows], pad, model.device, left=False)
-    whose = torch.tensor([number for number, _ in rows], device=model.device)
+    prompt_of = torch.tensor([number for number, _ in rows], device=model.device)
     crossing = bool(model.config.is_encoder_decoder)
     ids, attended = padded(prompts, pad, model.device, left=not crossing)
     if crossing:
-        logits = _crossed(model, ids, attended, whose, texts)
+        logits = _crossed(model, ids, attended, prompt_of, texts)
     else:
-        logits = _continued(model, ids, attended, whose, texts, there)
+        logits = _continued(model, ids, attended, prompt_of, texts, there)
     chosen = logits.gather(-1, texts[..., None])[..., 0] - logits.logsumexp(-1)
     return torch.where(there > 0, chosen, torch.zeros_like(chosen)).sum(-1)
 
 
-def _crossed(model: Any, ids: Tensor, attended: Tensor, whose: Tensor, texts: Tensor) -> Tensor:
+def _crossed(model: Any, ids: Tensor, attended: Tensor, prompt_of: Tensor, texts: Tensor) -> Tensor:
     """Logits of an encoder-decoder, shape [rows, tokens, vocabulary]: encoded once, decoded for each continuation."""
     read = model.get_encoder()(input_ids=ids, attention_mask=attended)
-    read.last_hidden_state = read.last_hidden_state[whose]
+    read.last_hidden_state = read.last_hidden_state[prompt_of]
     logits: Tensor = model(
         encoder_outputs=read,
-        attention_mask=attended[whose],
+        attention_mask=attended[prompt_of],
         decoder_input_ids=model.prepare_decoder_input_ids_from_labels(texts),
         use_cache=False,
     ).logits
     return logits
 
 
-def _continued(model: Any, ids: Tensor, attended: Tensor, whose: Tensor, texts: Tensor, there: Tensor) -> Tensor:
-    """The same of a decoder: keys and values of the prompts are kept, and read by each continuation."""
+def _continued(model: Any, ids: Tensor, attended: Tensor, prompt_of: Tensor, texts: Tensor, there: Tensor) -> Tensor:
+    """Logits of a decoder, with the same shape: keys and values of the prompts are shared by their continuations."""
     positions = _positions(attended)
-    read = model(input_ids=ids, attention_mask=attended, use_cache=True, **_handed(model, positions=positions, kept=1))
-    first: Tensor = read.logits[whose, -1:]
+    read = model(
+        input_ids=ids, attention_mask=attended, use_cache=True, **_arguments(model, positions=positions, kept=1)
+    )
+    first: Tensor = read.logits[prompt_of, -1:]
     if texts.shape[1] == 1:
         return first
     cache = read.past_key_values
-    cache.batch_select_indices(whose)
-    whole = torch.cat([attended[whose], there[:, :-1]], 1)
+    cache.batch_select_indices(prompt_of)
+    whole = torch.cat([attended[prompt_of], there[:, :-1]], 1)
     rest = model(
         input_ids=texts[:, :-1],
         attention_mask=whole,
         past_key_values=cache,
         use_cache=True,
-        **_handed(model, positions=_positions(whole)[:, ids.shape[1] :]),
+        **_arguments(model, positions=_positions(whole)[:, ids.shape[1] :]),
     ).logits
     return torch.cat([first, rest], 1)
 
 
 def _positions(attended: Tensor) -> Tensor:
-    """The place of each token in its text, padding not counted."""
+    """Position of each token in its text, without padding."""
     return (attended.cumsum(-1) - 1).clamp(min=0)
 
 
-def _handed(model: Any, *, positions: Tensor, kept: int | None = None) -> dict[str, Any]:
-    """What is handed to a decoder beside ids and mask, if it takes it: positions, and how many logits are wanted."""
+def _arguments(model: Any, *, positions: Tensor, kept: int | None = None) -> dict[str, Any]:
+    """Further arguments of a decoder, if it takes them: positions, and the number of logits."""
     known = inspect.signature(model.forward).parameters
-    handed = {"position_ids": positions, "logits_to_keep": kept}
-    return {name: value for name, value in handed.items() if value is not None and name in known}
+    arguments = {"position_ids": positions, "logits_to_keep": kept}
+    return {name: value for name, value in arguments.items() if value is not None and name in known}

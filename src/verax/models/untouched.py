@@ -1,4 +1,4 @@
-"""Ask a model without changing it: whatever is switched for one call is switched back."""
+"""Contexts for calling a model without changing it: settings are restored after the call."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from torch import Tensor, nn
 from torch.autograd.function import FunctionCtx
 
 _CAPTURING = "_output_capturing_hooks_installed"
-"""What transformers writes on a model whose outputs it can capture."""
+"""Attribute that transformers sets on a model whose outputs it can capture."""
 
 
 def word_embeddings(model: Any) -> nn.Embedding:
-    """The layer that gives token ids their word embeddings (for an encoder-decoder, that of the encoder)."""
+    """The word embedding layer (of an encoder-decoder, that of the encoder)."""
     reader = model.get_encoder() if model.config.is_encoder_decoder else model
     layer: nn.Embedding = reader.get_input_embeddings()
     return layer
@@ -23,7 +23,7 @@ def word_embeddings(model: Any) -> nn.Embedding:
 
 @contextmanager
 def untouched(model: Any) -> Iterator[None]:
-    """Evaluation mode, and a padding token for those who insist on one, for the time of one call."""
+    """Evaluation mode, and a padding token for models that require one, during one call."""
     with ExitStack() as undo:
         switched = [module for module in model.modules() if module.training]
         for module in switched:
@@ -39,11 +39,11 @@ def untouched(model: Any) -> Iterator[None]:
 
 @contextmanager
 def embedded(model: Any, ids: Tensor, embeds: Tensor) -> Iterator[None]:
-    """`embeds` in place of the word embeddings of `ids`, for the time of one call.
+    """Replace the word embeddings of `ids` with `embeds` during one call.
 
-    They are put in place by a hook and not handed over as `inputs_embeds`, so that every architecture works (BART takes
-    none) and positions, end marks and the reading position are still found from the true ids. In an encoder-decoder the
-    decoder reads the same words one place to the right, and so does the hook.
+    A hook replaces them, rather than `inputs_embeds`, so that every architecture works (BART takes none) and positions,
+    end marks and the reading position are still found from the true ids. In an encoder-decoder the decoder reads the
+    same words one position to the right, and so does the hook.
 
     Args:
         model: a transformers model.
@@ -65,19 +65,19 @@ def embedded(model: Any, ids: Tensor, embeds: Tensor) -> Iterator[None]:
 
 
 class _GuidedReLU(torch.autograd.Function):
-    """ReLU whose backward pass lets through only what is positive on both ways."""
+    """ReLU whose backward pass lets through only positive gradients of positive inputs."""
 
     @staticmethod
-    def forward(ctx: FunctionCtx, entering: Tensor) -> Tensor:
+    def forward(ctx: FunctionCtx, inputs: Tensor) -> Tensor:
         """Plain ReLU."""
-        ctx.save_for_backward(entering)
-        return entering.clamp(min=0)
+        ctx.save_for_backward(inputs)
+        return inputs.clamp(min=0)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Tensor:
         """The gradient where it and the input are positive, 0 elsewhere."""
-        (entering,) = ctx.saved_tensors
-        passed: Tensor = gradients[0].clamp(min=0) * (entering > 0)
+        (inputs,) = ctx.saved_tensors
+        passed: Tensor = gradients[0].clamp(min=0) * (inputs > 0)
         return passed
 
 
@@ -88,7 +88,7 @@ def _gate(_: nn.Module, args: tuple[Tensor, ...], __: Tensor) -> Tensor:
 
 @contextmanager
 def guided(model: Any) -> Iterator[None]:
-    """Guided backpropagation through every ReLU layer, for the time of one call; other activations are as they are."""
+    """Guided backpropagation through every ReLU layer during one call; other activations are unchanged."""
     with ExitStack() as undo:
         for module in model.modules():
             if isinstance(module, nn.ReLU):
@@ -98,7 +98,7 @@ def guided(model: Any) -> Iterator[None]:
 
 @contextmanager
 def open_attention(model: Any) -> Iterator[None]:
-    """Attention computed in the open, so that its maps can be seen, for the time of one call."""
+    """Eager attention, whose maps can be read, during one call."""
     before = model.config._attn_implementation
     with unhooked(model):
         if before != "eager":
@@ -112,7 +112,7 @@ def open_attention(model: Any) -> Iterator[None]:
 
 @contextmanager
 def unhooked(model: Any) -> Iterator[None]:
-    """Take out, after one call, the hooks that transformers puts into a model to see inside, and leaves there."""
+    """Remove the hooks that transformers adds to a model to capture its outputs and does not remove."""
     hooks = {module: set(module._forward_hooks) for module in model.modules()}
     unmarked = [module for module in hooks if not hasattr(module, _CAPTURING)]
     try:

@@ -1,4 +1,4 @@
-"""How an input is put into words for a text generator: prompts, from files that a user can replace."""
+"""Prompts for text generators, from files that a user can replace."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from verax.store.keys import hash_bytes
 from verax.types import Instance, UserError
 
 Stage = Literal["answer", "explain", "explain_label", "answer_explanation"]
-"""What a generator is asked: for the class; for an explanation; for one of a given class; for the class, given one."""
+"""What is asked for: the class; an explanation; an explanation of a given class; the class given an explanation."""
 Style = Literal["trained", "instructed"]
-"""For models that were fine-tuned on these very prompts, and for those that follow instructions."""
+"""For models that were fine-tuned on these prompts, and for those that follow instructions."""
 
 Task = Literal["nli", "commonsense", "questions", "text"]
-"""What verax has prompts and rules of its own for."""
+"""Tasks that verax has prompts and rules for."""
 
 _SYSTEM = "system"
 _HEADING = regex.compile(r"^\[(\w+)\][ \t]*$", regex.MULTILINE)
@@ -36,7 +36,7 @@ class PromptFile:
     """A file of prompts: sections under headings such as `[explain]`, with placeholders such as `{label}` in them.
 
     Args:
-        text: the content of the file; it decides answers, so its hash is part of every key.
+        text: the content of the file; its hash is part of every key.
         source: where it came from, for messages.
     """
 
@@ -44,11 +44,11 @@ class PromptFile:
     source: str
 
     headings: ClassVar[tuple[str, ...]] = ()
-    """The sections that a file of this kind may have; every kind may have a `[system]` text beside them."""
+    """Sections that a file of this kind may have, besides `[system]`."""
     places: ClassVar[tuple[str, ...]] = ()
-    """The placeholders that may stand in them."""
+    """Placeholders that may be used in them."""
     numbered: ClassVar[bool] = False
-    """Whether `{1}`, `{2}`, ... may too."""
+    """Whether `{1}`, `{2}`, ... may be used too."""
 
     def __post_init__(self) -> None:
         for name, section in self.sections.items():
@@ -62,7 +62,7 @@ class PromptFile:
         try:
             return cls(path.read_text("utf-8-sig"), str(path))
         except FileNotFoundError:
-            near = unknown("file of prompts", path.name, [one.name for one in path.parent.glob("*.txt")])
+            near = unknown("file of prompts", path.name, [file.name for file in path.parent.glob("*.txt")])
             raise UserError(f"prompts: {near} (in {path.parent})") from None
         except (OSError, UnicodeDecodeError) as error:
             raise UserError(f"prompts: {path} can't be read: {error}") from None
@@ -74,12 +74,12 @@ class PromptFile:
 
     @property
     def hash(self) -> str:
-        """Tells these prompts from all others."""
+        """Hash of the prompts."""
         return hash_bytes(self.text.encode("utf-8", "surrogatepass"))
 
     @cached_property
     def sections(self) -> Mapping[str, str]:
-        """What stands under each heading."""
+        """Text under each heading."""
         before, *pieces = _HEADING.split(self.text)
         if before.strip() or not pieces:
             raise UserError(
@@ -96,19 +96,19 @@ class PromptFile:
         return found
 
     def check(self, sections: Sequence[str]) -> None:
-        """Refuse prompts that lack a section."""
+        """Reject prompts that lack a section."""
         for section in sections:
             if section not in self.sections:
                 raise UserError(f"prompts: {self.source}: the section [{section}] is missing")
 
     def filled(self, section: str, values: Mapping[str, str | None], *, plain: bool = False) -> Prompt:
-        """A section and the system text with everything put in; of a text to be continued there is no system text."""
+        """A section and the system text with their placeholders filled; a plain prompt has no system text."""
         self.check([section])
         system = None if plain or _SYSTEM not in self.sections else self._put(_SYSTEM, values)
         return Prompt(self._put(section, values), system, plain)
 
     def _put(self, section: str, values: Mapping[str, str | None]) -> str:
-        """The section with everything put in, in one go: what is put in is not looked through again."""
+        """The section with its placeholders filled, in one pass: values are not searched for placeholders."""
 
         def put(match: regex.Match[str]) -> str:
             value = values.get(match[1])
@@ -123,8 +123,8 @@ class PromptFile:
 class Wording(PromptFile):
     """The prompts of a task, a section for each stage.
 
-    In them stand `{1}`, `{2}`, ... for the parts of the input, `{parts}` for all of them, `{labels}` for the names of
-    the classes, `{choices}` for the parts behind the first with the class that each stands for, `{label}` for a class,
+    Placeholders: `{1}`, `{2}`, ... for the parts of the input, `{parts}` for all of them, `{labels}` for the names of
+    the classes, `{choices}` for the parts after the first with the class that each stands for, `{label}` for a class,
     `{chosen}` for the part that it stands for, and `{explanation}`.
     """
 
@@ -142,15 +142,15 @@ class Wording(PromptFile):
         explanation: str | None = None,
         plain: bool = False,
     ) -> Prompt:
-        """What a generator reads at a stage.
+        """The prompt of a stage.
 
         Args:
-            stage: what it is asked.
+            stage: what is asked for.
             instance: the input.
-            labels: the names of the classes.
-            label: the class that is to be explained.
-            explanation: what is to be taken into account.
-            plain: the text is to be continued as it stands.
+            labels: names of the classes.
+            label: the class to explain.
+            explanation: the explanation to take into account.
+            plain: whether the text is continued as it is.
         """
         values = {
             "parts": "\n".join(part.raw for part in instance.parts),
@@ -165,7 +165,7 @@ class Wording(PromptFile):
 
 
 def shipped_wording(style: Style, labels: Sequence[str], parts: int) -> Wording:
-    """The prompts that come with verax for inputs of so many parts and these classes."""
+    """The prompts shipped for inputs with this number of parts and these classes."""
     task = task_of(labels, parts)
     if task is None:
         raise UserError(
@@ -176,14 +176,14 @@ def shipped_wording(style: Style, labels: Sequence[str], parts: int) -> Wording:
 
 
 def whole(labels: Sequence[str], parts: int) -> tuple[str, ...]:
-    """The classes of a task of which few inputs may show only some; for classes that were read off the inputs alone."""
+    """All classes of a task, given those found in the inputs, which may be only some of them."""
     return _ENTAILMENT if parts == 2 and labels and set(labels) < set(_ENTAILMENT) else tuple(labels)
 
 
 def task_of(labels: Sequence[str], parts: int) -> Task | None:
-    """What inputs of so many parts and these classes are about, capitals or not; None if it is nothing that is known.
+    """The task of inputs with this number of parts and these classes, ignoring case; None if it is unknown.
 
-    The classes of inference may come in any order. Those of commonsense validation stand for the sentences in turn.
+    The classes of inference may come in any order. Those of commonsense validation name the sentences in order.
     """
     names = tuple(label.casefold() for label in labels)
     if parts == 2 and len(names) == len(_ENTAILMENT) and set(names) == set(_ENTAILMENT):
@@ -196,13 +196,13 @@ def task_of(labels: Sequence[str], parts: int) -> Task | None:
 
 
 def choices(instance: Instance, labels: Sequence[str]) -> str | None:
-    """A line for each choice of a question, with the class that it stands for; None where parts are no choices."""
+    """A line for each choice of a question, with the class that it stands for; None if the parts are not choices."""
     if len(instance.parts) != len(labels) + 1:
         return None
     return "\n".join(f"{label}: {part.raw}" for label, part in zip(labels, instance.parts[1:], strict=True))
 
 
 def _chosen(instance: Instance, labels: Sequence[str], label: str) -> str | None:
-    """The part that a class stands for, where each stands for one."""
+    """The part that a class stands for, if each stands for one."""
     offset = len(instance.parts) - len(labels)
     return instance.parts[offset + labels.index(label)].raw if offset in (0, 1) and label in labels else None

@@ -1,4 +1,4 @@
-"""Words and sub-words: which word each sub-word belongs to, found by character offsets alone."""
+"""Words and sub-words: which word each sub-word belongs to, by character offsets."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from verax.types import Human, Instance, IntArray, Span, Text
 def words_of_tokens(text: Text, offsets: Sequence[tuple[int, int]]) -> IntArray:
     """The word that each token of one part belongs to.
 
-    A token belongs to the word that it overlaps most (the first of equals). One that overlaps none (a lone space
-    marker, a character that belongs to no word) goes with the word after it, or with the last one, so that removing a
-    word leaves no orphan behind.
+    A token belongs to the word that it overlaps most (the first one if equal). A token that overlaps none (a space
+    marker, a character outside words) belongs to the next word, or to the last one, so that removing a word leaves no
+    orphan.
 
     Args:
         text: the part, with at least one word.
@@ -38,7 +38,7 @@ def words_of_tokens(text: Text, offsets: Sequence[tuple[int, int]]) -> IntArray:
 
 
 def split_by_tokens(instance: Instance, offsets: Sequence[Sequence[tuple[int, int]]]) -> Instance:
-    """The same instance with every sub-word as a word of its own; gold follows the characters.
+    """The instance with every sub-word as a word of its own; gold annotations follow the characters.
 
     Args:
         instance: split into words.
@@ -49,7 +49,7 @@ def split_by_tokens(instance: Instance, offsets: Sequence[Sequence[tuple[int, in
     for text, spans in zip(instance.parts, offsets, strict=True):
         cuts: list[tuple[int, int]] = []
         for start, end in spans:
-            # byte-level tokenizers give every byte of a character the same span: it is one unit, not several
+            # byte-level tokenizers give every byte of a character the same span: they are one unit
             trimmed_start = start + len(text.raw[start:end]) - len(text.raw[start:end].lstrip())
             if end > trimmed_start and (not cuts or trimmed_start >= cuts[-1][1]):
                 cuts.append((trimmed_start, end))

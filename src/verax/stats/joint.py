@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from verax.stats.inference import RESAMPLES, bca, holm, sign_flips
+from verax.stats.inference import RESAMPLES, bca_of_means, holm, sign_flips
 from verax.types import Estimate, FloatArray
 
 ALPHA = 0.05
@@ -49,9 +49,10 @@ def compare_methods(
     ranked = {i: mean for i, mean in enumerate(means) if mean is not None}
     letters = groups(p, sorted(ranked, key=ranked.__getitem__, reverse=higher_is_better))
     against = _optional(np.array([np.nan if base is None else p[i, base] for i, base in enumerate(baselines)]))
+    intervals = bca_of_means(values, seed=seed)
     rows = []
     for i, (mean, base, corrected) in enumerate(zip(means, baselines, holm(against), strict=True)):
-        ends = bca(values[known[:, i], i], seed=seed) or (None, None)
+        ends = intervals[i] or (None, None)
         rows.append(
             Compared(
                 mean=None if mean is None else Estimate(mean, *ends),

@@ -143,17 +143,17 @@ def first_match(wanted: IntArray, keys: IntArray) -> IntArray:
     order = np.argsort(keys[:, 0], kind="stable")
     heads = keys[order, 0]
     places = np.searchsorted(heads, wanted[:, 0])
-    found = np.full(len(wanted), -1)
+    matches = np.full(len(wanted), -1)
     (left,) = np.nonzero(places < len(keys))
     # More than one round only where the first halves of different keys are equal.
     while len(left := left[heads[places[left]] == wanted[left, 0]]):
         numbers = order[places[left]]
         equal = keys[numbers, 1] == wanted[left, 1]
-        found[left[equal]] = numbers[equal]
+        matches[left[equal]] = numbers[equal]
         left = left[~equal]
         places[left] += 1
         left = left[places[left] < len(keys)]
-    return found
+    return matches
 
 
 def is_first(keys: IntArray) -> BoolArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -94,7 +94,7 @@ class RunTables:
             self._columns |= {(name, column): data for column, data in self._read(name, unread)}
         return pa.table({column: self._columns[name, column] for column in names})
 
-    def rows(self, name: TableName, indices: Iterable[int] | None = None) -> list[Any]:
+    def rows(self, name: TableName, indices: Sequence[int] | IntArray | None = None) -> list[Any]:
         """Rows of a table as objects, for display.
 
         Args:
@@ -102,7 +102,7 @@ class RunTables:
             indices: numbers of the rows in `table(name)`; all by default, which takes much memory in a large run.
         """
         order = self._order[name]
-        wanted = order if indices is None else order[np.fromiter(indices, np.int64)]
+        wanted = order if indices is None else order[np.asarray(indices, np.int64)]
         starts = np.cumsum([0, *(part.rows for part in self._parts[name])])
         places = np.searchsorted(starts, wanted, "right") - 1
         values: list[Any] = [None] * len(wanted)

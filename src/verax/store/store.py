@@ -143,10 +143,10 @@ class Store:
         try:
             rows = read_shard(self.folder, shard, ["key"] if wanted is not None else None)
             if wanted is not None:
-                found = [place for place, key in enumerate(rows["key"].to_pylist()) if unescape(key) in wanted]
-                if not found:
+                numbers = [place for place, key in enumerate(rows["key"].to_pylist()) if unescape(key) in wanted]
+                if not numbers:
                     return
-                rows = read_shard(self.folder, shard).take(found)
+                rows = read_shard(self.folder, shard).take(numbers)
         except Damaged as error:
             raise UserError(f"{self.folder}: {error}; start the same command again to repair the run") from error
         yield from (decode(shard.table, row) for row in rows.to_pylist())

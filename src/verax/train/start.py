@@ -21,12 +21,12 @@ def start_with_likeness(model: BertForSequenceClassification) -> None:
     map. The rest begin by comparing positions; their keys are shifted waves.
     """
     embeddings, hidden = model.bert.embeddings, model.config.hidden_size
-    namespace, size = hidden // 4, hidden // model.config.num_attention_heads
-    embeddings.word_embeddings.weight[:, -namespace:] = 0
-    _write_places(embeddings.position_embeddings.weight, namespace)
+    width, size = hidden // 4, hidden // model.config.num_attention_heads
+    embeddings.word_embeddings.weight[:, -width:] = 0
+    _write_places(embeddings.position_embeddings.weight, width)
     embeddings.token_type_embeddings.weight.mul_(0.3)
     for layer in model.bert.encoder.layer:
-        _look_at_like_and_near(layer.attention.self.query.weight, layer.attention.self.key.weight, namespace, size)
+        _look_at_like_and_near(layer.attention.self.query.weight, layer.attention.self.key.weight, width, size)
 
 
 @torch.no_grad()
@@ -37,16 +37,16 @@ def start_generator_with_likeness(model: BartForConditionalGeneration) -> None:
     that a phrase can be copied from there on.
     """
     hidden, heads = model.config.d_model, model.config.encoder_attention_heads
-    namespace, half, size = hidden // 4, hidden // 2, hidden // heads
+    width, half, size = hidden // 4, hidden // 2, hidden // heads
     encoder, decoder = model.model.encoder, model.model.decoder
-    model.model.shared.weight[:, -namespace:] = 0
+    model.model.shared.weight[:, -width:] = 0
     for side in (encoder, decoder):
-        _write_places(side.embed_positions.weight, namespace)
+        _write_places(side.embed_positions.weight, width)
     for layer in (*encoder.layers, *decoder.layers):
-        _look_at_like_and_near(layer.self_attn.q_proj.weight, layer.self_attn.k_proj.weight, namespace, size)
+        _look_at_like_and_near(layer.self_attn.q_proj.weight, layer.self_attn.k_proj.weight, width, size)
     for layer in decoder.layers:
         query = layer.encoder_attn.q_proj.weight
-        query[:half, -namespace:] = 0
+        query[:half, -width:] = 0
         layer.encoder_attn.k_proj.weight[:half] = query[:half]
 
 
@@ -67,28 +67,28 @@ def start_turned_round(model: BertForSequenceClassification, labels: Sequence[st
     model.config.label2id = {label: number for number, label in enumerate(labels)}
 
 
-def _write_places(weight: Tensor, namespace: int) -> None:
+def _write_places(weight: Tensor, width: int) -> None:
     """Embeddings of places, [places, hidden], become waves in the last `room` dimensions and nothing in the others."""
     places, hidden = weight.shape
     weight.zero_()
-    weight[:, -namespace:] = _waves(torch.arange(places), _frequencies(namespace)) * (2 / hidden) ** 0.5
+    weight[:, -width:] = _waves(torch.arange(places), _frequencies(width)) * (2 / hidden) ** 0.5
 
 
-def _look_at_like_and_near(query: Tensor, key: Tensor, namespace: int, size: int) -> None:
+def _look_at_like_and_near(query: Tensor, key: Tensor, width: int, size: int) -> None:
     """Half of the heads compare words, half places; queries and keys are [hidden, hidden], a head has `size` rows."""
-    hidden, frequencies = len(query), _frequencies(namespace)
+    hidden, frequencies = len(query), _frequencies(width)
     half = hidden // 2
-    query[:half, -namespace:] = 0
-    query[half:, :-namespace] = 0
+    query[:half, -width:] = 0
+    query[half:, :-width] = 0
     query[half:] *= 2
     key.copy_(query)
     for number, start in enumerate(range(half, hidden, size)):
         shift = _SHIFTS[number % len(_SHIFTS)]
-        key[start : start + size, -namespace:] = query[start : start + size, -namespace:] @ _turn(shift, frequencies)
+        key[start : start + size, -width:] = query[start : start + size, -width:] @ _turn(shift, frequencies)
 
 
-def _frequencies(namespace: int) -> Tensor:
-    return _SLOWEST_WAVE ** (-torch.arange(0, namespace, 2) / namespace)
+def _frequencies(width: int) -> Tensor:
+    return _SLOWEST_WAVE ** (-torch.arange(0, width, 2) / width)
 
 
 def _waves(places: Tensor, frequencies: Tensor) -> Tensor:

@@ -144,7 +144,7 @@ def test_the_model_that_is_named_is_told_and_without_one_nothing_more(writer: Pa
 
 def test_a_model_that_was_trained_can_not_be_named(writer: Path) -> None:
     (writer / FACTS).write_text("{}")
-    with pytest.raises(UserError, match=r"model_written: model: '.*' was trained on prompts of its own"):
+    with pytest.raises(UserError, match=r"model_written: model: '.*' knows only the prompts of its training"):
         ModelWritten(model=str(writer)).provenance  # noqa: B018
 
 

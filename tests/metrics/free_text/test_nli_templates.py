@@ -65,7 +65,7 @@ def test_a_phrase_has_all_its_ways(phrase: str, ways: set[str]) -> None:
 
 
 def test_gaps_that_nothing_parts_are_refused() -> None:
-    with pytest.raises(ValueError, match="side by side: 'if X Y'"):
+    with pytest.raises(ValueError, match="are adjacent: 'if X Y'"):
         _ = Template("if X [then] Y", "neutral").phrasings
 
 

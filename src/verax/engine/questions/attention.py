@@ -41,10 +41,6 @@ class Attention(WholeQuestion):
         """Whether the heads are weighed."""
         return self.readout is not None
 
-    def key(self) -> tuple[Hashable, ...]:
-        """The layer, the readout and the head."""
-        return self.layer, self.readout, self.map_of
-
     def requests(self) -> Sequence[AttentionPass]:
         """One pass."""
         return [AttentionPass(self.row, self.layer, self.readout, self.map_of)]

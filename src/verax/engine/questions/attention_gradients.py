@@ -50,15 +50,6 @@ class AttentionPathGradient(WholeQuestion):
     answered_by: ClassVar[str] = "map_gradients"
     budget: ClassVar[str] = "backward"
 
-    @property
-    def backward(self) -> bool:
-        """Every pass goes backward."""
-        return True
-
-    def key(self) -> tuple[Hashable, ...]:
-        """The readout and the points."""
-        return self.readout, self.alphas
-
     def requests(self) -> Sequence[MapPoint]:
         """One backward pass for each point of each layer."""
         row = self.row

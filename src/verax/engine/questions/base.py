@@ -70,8 +70,9 @@ class Question(ABC):
 
     Attributes:
         answered_by: name of the model method that takes a list of requests and returns their answers in order.
-        budget: passes of one model whose question names the same budget share a limit on the tokens in a batch, which
-            shrinks when a batch does not fit into memory.
+        budget: `forward`, `backward` or `text` passes; those of one model share a limit on the tokens in a batch,
+            which shrinks
+            when a batch does not fit into memory.
         budget_scale: tokens in a batch, relative to those that suit the device of the model.
         even: whether rows of equal length may be a batch of their own, which saves padding.
         concurrent: whether a model that answers concurrently may be asked without waiting for the answer.
@@ -93,14 +94,14 @@ class Question(ABC):
     @property
     def backward(self) -> bool:
         """Whether its passes go backward too."""
-        return False
+        return self.budget == "backward"
 
-    @abstractmethod
     def needed(self) -> Needed:
-        """The passes to compute; their answers are pending from now on.
+        """The passes to compute, none by default; their answers are pending from now on.
 
         What it raises is the answer to this question alone, except a UserError, which ends the run.
         """
+        return Needed((), 0)
 
     @abstractmethod
     def answer(self) -> Any:
@@ -159,15 +160,14 @@ class Reduction(Protocol):
 class WholeQuestion(Question):
     """A question with one answer as a whole, kept under one key.
 
-    A subclass says what determines the answer besides the input (`key`), what the model is asked (`requests`), and how
-    several answers become one (`reduction`).
+    A subclass says what the model is asked (`requests`) and how several answers become one (`reduction`).
     """
 
     __slots__ = ()
 
-    @abstractmethod
     def key(self) -> tuple[Hashable, ...]:
-        """Everything that determines the answer, except the subject."""
+        """Everything that determines the answer, except the subject: all other fields."""
+        return tuple(getattr(self, name) for name in self.__dataclass_fields__ if name != "x")  # type: ignore[attr-defined]
 
     @abstractmethod
     def requests(self) -> Sequence[Any]:

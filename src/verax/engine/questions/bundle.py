@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from verax.engine.questions.base import Needed, Question, QuestionGenerator
+from verax.engine.questions.base import Question, QuestionGenerator
 from verax.types import Undefined, UserError
 
 T = TypeVar("T")
@@ -29,10 +29,6 @@ class Bundle(Question):
         """The answer to each question, from its share of the leaves."""
         remaining = iter(answers)
         return [question.combine([next(remaining) for _ in question.leaves()]) for question in self.questions]
-
-    def needed(self) -> Needed:
-        """No passes of its own."""
-        return Needed((), 0)
 
     def answer(self) -> list[Any]:
         """The answer to each question."""

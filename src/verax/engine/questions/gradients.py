@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from verax.engine.questions.base import Needed, Question, WholeQuestion, check_finite
+from verax.engine.questions.base import Question, WholeQuestion, check_finite
 from verax.models.classifier import Path, PathPoint, PointGradient, Row
 from verax.models.readout import Readout
 from verax.models.subject import Subject
@@ -57,15 +57,6 @@ class PathGradient(WholeQuestion):
     answered_by: ClassVar[str] = "gradients"
     budget: ClassVar[str] = "backward"
 
-    @property
-    def backward(self) -> bool:
-        """Every pass goes backward."""
-        return True
-
-    def key(self) -> tuple[Hashable, ...]:
-        """The readout, the path, and how its points are weighted."""
-        return self.readout, self.baseline, self.alphas, self.weights, self.guided
-
     def requests(self) -> Sequence[PathPoint]:
         """One backward pass for each point."""
         row = self.row
@@ -110,10 +101,6 @@ class Embeddings(Question):
 
     answered_by: ClassVar[str] = "path"
 
-    def needed(self) -> Needed:
-        """No pass."""
-        return Needed((), 0)
-
     def answer(self) -> Path:
         """A path from zero to the embeddings."""
         path: Path = self.model_method(self.model)(Row(self.x.encoding, self.x.state), "zero")
@@ -137,10 +124,6 @@ class VocabularyNorm(Question):
     order: Literal[1, 2]
 
     answered_by: ClassVar[str] = "vocabulary_norm"
-
-    def needed(self) -> Needed:
-        """No pass."""
-        return Needed((), 0)
 
     def answer(self) -> FloatArray:
         """The norm for each token."""

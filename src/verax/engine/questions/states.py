@@ -27,10 +27,6 @@ class TokenStates(WholeQuestion):
 
     answered_by: ClassVar[str] = "token_states"
 
-    def key(self) -> tuple[Hashable, ...]:
-        """The layer."""
-        return (self.layer,)
-
     def requests(self) -> Sequence[StatesPass]:
         """One forward pass."""
         return [StatesPass(self.row, self.layer)]

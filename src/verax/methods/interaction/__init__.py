@@ -1,1 +1,1 @@
-"""Explanations by pairs of words: how much two words matter together."""
+"""Explanations by pairs of words."""

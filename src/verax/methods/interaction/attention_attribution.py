@@ -17,14 +17,14 @@ from verax.types import Attribution, Base, Kind, Passes, Target, UserError
 class AttentionAttribution:
     """A * mean over k of df/dA at (k / steps) A, summed over heads and layers, averaged over both directions.
 
-    One layer's map A is scaled at a time, all its heads together, while the other layers are as they are. In an
+    The map A of one layer is scaled at a time, all its heads together, while the other layers are unchanged. In an
     encoder-decoder the self-attention of both and the cross-attention each count as a layer.
 
     Args:
         target: what of the model is explained.
-        steps: points on the way from no attention to the whole map.
+        steps: number of points from no attention to the whole map.
         parts: pairs `between` the two parts, or `within` each part.
-        directed: score the map's entry at row i and column j, and that at row j and column i, as two units.
+        directed: score the entries [i, j] and [j, i] of the map as two units.
     """
 
     target: Target = Target()
@@ -48,7 +48,7 @@ class AttentionAttribution:
             raise UserError(f"attention_attribution: steps: got {self.steps}, it must be at least 1")
 
     def passes(self, n: int) -> Passes:
-        """A gradient for each step, in each layer of the model, and one pass to know the prediction."""
+        """A gradient for each step in each layer of the model, and one pass for the prediction."""
         return Passes(1, self.steps)
 
     def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:

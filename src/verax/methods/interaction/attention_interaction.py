@@ -1,4 +1,4 @@
-"""Attention between words: how much two words look at each other."""
+"""Attention between words: how much two words attend to each other."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from verax.types import Attribution, Base, Kind, Note, Passes, Target
 class AttentionInteraction:
     """Attention weight from one word to the other, averaged over their sub-words and over both directions.
 
-    Of an encoder-decoder the cross-attention is taken, from where the decoder reads a word to where the encoder does.
-    In a decoder a word looks back only, so one of the two directions is 0.
+    In an encoder-decoder it is the cross-attention, from the word in the decoder to the word in the encoder. In a
+    decoder a word attends only to earlier ones, so one of the two directions is 0.
 
     Args:
-        target: what the importance of a head is measured by; of no influence with another `head`.
+        target: what the importance of a head is measured by; ignored for other values of `head`.
         head: as in `attention`: `most_important`, `mean`, or a number.
-        layer: from 0, or from the last one by -1.
+        layer: counted from 0, or from the last one as -1.
         parts: pairs `between` the two parts, or `within` each part.
-        directed: score what i gives j and what j gives i as two units.
+        directed: score the attention from i to j and from j to i as two units.
     """
 
     target: Target = Target()
@@ -46,14 +46,14 @@ class AttentionInteraction:
     requires: ClassVar[frozenset[Capability]] = frozenset({"outputs", "attention"})
 
     def passes(self, n: int) -> Passes:
-        """One pass; backward too, and one to know the prediction, if heads are weighed."""
+        """One pass; if heads are weighted, also backward, and one for the prediction."""
         return Passes(1, 1) if self.head == "most_important" else Passes(1, 0)
 
     def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question: the attention map of a layer."""
         readout = (yield from resolve(self.target, x)) if self.head == "most_important" else None
         read: AttentionRead = yield Attention(x, self.layer, readout, map_of=self.head)
-        assert read.map is not None  # noqa: S101 - asked for, by map_of
+        assert read.map is not None  # noqa: S101 - requested by map_of
         notes: dict[str, Note] = {}
         if read.contributions is not None:
             notes["head"] = int(read.contributions.argmax())

@@ -1,4 +1,4 @@
-"""Bivariate Shapley: what a word adds where another one is present."""
+"""Bivariate Shapley: the contribution of a word given that another one is present."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from verax.types import Attribution, Base, Kind, Passes, Removal, Target, UserEr
 
 @dataclass(frozen=True)
 class BivariateShapley:
-    """The Shapley value of word i, counting only the coalitions that hold word j; of a pair the mean of both ways.
+    """The Shapley value of word i over coalitions that contain word j; for a pair, the mean of both directions.
 
-    It is read off the coalitions of `kernel_shap` or `shapley_sampling` with the same budget, removal and seed: where
-    one of them ran, it asks the model nothing. Coalitions are over the words of all parts.
+    It uses the coalitions of `kernel_shap` or `shapley_sampling` with the same budget, removal and seed, so it needs no
+    pass if that method has run. Coalitions are over the words of all parts.
 
     Args:
         target: what of the model is explained.
-        coalitions: whose: `kernel_shap` or `shapley_sampling`.
+        coalitions: those of `kernel_shap` or of `shapley_sampling`.
         budget: of kernel_shap, forward passes; 2 n + 2048 for n words by default.
         permutations: of shapley_sampling.
         removal: how the words outside a coalition are removed.
@@ -55,13 +55,13 @@ class BivariateShapley:
             raise UserError(f"bivariate_shapley: permutations: got {self.permutations}, it must be at least 1")
 
     def passes(self, n: int) -> Passes:
-        """Those of the Shapley values that it is made with."""
+        """Those of the Shapley values that it is based on."""
         if self.coalitions == "kernel_shap":
             return Passes(sampled_passes(n, self.budget), 0)
         return Passes(ordered_passes(n, self.permutations), 0)
 
     def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
-        """The question of the Shapley values, and no other."""
+        """The question of the Shapley values."""
         if self.coalitions == "kernel_shap":
             game = yield from sampled(x, self.target, self.removal, self.budget, self.seed)
         else:

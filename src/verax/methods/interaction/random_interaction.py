@@ -1,4 +1,4 @@
-"""Random scores for pairs of words: what every interaction is measured against."""
+"""Random scores for pairs of words: the baseline of all interactions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from verax.types import Attribution, Base, Kind, Passes
 
 @dataclass(frozen=True)
 class RandomInteraction:
-    """Scores drawn uniformly from [0, 1) for every pair of words, anew for each input and seed.
+    """Scores drawn uniformly from [0, 1) for every pair of words, for each input and seed.
 
     Args:
         parts: pairs `between` the two parts, or `within` each part.
-        directed: draw for both directions of a pair.
-        seed: the same seed gives the same input the same scores.
+        directed: draw a score for each direction of a pair.
+        seed: an input gets the same scores for the same seed.
     """
 
     parts: Pairing = "between"
@@ -36,11 +36,11 @@ class RandomInteraction:
     reference: ClassVar[str] = "baseline"
 
     def passes(self, n: int) -> Passes:
-        """None."""
+        """No pass."""
         return Passes(0, 0)
 
     def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
-        """Asks the model nothing."""
+        """Random scores, without a question."""
         yield from ()
         drawn = x.rng(self.seed, "random_interaction").random((x.n_units, x.n_units))
         return pair_attribution(x, drawn, self.parts, directed=self.directed)

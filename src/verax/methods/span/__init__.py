@@ -1,1 +1,1 @@
-"""Explanations by pairs of spans: how much two phrases matter together."""
+"""Explanations by pairs of spans."""

@@ -1,4 +1,4 @@
-"""Louvain communities of a directed graph that is given as a matrix: small and dense, as those of words are."""
+"""Louvain communities of a small dense directed graph, given as a matrix."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 from verax.types import FloatArray, IntArray
 
 _LEAST = 1e-7
-"""By how much modularity must rise for one more level."""
+"""Least increase of modularity for one more level."""
 
 
 def communities(weights: FloatArray, resolution: float, seed: int) -> IntArray:
-    """The number of each node's community, shape [n], numbered by their first node.
+    """Community of each node, shape [n], numbered by their first node.
 
-    Nodes move to the neighbouring community that raises directed modularity most (Leicht and Newman, 2008), in an order
-    drawn by the seed, until none moves; then communities become nodes, as long as that helps (Blondel et al., 2008).
-    The same seed gives what networkx gives, which goes over dictionaries and takes several times as long.
+    Nodes move to the neighbouring community that increases directed modularity most (Leicht and Newman, 2008), in a
+    random order, until none moves; then communities become nodes, as long as that helps (Blondel et al., 2008). For the
+    same seed the result is that of networkx, which uses dictionaries and is several times slower.
 
     Args:
-        weights: of the edge from one node to another, none below 0; shape [n, n].
+        weights: of the edge from one node to another, not negative; shape [n, n].
         resolution: above 1 favours smaller communities.
         seed: of the order in which nodes are visited.
     """
@@ -46,12 +46,12 @@ def communities(weights: FloatArray, resolution: float, seed: int) -> IntArray:
 
 
 def _modularity(graph: FloatArray, resolution: float) -> float:
-    """Directed modularity where each node is a community of its own."""
+    """Directed modularity if each node is a community of its own."""
     return float(np.trace(graph) - resolution * graph.sum(1) @ graph.sum(0))
 
 
 def _moved(graph: FloatArray, resolution: float, rng: Random) -> IntArray:
-    """The community of each node when no move of a single one raises modularity any more."""
+    """Community of each node once no move of a single node increases modularity."""
     n = len(graph)
     out, in_ = graph.sum(1), graph.sum(0)
     between = graph + graph.T
@@ -72,7 +72,7 @@ def _moved(graph: FloatArray, resolution: float, rng: Random) -> IntArray:
             staying = gains[own]
             gains[links == 0] = -np.inf  # only a neighbour's community can be joined
             best = int(gains.argmax())
-            # what rounding makes of a tie is no gain
+            # a tie with rounding noise is not a gain
             if best != own and gains[best] - staying > 1e-15:
                 community[node], moving = best, True
                 own = best

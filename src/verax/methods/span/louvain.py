@@ -1,4 +1,4 @@
-"""Louvain spans: words that matter together, found as communities of a graph of word pairs."""
+"""Louvain spans: groups of words, found as communities of a graph of word pairs."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ class Louvain:
     """Pairs of spans from the scores of word pairs.
 
     Words are nodes, and the pairs that the interaction scores are edges in both directions. The contiguous runs of
-    words of each community are its spans; each pair of them that the interaction could pair is a unit, scored by the
-    mean over its word pairs.
+    words of each community are its spans; each pair of spans that the interaction could pair is a unit, whose score is
+    the mean over its word pairs.
 
     Args:
         over: the interaction that scores the word pairs.
-        weights: of the edges: `absolute` scores, or the `positive` ones alone.
+        weights: of the edges: `absolute` scores, or only the `positive` ones.
         normalise: `pairs` takes the mean over the word pairs (Section 3.2), `union` divides their sum by the number of
             words in both spans (Equation 23).
         resolution: above 1 favours smaller communities.
-        stability: by how many further seeds the partition is drawn, to tell how far it hangs on the seed.
+        stability: number of further seeds for which the partition is computed, to measure how it depends on the seed.
         seed: of the order in which nodes are visited.
     """
 
-    over: Method = BivariateShapley()  # noqa: RUF009 - frozen, so nobody can change what all share
+    over: Method = BivariateShapley()  # noqa: RUF009 - frozen, so it can be shared
     weights: Literal["absolute", "positive"] = "absolute"
     normalise: Literal["pairs", "union"] = "pairs"
     resolution: float = 1.0
@@ -69,13 +69,13 @@ class Louvain:
 
     @property
     def base(self) -> Base | None:
-        """That of the interaction."""
+        """Base of the interaction."""
         base: Base | None = getattr(self.over, "base", None)
         return base
 
     @property
     def target(self) -> Target:
-        """That of the interaction."""
+        """Target of the interaction."""
         target: Target = getattr(self.over, "target", Target())
         return target
 
@@ -86,22 +86,22 @@ class Louvain:
 
     @property
     def per_layer(self) -> bool:
-        """As the interaction is."""
+        """Whether the interaction asks for backward passes in each layer."""
         return bool(getattr(self.over, "per_layer", False))
 
     def passes(self, n: int) -> Passes:
-        """Those of the interaction."""
+        """Passes of the interaction."""
         return self.over.passes(n)
 
     def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
-        """What the interaction asks, both directions of a pair apart where it can tell them apart."""
+        """The questions of the interaction, which scores both directions of a pair if it can."""
         over: Any = replace(self.over, directed=True) if hasattr(self.over, "directed") else self.over  # type: ignore[type-var]
         made: Attribution = yield from over(x)
         scores = _matrix(x, made)
         sizes = np.abs(scores) if self.weights == "absolute" else np.maximum(scores, 0.0)
         if not np.nansum(sizes) > 0:
             raise Undefined("no_edges", f"no word pair has a score to count by (weights: {self.weights})")
-        # on one scale: modularity does not change with it, but tiny weights would drown in rounding
+        # modularity does not depend on the scale, but tiny weights would be lost to rounding
         weights = np.nan_to_num(sizes / np.nanmax(sizes))
         community = communities(weights, self.resolution, self.seed)
         units, means = _span_pairs(x, community, scores, self.normalise)
@@ -115,7 +115,7 @@ class Louvain:
 
 
 def _matrix(x: Subject, made: Attribution) -> FloatArray:
-    """Scores by word and word, NaN where the interaction scores no pair; one without directions fills both."""
+    """Scores of pairs of words, NaN where the interaction scores none; without directions both are filled."""
     number = {unit[0]: i for i, unit in enumerate(x.units)}
     first, second = np.array([(number[a], number[b]) for a, b in made.units]).T
     scores = np.full((x.n_units, x.n_units), np.nan)
@@ -126,7 +126,7 @@ def _matrix(x: Subject, made: Attribution) -> FloatArray:
 def _span_pairs(
     x: Subject, community: IntArray, scores: FloatArray, normalise: str
 ) -> tuple[tuple[Unit, ...], FloatArray]:
-    """Pairs of runs of a community that hold scored word pairs, in reading order, and their scores."""
+    """Pairs of runs of a community that contain scored word pairs, in reading order, and their scores."""
     spans = [unit[0] for unit in x.units]
     runs = _runs(spans, community)
     members = np.zeros((len(runs), len(spans)))
@@ -137,7 +137,7 @@ def _span_pairs(
     known = ~np.isnan(scores)
     sums = members @ np.where(known, scores, 0.0) @ members.T  # both directions of a pair of words count half each
     totals = (sums + sums.T) / 2
-    whole = members @ (known & known.T) @ members.T == pairs  # else the interaction does not pair these parts
+    whole = members @ (known & known.T) @ members.T == pairs  # otherwise the interaction does not pair these parts
     of_run = community[[run[0] for run in runs]]
     first, second = np.nonzero(np.triu((of_run[:, None] == of_run) & whole, k=1))
     values = totals / (pairs if normalise == "pairs" else np.add.outer(sizes, sizes))
@@ -146,7 +146,7 @@ def _span_pairs(
 
 
 def _runs(spans: list[Span], community: IntArray) -> list[list[int]]:
-    """Words of one community that stand side by side in one part, as long as possible, in reading order."""
+    """Maximal runs of adjacent words of one community in one part, in reading order."""
     runs: list[list[int]] = []
     for i, span in enumerate(spans):
         last = runs[-1][-1] if runs else None

@@ -1,4 +1,4 @@
-"""Random spans: what every explanation by span pairs is measured against."""
+"""Random spans: the baseline of all explanations by span pairs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from verax.types import Attribution, Base, Kind, Passes, Span, Unit, UserError
 
 @dataclass(frozen=True)
 class RandomSpan:
-    """Both parts are cut into runs of random length, each run is paired with one of the other part, scores are drawn.
+    """Parts are cut into runs of random length, each run is paired with a random other one, with a random score.
 
     Args:
-        longest: words in a run, at most; lengths from 1 on are equally likely.
+        longest: largest number of words in a run; all lengths are equally likely.
         parts: pairs `between` the two parts, or `within` each part.
-        seed: the same seed gives the same input the same spans.
+        seed: an input gets the same spans for the same seed.
     """
 
     longest: int = 4
@@ -42,13 +42,13 @@ class RandomSpan:
             raise UserError(f"random_span: longest: got {self.longest}, it must be at least 1")
 
     def passes(self, n: int) -> Passes:
-        """None."""
+        """No pass."""
         return Passes(0, 0)
 
     def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
-        """Asks the model nothing."""
+        """Random spans and scores, without a question."""
         yield from ()
-        word_pairs(x, self.parts)  # refuses an input without pairs
+        word_pairs(x, self.parts)  # rejects an input without pairs
         rng = x.rng(self.seed, "random_span")
         runs = self._cut(x, rng)
         units: dict[Unit, None] = {}
@@ -61,7 +61,7 @@ class RandomSpan:
         return Attribution(tuple(units), rng.random(len(units)), dict(x.encoding.notes))
 
     def _cut(self, x: Subject, rng: np.random.Generator) -> list[Span]:
-        """Runs of words that stand side by side, in reading order; within a part at least two, if it has two words."""
+        """Runs of adjacent words, in reading order; at least two `within` a part of two or more words."""
         runs = self._drawn(x, rng)
         for part in {run.part for run in runs} if self.parts == "within" else ():
             mine = [run for run in runs if run.part == part]

@@ -1,1 +1,1 @@
-"""Models that explain themselves in free text: the ways in which they answer and say why."""
+"""Explanations in free text."""

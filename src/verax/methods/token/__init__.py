@@ -1,1 +1,1 @@
-"""Methods that give every word a score."""
+"""Explanations by scores of words."""

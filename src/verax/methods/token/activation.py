@@ -1,4 +1,4 @@
-"""Activation: the word embedding itself, whatever the model makes of it."""
+"""Activation: the word embedding itself."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ class Activation:
     """E, aggregated over dimensions, summed over the sub-words of a word.
 
     Args:
-        target: recorded with the explanation, so that it stands in the same column as others; the scores are the same
-            for every target.
-        aggregate: how the dimensions of an embedding are brought together.
+        target: recorded with the explanation; the scores are the same for every target.
+        aggregate: how the dimensions of an embedding are aggregated.
         absolute: take |.| of each sub-word before they are summed.
     """
 
@@ -37,7 +36,7 @@ class Activation:
     requires: ClassVar[frozenset[Capability]] = frozenset({"embeddings"})
 
     def passes(self, n: int) -> Passes:
-        """None: embeddings are looked up."""
+        """No pass: embeddings are looked up."""
         return Passes(0, 0)
 
     def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:

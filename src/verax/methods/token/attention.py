@@ -1,4 +1,4 @@
-"""Attention: how much the position that the classifier reads looks at each word."""
+"""Attention: weights from the position that the classifier reads to each word."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class AttentionWeights:
     decoder's last end mark, whose attention to the encoder is taken.
 
     Args:
-        target: what the importance of a head is measured by; of no influence with another `head`.
+        target: what the importance of a head is measured by; ignored for other values of `head`.
         head: `most_important` (the one whose output contributes most to the target, by gradient times activation),
             `mean` over heads, or the number of one, from 0.
-        layer: from 0, or from the last one by -1.
+        layer: counted from 0, or from the last one as -1.
     """
 
     target: Target = Target()
@@ -42,7 +42,7 @@ class AttentionWeights:
     requires: ClassVar[frozenset[Capability]] = frozenset({"outputs", "attention"})
 
     def passes(self, n: int) -> Passes:
-        """One pass; backward too, and one to know the prediction, if heads are weighed."""
+        """One pass; if heads are weighted, also backward, and one for the prediction."""
         return Passes(1, 1) if self.head == "most_important" else Passes(1, 0)
 
     def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
@@ -50,7 +50,7 @@ class AttentionWeights:
         if self.head == "most_important":
             readout = yield from resolve(self.target, x)
             read: AttentionRead = yield Attention(x, self.layer, readout)
-            assert read.contributions is not None  # noqa: S101 - asked for, by the readout
+            assert read.contributions is not None  # noqa: S101 - requested by the readout
             head = int(read.contributions.argmax())
             return x.attribution(over_subwords(read.weights[head], read.token_unit, x), head=head)
         read = yield Attention(x, self.layer)

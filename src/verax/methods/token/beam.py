@@ -1,4 +1,4 @@
-"""Beam search for the order of removal that hurts the target most."""
+"""Beam search for the order of removal that reduces the target most."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Order = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Beam:
-    """Words in the order of removal that maximises the sum over steps of f(x) - f(x without what is removed so far).
+    """Words in the order of removal that maximises the sum over steps of f(x) - f(x without the removed words).
 
-    After each step the `width` best orders are kept; of orders that remove the same words only the better one is. The
-    word that is removed first gets the score n, the last one 1.
+    After each step the `width` best orders are kept; of orders that remove the same words only the better one. The word
+    that is removed first gets the score n, the last one 1.
 
     Args:
         target: what of the model is explained.
-        width: how many orders are followed.
+        width: number of orders that are kept.
         removal: how words are removed.
     """
 
@@ -46,11 +46,11 @@ class Beam:
             raise UserError(f"beam: width: got {self.width}, it must be at least 1")
 
     def passes(self, n: int) -> Passes:
-        """At each step every order of the beam with each word that it has left, and the full input."""
+        """At each step every order of the beam with each of its remaining words, and the full input."""
         return Passes(1 + sum(min(comb(n, k + 1), min(self.width, comb(n, k)) * (n - k)) for k in range(n - 1)), 0)
 
     def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
-        """One question a step: what each new set of removed words leaves of the target."""
+        """One question for each step: the input without each new set of removed words."""
         n = x.n_units
         full: FloatArray = yield Outputs(x, np.empty((0, n), bool), and_full=True)
         readout = yield from resolve(self.target, x)
@@ -67,17 +67,17 @@ class Beam:
                 (total + float(drop), order, removed)
                 for (removed, (total, order)), drop in zip(longer.items(), drops, strict=True)
             ]
-            reached.sort(key=lambda one: (-one[0], one[1]))
+            reached.sort(key=lambda candidate: (-candidate[0], candidate[1]))
             beam = {removed: (total, order) for total, order, removed in reached[: self.width]}
-        # the last word is removed last in every order that is left, and that step is the same for all of them
-        total, order = min(_longer(beam, n).values(), key=lambda one: (-one[0], one[1]))
+        # one word remains in every order, and removing it is the same step for all of them
+        total, order = min(_longer(beam, n).values(), key=lambda candidate: (-candidate[0], candidate[1]))
         scores = np.empty(n)
         scores[list(order)] = np.arange(n, 0, -1)
         return x.attribution(scores, cumulative_drop=total)
 
 
 def _longer(beam: dict[frozenset[int], tuple[float, Order]], n: int) -> dict[frozenset[int], tuple[float, Order]]:
-    """Every order of the beam with one word more; of those that remove the same words the better (the first of equals).
+    """Every order of the beam with one more word; of those that remove the same words, the better (first if equal).
 
     The totals are still those of the shorter orders.
     """

@@ -1,4 +1,4 @@
-"""Exact Shapley values: what a word adds, averaged over all orders in which words can come in."""
+"""Exact Shapley values: the contribution of a word, averaged over all orders of words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from verax.types import Attribution, Base, Kind, Passes, Removal, Target, Undefi
 
 @dataclass(frozen=True)
 class ExactShapley:
-    """Shapley values of the game f(x with only the words of a coalition), by asking for every coalition.
+    """Shapley values of the game f(x with only the words of a coalition), from every coalition.
 
     Args:
         target: what of the model is explained.
@@ -34,11 +34,11 @@ class ExactShapley:
     reference: ClassVar[str] = "Shapley 1953, A value for n-person games; Strumbelj and Kononenko 2010"
 
     def passes(self, n: int) -> Passes:
-        """Every coalition; none for an input that is too long."""
+        """Every coalition; no pass for an input that is too long."""
         return Passes(2**n if n <= MOST_ENUMERATED else 0, 0)
 
     def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
-        """One question: all coalitions, unless they are too many."""
+        """One question: all coalitions, unless there are too many."""
         if x.n_units > MOST_ENUMERATED:
             raise Undefined("too_many_words", f"{x.n_units} words; exact_shapley takes up to {MOST_ENUMERATED}")
         game = yield from enumerated(x, self.target, self.removal)

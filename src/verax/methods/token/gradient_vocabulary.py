@@ -1,4 +1,4 @@
-"""Gradient with respect to the one-hot input, brought down to one number a word by a norm over the vocabulary."""
+"""Gradient with respect to the one-hot input, reduced to one number for each word by a norm over the vocabulary."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from verax.types import Attribution, FloatArray, Kind, Passes, Target
 class GradientVocabulary:
     """||W df/dE||, summed over the sub-words of a word; W is the embedding matrix, [vocabulary, dimensions].
 
-    W df/dE is the gradient with respect to the one-hot vector of the token. Its norm is taken a slice of the vocabulary
-    at a time: no array of tokens times vocabulary is ever made.
+    W df/dE is the gradient with respect to the one-hot vector of the token. Its norm is computed for a slice of the
+    vocabulary at a time: an array of tokens times vocabulary is never allocated.
 
     Args:
         target: what of the model is explained.
@@ -38,7 +38,7 @@ class GradientVocabulary:
     reference: ClassVar[str] = "Baehrens et al. 2010, How to explain individual classification decisions"
 
     def passes(self, n: int) -> Passes:
-        """One gradient, and one forward pass to know the prediction."""
+        """One gradient, and one forward pass for the prediction."""
         return Passes(1, 1)
 
     def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:

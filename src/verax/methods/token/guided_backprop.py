@@ -1,4 +1,4 @@
-"""Guided backpropagation: the gradient, let through a ReLU only where it and the activation are positive."""
+"""Guided backpropagation: the gradient, passed through a ReLU only where it and the activation are positive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class GuidedBackprop:
 
     Args:
         target: what of the model is explained.
-        aggregate: how the dimensions of an embedding are brought together.
+        aggregate: how the dimensions of an embedding are aggregated.
         absolute: take |.| of each sub-word before they are summed.
     """
 
@@ -38,7 +38,7 @@ class GuidedBackprop:
     reference: ClassVar[str] = "Springenberg et al. 2015, Striving for simplicity: the all convolutional net"
 
     def passes(self, n: int) -> Passes:
-        """One gradient, and one forward pass to know the prediction."""
+        """One gradient, and one forward pass for the prediction."""
         return Passes(1, 1)
 
     def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:

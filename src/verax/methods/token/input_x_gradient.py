@@ -1,4 +1,4 @@
-"""Input x gradient: the first-order share of each word embedding in the target."""
+"""Input x gradient: the first-order contribution of each word embedding to the target."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class InputXGradient:
 
     Args:
         target: what of the model is explained.
-        aggregate: how the dimensions of an embedding are brought together; `sum` is the dot product, which also is
-            what is left of one-hot input times its gradient.
+        aggregate: how the dimensions of an embedding are aggregated; `sum` is the dot product, which equals the one-hot
+            input times its gradient.
         absolute: take |.| of each sub-word before they are summed.
     """
 
@@ -37,7 +37,7 @@ class InputXGradient:
     reference: ClassVar[str] = "Shrikumar et al. 2016, Not just a black box"
 
     def passes(self, n: int) -> Passes:
-        """One gradient, and one forward pass to know the prediction."""
+        """One gradient, and one forward pass for the prediction."""
         return Passes(1, 1)
 
     def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:

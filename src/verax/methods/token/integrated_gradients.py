@@ -1,4 +1,4 @@
-"""Integrated gradients: gradients averaged along the way from a baseline, times the way gone."""
+"""Integrated gradients: gradients averaged along a path from a baseline, times the difference from it."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ REMOVED: dict[Baseline, Removal] = {"pad": "pad", "mask": "mask", "zero_words": 
 class IntegratedGradients:
     """(E - E') * integral of df/dE from the baseline E' to the input E, summed over the sub-words of a word.
 
-    With `aggregate="sum"` the scores of all tokens sum to f(E) - f(E'). How far they miss it is recorded as
-    `completeness_error`, relative to that difference.
+    With `aggregate="sum"` the scores of all tokens sum to f(E) - f(E'). Their deviation from it, relative to that
+    difference, is recorded as `completeness_error`.
 
     Args:
         target: what of the model is explained.
-        steps: points on the path.
-        baseline: `pad` or `mask` put that token's embedding in place of every word and leave special tokens as they
-            are; `zero_words` puts zeros there; `zero` puts zeros everywhere, special tokens too.
+        steps: number of points on the path.
+        baseline: `pad` and `mask` replace every word by that token's embedding and keep special tokens; `zero_words`
+            replaces words by zeros; `zero` replaces everything by zeros, special tokens included.
         rule: `gauss_legendre` or `riemann_right` (points 1/m, 2/m, ..., 1).
-        aggregate: how the dimensions of an embedding are brought together.
+        aggregate: how the dimensions of an embedding are aggregated.
         absolute: take |.| of each sub-word before they are summed.
     """
 
@@ -64,11 +64,11 @@ class IntegratedGradients:
         """One question for the whole path, and one for the values at its ends."""
         readout = yield from resolve(self.target, x)
         alphas, weights = self._points()
-        if self.baseline in REMOVED:  # the baseline is the input without its words: a forward pass tells its value
+        if self.baseline in REMOVED:  # the baseline is the input without its words: its value takes a forward pass
             summed: SummedGradient = yield PathGradient(x, readout, self.baseline, alphas, weights)
             ends: FloatArray = yield Outputs(x, np.zeros((1, x.n_units), bool), REMOVED[self.baseline], and_full=True)
             start, end = readout(ends).tolist()
-        else:  # a point of no weight tells the value at the baseline
+        else:  # a point of weight 0 gives the value at the baseline
             summed = yield PathGradient(x, readout, self.baseline, (0.0, *alphas), (0.0, *weights))
             full: FloatArray = yield Outputs(x, np.empty((0, x.n_units), bool), and_full=True)
             start, end = float(summed.values[0]), float(readout(full)[0])

@@ -13,15 +13,15 @@ from verax.types import Attribution, Base, Kind, Passes, Removal, Target, UserEr
 
 @dataclass(frozen=True)
 class KernelShap:
-    """Shapley values by least squares over coalitions, the sum held to f(all) - f(none).
+    """Shapley values by least squares over coalitions, constrained to sum to f(all) - f(none).
 
-    Coalitions come in pairs, one the complement of the other; sizes that the budget can hold whole are enumerated, the
-    rest is drawn without repetition. With as many coalitions as there are the answer is exact.
+    Coalitions come in pairs of complements; sizes that fit the budget are enumerated, the rest is sampled without
+    replacement. With all coalitions the result is exact.
 
     Args:
         target: what of the model is explained.
-        budget: forward passes, the full and the empty input among them; 2 n + 2048 for n words by default. Never more
-            than the 2^n coalitions that there are.
+        budget: forward passes, including the full and the empty input; 2 n + 2048 for n words by default. Never more
+            than the 2^n coalitions.
         removal: how the words outside a coalition are removed.
         seed: of the coalitions.
     """
@@ -45,7 +45,7 @@ class KernelShap:
             raise UserError(f"kernel_shap: budget: got {self.budget}, it must be at least 4")
 
     def passes(self, n: int) -> Passes:
-        """The budget, and never more than there are coalitions."""
+        """The budget, but never more than the number of coalitions."""
         return Passes(sampled_passes(n, self.budget), 0)
 
     def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:

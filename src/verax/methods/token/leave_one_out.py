@@ -19,7 +19,7 @@ class LeaveOneOut:
     Args:
         target: what of the model is explained.
         removal: how a word is removed.
-        absolute: take the size of the change, whatever its sign.
+        absolute: take the absolute value of the change.
     """
 
     target: Target = Target()

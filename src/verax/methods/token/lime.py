@@ -1,4 +1,4 @@
-"""LIME: a linear model that imitates the target around the input."""
+"""LIME: a linear model that approximates the target around the input."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from verax.models.subject import Subject
 from verax.types import Attribution, BoolArray, FloatArray, Kind, Passes, Removal, Target, UserError
 
 STRENGTH = {"ridge": 1.0, "lasso": 0.01}
-"""How strongly the linear model is held back by default: as the authors' own code does, and as Captum's does."""
+"""Default strength of the penalty: that of the authors' code, and that of Captum."""
 
 
 @dataclass(frozen=True)
 class Lime:
-    """Coefficients of a linear model fitted to f on random coalitions, each weighted by its likeness to the input.
+    """Coefficients of a linear model fitted to f on random coalitions, weighted by similarity to the input.
 
-    Every word is kept or not with equal chance; coalitions come in pairs, one the complement of the other. The weight
-    is exp(-d^2 / (2 width^2)), d being the cosine distance of the coalition's vector of zeros and ones to all ones.
-    An input with at most as many coalitions as samples is answered by all of them, each once.
+    Every word is kept with probability 1/2; coalitions come in pairs of complements. The weight is
+    exp(-d^2 / (2 width^2)), where d is the cosine distance of the coalition's vector of zeros and ones to all ones. For
+    an input with at most as many coalitions as samples, each coalition is used once.
 
     Args:
         target: what of the model is explained.
-        samples: coalitions that are asked for.
+        samples: number of coalitions.
         regression: `ridge` or `lasso`.
-        strength: of the regression's penalty, as scikit-learn counts it; 1 for ridge and 0.01 for lasso by default.
+        strength: of the penalty, as in scikit-learn; 1 for ridge and 0.01 for lasso by default.
         width: of the kernel.
         removal: how the words outside a coalition are removed.
         seed: of the coalitions.
@@ -55,12 +55,12 @@ class Lime:
         for name, wrong in {"samples": self.samples < 1, "width": self.width <= 0}.items():
             if wrong:
                 raise UserError(f"lime: {name}: got {getattr(self, name)}, it must be above 0")
-        least = 0 if self.regression == "ridge" else 1e-12  # a lasso without a penalty is no lasso, and does not settle
+        least = 0 if self.regression == "ridge" else 1e-12  # a lasso without a penalty does not converge
         if self.strength is not None and self.strength < least:
             raise UserError(f"lime: strength: got {self.strength}, for {self.regression} it must be at least {least}")
 
     def passes(self, n: int) -> Passes:
-        """The samples, or every coalition if there are fewer; and the full input, to know the prediction."""
+        """The samples, or every coalition if there are fewer; and the full input, for the prediction."""
         return Passes(min(2**n, self.samples) + 1, 0)
 
     def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
@@ -76,7 +76,7 @@ class Lime:
         return x.attribution(model.coef_)
 
     def _coalitions(self, x: Subject) -> BoolArray:
-        """Shape [samples, n_units]."""
+        """Sampled coalitions: shape [samples, n_units]."""
         n = x.n_units
         if 2**n <= self.samples:
             return all_coalitions(n)

@@ -14,14 +14,14 @@ from verax.types import Attribution, BoolArray, FloatArray, Kind, Passes, Remova
 
 @dataclass(frozen=True)
 class Occlusion:
-    """The score of a word is the mean of f(x) - f(x without w) over the windows w that hold it.
+    """The score of a word is the mean of f(x) - f(x without w) over the windows w that contain it.
 
     Args:
         target: what of the model is explained.
-        window: words in a window; windows slide word by word and do not reach across parts. A part that is shorter
-            than the window is one window.
+        window: words in a window; windows move word by word and do not cross parts. A part that is shorter than the
+            window is one window.
         removal: how words are removed.
-        absolute: take the size of the mean, whatever its sign.
+        absolute: take the absolute value of the mean.
     """
 
     target: Target = Target()
@@ -55,7 +55,7 @@ class Occlusion:
         return x.attribution(np.abs(scores) if self.absolute else scores)
 
     def _windows(self, x: Subject) -> BoolArray:
-        """Which units each window holds: shape [windows, n_units]."""
+        """Which units each window contains: shape [windows, n_units]."""
         parts = np.array([unit[0].part for unit in x.units])
         rows = []
         for part in np.unique(parts):

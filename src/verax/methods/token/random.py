@@ -1,4 +1,4 @@
-"""Random scores: what every other explanation is measured against."""
+"""Random scores: the baseline of all explanations by words."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from verax.types import Attribution, Base, Kind, Passes
 
 @dataclass(frozen=True)
 class Random:
-    """Scores drawn uniformly from [0, 1), anew for each input and seed.
+    """Scores drawn uniformly from [0, 1) for each input and seed.
 
     Args:
-        seed: the same seed gives the same input the same scores, whatever is run beside it.
+        seed: an input gets the same scores for the same seed, whatever else is run.
     """
 
     seed: int = 0
@@ -31,10 +31,10 @@ class Random:
     reference: ClassVar[str] = "baseline"
 
     def passes(self, n: int) -> Passes:
-        """None."""
+        """No pass."""
         return Passes(0, 0)
 
     def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
-        """Asks the model nothing."""
+        """Random scores, without a question."""
         yield from ()
         return x.attribution(x.rng(self.seed).random(x.n_units))

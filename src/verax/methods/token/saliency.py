@@ -20,9 +20,9 @@ class Saliency:
 
     Args:
         target: what of the model is explained.
-        aggregate: how the dimensions of an embedding are brought together.
-        signed: leave the gradient as it is, without |.|; with `sum` or `mean`, as norms have no sign.
-        absolute: take |.| of each sub-word before they are summed; only makes a difference to signed scores.
+        aggregate: how the dimensions of an embedding are aggregated.
+        signed: keep the sign of the gradient; only with `sum` or `mean`, as norms have no sign.
+        absolute: take |.| of each sub-word before they are summed; only affects signed scores.
     """
 
     target: Target = Target()
@@ -44,7 +44,7 @@ class Saliency:
             raise UserError(f"saliency: signed: the norm {self.aggregate} has no sign; aggregate: sum or mean")
 
     def passes(self, n: int) -> Passes:
-        """One gradient, and one forward pass to know the prediction."""
+        """One gradient, and one forward pass for the prediction."""
         return Passes(1, 1)
 
     def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:

@@ -1,4 +1,4 @@
-"""Shapley values by sampling: what a word adds, averaged over random orders in which words come in."""
+"""Shapley values by sampling: the contribution of a word, averaged over random orders of words."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from verax.types import Attribution, Base, Kind, Passes, Removal, Target, UserEr
 class ShapleySampling:
     """The mean over random orders of f(words up to i) - f(words before i), for each word i.
 
-    Orders come in pairs, one the reverse of the other: unbiased, and with an even number of orders exact where words
-    interact in pairs only. An input with so few words that the orders would ask for as many coalitions as there are is
-    answered exactly.
+    Orders come in pairs of reverses: unbiased, and with an even number of orders exact if words interact only in pairs.
+    For an input with so few words that the orders need all coalitions, the values are exact.
 
     Args:
         target: what of the model is explained.
-        permutations: how many orders.
-        removal: how words that have not come in yet are removed.
+        permutations: number of orders.
+        removal: how words that have not joined yet are removed.
         seed: of the orders.
     """
 
@@ -45,7 +44,7 @@ class ShapleySampling:
             raise UserError(f"shapley_sampling: permutations: got {self.permutations}, it must be at least 1")
 
     def passes(self, n: int) -> Passes:
-        """The coalitions between none and all of each order, and those two; never more than there are."""
+        """The inner coalitions of each order, plus none and all; never more than the number of coalitions."""
         return Passes(ordered_passes(n, self.permutations), 0)
 
     def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:

@@ -1,1 +1,1 @@
-"""Does the explanation point at what people point at?"""
+"""Agreement with human annotations."""

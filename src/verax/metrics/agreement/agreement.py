@@ -1,4 +1,4 @@
-"""Agreement with people: do the words, or the pairs of words, that they marked come first?"""
+"""Agreement with human annotations: are annotated words, or pairs of words, ranked first?"""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ from verax.types import BoolArray, FloatArray, Highlight, Measured, Passes, Span
 
 @dataclass(frozen=True)
 class Agreement:
-    """Average precision of the scores against what people marked; higher is better.
+    """Average precision of the scores against human annotations; higher is better.
 
     Args:
-        level: `token` ranks the words of all parts, each by the largest score of the units that hold it, against the
-            gold words; `interaction` ranks pairs of words against the gold span pairs, a pair by the largest score of
-            the units that hold both, and can't be had of scores for words.
-        within: `all` of them, or of the words those that the matched `budget` allows for; gold words that are not
-            among them count as missed.
-        budget: whose span pairs set the budget, as in comprehensiveness_flips.
+        level: `token` ranks the words of all parts, by the largest score of the units that contain each, against the
+            gold words; `interaction` ranks pairs of words against the gold span pairs, by the largest score of the
+            units that contain both, and is not defined for scores of words.
+        within: `all` words, or only those within the matched `budget`; other gold words count as missed.
+        budget: which span pairs set the budget, as in comprehensiveness_flips.
         k: the budget is theta(x, k).
     """
 
@@ -59,15 +58,15 @@ class Agreement:
 
     @property
     def needs(self) -> frozenset[str]:
-        """The budget, if it counts."""
+        """The budget, if it is used."""
         return frozenset({"budget"}) if self.within == "budget" else frozenset()
 
     def passes(self, n: int) -> Passes:
-        """None."""
+        """No pass."""
         return Passes(0, 0)
 
     def __call__(self, x: Subject, highlight: Highlight, *, budget: Budget | None = None) -> Measured:
-        """Over all words of all parts in one ranking, or over all pairs that the explanation could have made."""
+        """Over the words of all parts in one ranking, or over all pairs that the explanation could score."""
         if self.level == "interaction":
             gold, scores = _gold_pairs(x, highlight)
             return Measured(float(average_precision_score(gold, scores)))
@@ -77,18 +76,18 @@ class Agreement:
         chosen = top_words(x, highlight, budget.at(self.k))
         if not gold[chosen].any():
             return Measured(0.0)
-        # the gold words that were not chosen are never found: recall ends below 1
+        # gold words that were not chosen are never found: recall ends below 1
         found = gold[chosen].sum() / gold.sum()
         return Measured(float(found * average_precision_score(gold[chosen], scores[chosen])))
 
 
 def _gold_pairs(x: Subject, highlight: Highlight) -> tuple[BoolArray, FloatArray]:
-    """Of each pair of words whether people paired them, and its score; pairs in no unit come last, tied."""
+    """For each pair of words, whether it is annotated, and its score; pairs outside all units come last, tied."""
     if highlight.kind == "token":
-        raise Undefined("needs_interactions", "scores for words pair nothing; level: token measures them")
+        raise Undefined("needs_interactions", "scores of words have no pairs; level: token measures them")
     human = x.instance.human
     if human is None or not human.span_pairs:
-        raise Undefined("no_gold", "nobody marked a pair of spans in this input")
+        raise Undefined("no_gold", "no pair of spans is annotated in this input")
     number = {word: i for i, word in enumerate(x.words)}
     part = np.array([part for part, _ in x.words])
     same = part[:, None] == part[None, :]
@@ -102,7 +101,7 @@ def _gold_pairs(x: Subject, highlight: Highlight) -> tuple[BoolArray, FloatArray
         _spread(scores, number, first, second, score)
     gold, scores = gold[pairs], scores[pairs]
     if not gold.any():
-        raise Undefined("no_gold", "no pair of spans that people marked lies where the explanation pairs words")
+        raise Undefined("no_gold", "no annotated pair of spans lies where the explanation pairs words")
     unpaired = np.isneginf(scores)
     if not unpaired.all():
         scores[unpaired] = scores[~unpaired].min() - 1.0

@@ -1,4 +1,4 @@
-"""Plausibility: do the words that people marked come first?"""
+"""Plausibility: are annotated words ranked first?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from verax.types import BoolArray, Highlight, Human, Measured, Passes, Undefined
 
 @dataclass(frozen=True)
 class Plausibility:
-    """Average precision of the word scores against the words that people marked; higher is better."""
+    """Average precision of the word scores against annotated words; higher is better."""
 
     name: ClassVar[str] = "plausibility"
     display: ClassVar[str] = "Plausibility"
@@ -29,7 +29,7 @@ class Plausibility:
     range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
 
     def passes(self, n: int) -> Passes:
-        """None."""
+        """No pass."""
         return Passes(0, 0)
 
     def __call__(self, x: Subject, highlight: Highlight) -> Measured:
@@ -38,12 +38,12 @@ class Plausibility:
 
 
 def average_precision(x: Subject, highlight: Highlight) -> float:
-    """How far up the gold words come among all words of x."""
+    """Average precision of the gold words among all words of x."""
     return float(average_precision_score(gold_words(x), word_scores(x, highlight)))
 
 
 def gold_words(x: Subject) -> BoolArray:
-    """Which words people marked, or held in their span pairs if they marked pairs alone; shape [n_units]."""
+    """Mask of annotated words, or of the words in annotated span pairs if there are only pairs; shape [n_units]."""
     human = x.instance.human or Human()
     marked: set[Word] = set()
     if human.words is not None and any(human.words):
@@ -51,8 +51,8 @@ def gold_words(x: Subject) -> BoolArray:
     elif human.span_pairs:
         marked = {word for pair in human.span_pairs for word in words_of(pair)}
     else:
-        raise Undefined("no_gold", "nobody marked a word of this input")
+        raise Undefined("no_gold", "no word of this input is annotated")
     gold = np.array([word in marked for word in x.words])
     if not gold.any():
-        raise Undefined("no_gold", "every word that people marked was cut off or removed")
+        raise Undefined("no_gold", "every annotated word was cut off or removed")
     return gold

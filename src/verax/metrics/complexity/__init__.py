@@ -1,1 +1,1 @@
-"""Can a person take the explanation in?"""
+"""Complexity of explanations."""

@@ -1,4 +1,4 @@
-"""Complexity: is the explanation concentrated on a few pieces, or spread evenly over all?"""
+"""Complexity: is the explanation concentrated on a few pieces or spread over all?"""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Complexity:
     """Entropy, in nats, of the shares |a_i| / sum |a_j| of the scores; lower is simpler.
 
     Args:
-        top: `all` scores, or the first k_x of them, where k_x is the number of span pairs of the same input: so kinds
-            of explanation with many and with few pieces are compared at the same number (`span_pairs`).
-        by: which come first: the highest scores (`score`), or the largest (`magnitude`).
-        budget: whose span pairs count, as in comprehensiveness_flips.
+        top: `all` scores, or (`span_pairs`) the first k_x of them, where k_x is the number of span pairs of the same
+            input, so that kinds with many and with few pieces are compared at the same number.
+        by: rank by `score` or by `magnitude`.
+        budget: which span pairs count, as in comprehensiveness_flips.
     """
 
     top: Literal["all", "span_pairs"] = "all"
@@ -45,15 +45,15 @@ class Complexity:
 
     @property
     def needs(self) -> frozenset[str]:
-        """The budget, if it counts."""
+        """The budget, if it is used."""
         return frozenset({"budget"}) if self.top == "span_pairs" else frozenset()
 
     def passes(self, n: int) -> Passes:
-        """None."""
+        """No pass."""
         return Passes(0, 0)
 
     def __call__(self, x: Subject, highlight: Highlight, *, budget: Budget | None = None) -> Measured:
-        """From 0 (one piece) to ln of their number (all alike).
+        """From 0 (one piece) to the logarithm of their number (all equal).
 
         With a budget the bounds are kept too: as many scores drawn from [0, 1), and as many equal ones.
         """
@@ -68,7 +68,7 @@ class Complexity:
 
 
 def _entropy(scores: FloatArray) -> float:
-    """Equations 16 and 17."""
+    """Entropy of the shares (Equations 16 and 17)."""
     sizes = np.abs(scores)
     total = sizes.sum()
     if not total > 0:

@@ -1,4 +1,4 @@
-"""Faithfulness across languages: a model that reads translations alike must be explained alike."""
+"""Crosslingual faithfulness: translations that a model reads alike should be explained alike."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ class AlignedReference(NamedTuple):
 class CrosslingualFaithfulness:
     """Spearman correlation between the scores of an input's words and those of the words that translate them.
 
-    For each word of the input in the reference language the scores of the words of the translation that are aligned
-    with it are summed up, 0 where there is none (Equation 3). Inputs of the reference language get no score of their
-    own; the mean over a language, and the mean of the languages, are taken afterwards (Equation 4).
+    For each word of the input in the reference language the scores of the aligned words of the translation are summed,
+    0 if there is none (Equation 3). Inputs in the reference language get no score of their own; the mean over a
+    language, and the mean of the languages, are computed afterwards (Equation 4).
 
     Args:
         reference_lang: the language that the others are compared with.
-        aligner: who says which words belong together; by default the hidden states of the model that is explained.
+        aligner: aligns the words; by default with the hidden states of the explained model.
         align_parts: `apart` aligns each part on its own, `joint` all parts as one text.
     """
 
     reference_lang: str = "en"
-    aligner: Aligner = Embedding()  # noqa: RUF009 - frozen, so nobody can change what all share
+    aligner: Aligner = Embedding()  # noqa: RUF009 - frozen, so it can be shared
     align_parts: AlignParts = "apart"
 
     name: ClassVar[str] = "crosslingual_faithfulness"
@@ -64,7 +64,7 @@ class CrosslingualFaithfulness:
             raise UserError("crosslingual_faithfulness: reference_lang: got nothing; name a language, such as en")
 
     def passes(self, n: int) -> Passes:
-        """None of the model: both explanations are there already."""
+        """No pass: both explanations exist already."""
         return Passes(0, 0)
 
     def __call__(self, x: Subject, highlight: Highlight, *, alignment: AlignedReference) -> Measured:
@@ -85,7 +85,7 @@ class CrosslingualFaithfulness:
 
 
 def scores_of_words(instance: Instance, highlight: Highlight) -> FloatArray:
-    """The score of each word of all parts in reading order, shape [words]; NaN for those that have none."""
+    """The score of each word of all parts in reading order, shape [words]; NaN for words without one."""
     starts = np.cumsum([0, *(len(part.words) for part in instance.parts)])
     scores = np.full(starts[-1], np.nan)
     scores[[starts[unit[0].part] + unit[0].start for unit in highlight.units]] = highlight.scores
@@ -93,7 +93,7 @@ def scores_of_words(instance: Instance, highlight: Highlight) -> FloatArray:
 
 
 def aligned_scores(scores: FloatArray, links: Links | IntArray, words: int) -> tuple[FloatArray, int]:
-    """For each word of the reference the sum over the words that are linked with it, and how many have a link.
+    """For each word of the reference the sum over the words linked with it, and the number of words with a link.
 
     Args:
         scores: of the translation's words, shape [its words].
@@ -101,7 +101,7 @@ def aligned_scores(scores: FloatArray, links: Links | IntArray, words: int) -> t
         words: of the reference.
 
     Returns:
-        Shape [words], 0 where there is no link; and the number of words that have one.
+        Shape [words], 0 without a link; and the number of words that have one.
     """
     if not len(links):
         raise Undefined("no_links", "no word of the translation is aligned with a word of the reference")
@@ -111,7 +111,7 @@ def aligned_scores(scores: FloatArray, links: Links | IntArray, words: int) -> t
 
 
 def spearman(a: FloatArray, b: FloatArray) -> float:
-    """Spearman's rank correlation, ties by their mean rank; Undefined if one side is constant.
+    """Spearman's rank correlation, with mean ranks for ties; raises Undefined if one side is constant.
 
     Args:
         a, b: shape [n]; of the reference and of the translation.
@@ -122,12 +122,12 @@ def spearman(a: FloatArray, b: FloatArray) -> float:
     sizes = [float(np.sqrt(side @ side)) for side in ranks]
     if not all(sizes):
         which = "reference" if not sizes[0] else "translation"
-        raise Undefined("constant_scores", f"all scores of the {which} are equal: no correlation can be had")
+        raise Undefined("constant_scores", f"all scores of the {which} are equal: the correlation is undefined")
     return float(np.clip(ranks[0] @ ranks[1] / (sizes[0] * sizes[1]), -1.0, 1.0))
 
 
 def _ranks(values: FloatArray) -> FloatArray:
-    """Ranks from 1, ties by their mean; scipy's takes many times as long, and a table of a paper has half a million.
+    """Ranks from 1, with mean ranks for ties; much faster than scipy, as one table needs half a million.
 
     Args:
         values: shape [n].

@@ -1,4 +1,4 @@
-"""The predicted class should fall when the words that an explanation puts first are taken away."""
+"""Comprehensiveness: the predicted class should drop when the top words of an explanation are removed."""
 
 from __future__ import annotations
 

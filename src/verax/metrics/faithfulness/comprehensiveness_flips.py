@@ -1,4 +1,4 @@
-"""The prediction should change when the words that an explanation puts first are taken away."""
+"""Comprehensiveness by flips: the prediction should change when the top words are removed."""
 
 from __future__ import annotations
 

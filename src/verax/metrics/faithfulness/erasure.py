@@ -1,4 +1,4 @@
-"""Erasure curves: the predicted class while the top words of an explanation are removed, or alone are left."""
+"""Erasure curves: the predicted class while the top words of an explanation are removed, or all others are."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from verax.types import FloatArray, Highlight, Measured, Passes, Removal, Target
 
 @dataclass(frozen=True)
 class Erasure:
-    """Area over the perturbation curve: what comprehensiveness and sufficiency share.
+    """Area over the perturbation curve, shared by comprehensiveness and sufficiency.
 
     For each bin p the top max(1, round(p * n)) words, of all parts in one ranking, are removed, or all others are, and
-    the drop in probability of the class predicted for the full input is taken. The drops are summed and divided by the
-    number of bins plus one (`deyoung`: the empty bin counts, with a drop of 0) or by the number of bins (`mean`).
+    the drop in probability of the class predicted for the full input is measured. The sum of the drops is divided by
+    the number of bins plus one (`deyoung`: the empty bin counts, with a drop of 0) or by the number of bins (`mean`).
 
     Args:
         bins: shares of the words, each rounded to at least one word.
-        removal: how words are removed; `delete` runs the rest as it is.
+        removal: how words are removed.
         average: `deyoung` or `mean`.
     """
 
@@ -53,7 +53,7 @@ class Erasure:
             row[order[: max(1, round(share * x.n_units))]] = True
         keep = in_top if self.top == "kept" else ~in_top
         logits: FloatArray = yield Outputs(x, keep, self.removal, and_full=True)
-        # asked last: the prediction is known from the full input above, so this costs no round of its own
+        # asked last: the prediction is known from the full input above, so it needs no round of its own
         readout = yield from resolve(Target("prediction", "probability"), x)
         values = readout(logits)
         drops = values[-1] - values[:-1]

@@ -1,4 +1,4 @@
-"""Prediction flips: does the predicted class change when the top words of an explanation go, or alone are left?"""
+"""Prediction flips: does the predicted class change when the top words are removed, or all others are?"""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from verax.types import BoolArray, FloatArray, Highlight, Measured, Passes, Remo
 
 @dataclass(frozen=True)
 class Flips:
-    """Share of perturbations after which the prediction is another (removed) or still the same (kept).
+    """Share of perturbations that change the prediction (top words removed) or keep it (only top words kept).
 
-    The perturbations are those of the top theta(x, k) words, k = 1, 2, ..., where theta is the number of words in the
-    top k span pairs of the same base: so words, pairs and spans are compared at the same number of words.
+    Perturbations concern the top theta(x, k) words, k = 1, 2, ..., where theta is the number of words in the top k span
+    pairs of the same base, so that words, pairs and spans are compared at the same number of words.
 
     Args:
-        k: up to how many span pairs.
+        k: largest number of span pairs.
         grid: `matched` perturbs theta(x, 1), ..., theta(x, k) words; `incremental` adds piece by piece until theta(x,
             k) words are reached (Appendix A).
         budget: `base` takes the span pairs of the same base; `shared` the mean over all span explanations of the run,
             so that every method has the same budget.
-        words: numbers of words to perturb instead; then no span explanation is needed.
+        words: numbers of words to perturb, in place of theta; then no span explanation is needed.
         removal: how words are removed.
     """
 
@@ -55,14 +55,14 @@ class Flips:
         return frozenset() if self.words is not None else frozenset({"budget"})
 
     def passes(self, n: int) -> Passes:
-        """One for each perturbation, and the full input; a piece without a new word perturbs nothing more."""
+        """One for each perturbation, and the full input; a piece without a new word needs no pass."""
         rows = n if self.grid == "incremental" else self.k if self.words is None else len(self.words)
         return Passes(rows + 1, 0)
 
     def __call__(
         self, x: Subject, highlight: Highlight, *, budget: Budget | None = None
     ) -> QuestionGenerator[Measured]:
-        """The share over the perturbations, and for each whether it flipped (kept: stayed)."""
+        """The share over the perturbations, and for each whether it changed (or kept) the prediction."""
         chosen = self._chosen(x, highlight, budget)
         logits: FloatArray = yield Outputs(x, chosen if self.top == "kept" else ~chosen, self.removal, and_full=True)
         classes = logits.argmax(1)
@@ -74,10 +74,10 @@ class Flips:
         )
 
     def _chosen(self, x: Subject, highlight: Highlight, budget: Budget | None) -> BoolArray:
-        """The words that each perturbation is about, shape [perturbations, n_units]."""
+        """Words of each perturbation, shape [perturbations, n_units]."""
         if self.words is not None:
             return np.array([top_words(x, highlight, most) for most in self.words])
-        assert budget is not None  # noqa: S101 - needed, and so handed over
+        assert budget is not None  # noqa: S101 - provided, since it is needed
         if self.grid == "matched":
             return np.array([top_words(x, highlight, budget.at(k)) for k in range(1, self.k + 1)])
         pieces = pieces_up_to(highlight, budget.at(self.k), set(x.words))

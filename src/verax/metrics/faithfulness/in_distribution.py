@@ -1,4 +1,4 @@
-"""In-distribution test: are inputs that are masked as an explanation says still such as the model was made for?"""
+"""In-distribution test: are inputs masked by an explanation still in the distribution of the model?"""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from verax.types import FloatArray, Highlight, Measured, Passes, Removal, UserEr
 
 @dataclass(frozen=True)
 class InDistribution:
-    """p-values of MaSF for the inputs of recursive masking: below 0.05, what is measured there is not valid.
+    """p-values of MaSF for the inputs of recursive masking: below 0.05, measurements there are not valid.
 
     The value of one input is Simes's combination of its p-values over the steps. The p-value of the data set at a step
     is Simes's combination of those of all inputs.
 
     Args:
-        variant: `conformal` holds its level; `paper` is as published (see `Masf`).
+        variant: `conformal` keeps its level; `paper` is as published (see `InDistributionTest`).
         steps: as in recursive_masking.
         masking: how the validation set is masked: `none`, `masking` (every input), `half` (every other one), or `auto`,
-            the way the model was trained (none, if it does not say).
-        validation: how many validation inputs it learns from, at most; drawn by the seed.
-        alpha: the level that it must be able to reject at; a validation set too small for that is refused.
+            as the model was trained (none if that is not known).
+        validation: largest number of validation inputs, sampled by the seed.
+        alpha: the level at which it must be able to reject; a smaller validation set is rejected.
         seed: of the validation inputs, of their masks and of the halves of the conformal variant.
     """
 
@@ -61,11 +61,11 @@ class InDistribution:
             raise UserError(f"in_distribution: alpha: got {self.alpha:g}, it must be between 0 and 1")
 
     def passes(self, n: int) -> Passes:
-        """One for each step, and the full input; those of the explanations come on top."""
+        """One for each step, and the full input; passes of the explanations are added."""
         return Passes(min(self.steps, n) + 1, 0)
 
     def explained_again(self, n: int) -> list[int]:
-        """How many words are left each time that the input is explained anew."""
+        """Number of words that are left each time the input is explained again."""
         return explained_again(n, self.steps)
 
     def check(self, run: RunFacts) -> None:
@@ -82,7 +82,7 @@ class InDistribution:
             )
 
     def check_size(self, n: int) -> None:
-        """Refuse a validation set from which no p-value as small as alpha can come."""
+        """Reject a validation set that cannot give a p-value as small as alpha."""
         inverse = int(1 / self.alpha + 1e-9)  # the least p, 1 / n or 1 / (n / 2 + 1), must be below alpha
         needed = 2 * inverse if self.variant == "conformal" else inverse + 1
         if n < needed:

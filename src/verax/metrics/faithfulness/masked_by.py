@@ -1,4 +1,4 @@
-"""Mask an input step by step as an explanation says, and explain what is left again before each step."""
+"""Mask an input step by step by its explanation, and explain the rest again before each step."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ REFERENCE = "Madsen, Reddy and Chandar 2024, Faithfulness measurable masked lang
 
 
 def masked_by(x: Subject, highlight: Highlight, explain: Explain | None, steps: int) -> QuestionGenerator[BoolArray]:
-    """What is left of x at each step: the words that the explanation puts first are masked first.
+    """Words of x that are kept at each step: the top words of the explanation are masked first.
 
-    After step i, i * n // steps of the n words are masked, in whole numbers. What is masked stays masked. Before each
-    step the masked input is explained anew, unless a step masks nothing more (there are fewer words than steps) or all
-    that is left.
+    After step i, i * n // steps of the n words are masked, and stay masked. Before each step the masked input is
+    explained again, unless the step masks no further word (there are fewer words than steps) or all that are left.
 
     Args:
         x: the input.
-        highlight: its explanation, which decides the first step.
-        explain: explains what is left; None: the highlight decides every step.
-        steps: from nothing masked to everything.
+        highlight: its explanation, which determines the first step.
+        explain: explains the rest; None: the highlight determines every step.
+        steps: number of steps from nothing masked to everything.
 
     Returns:
-        Which words are kept, shape [steps + 1, n_units]; the first row is the full input, in the last nothing is left.
+        Shape [steps + 1, n_units]; the first row is the full input, in the last no word is kept.
     """
     needs_tokens(highlight)
     n = x.n_units
@@ -48,12 +47,12 @@ def masked_by(x: Subject, highlight: Highlight, explain: Explain | None, steps: 
 
 
 def newly_masked(n: int, steps: int) -> list[int]:
-    """How many of n words each step masks; together all of them."""
+    """Number of the n words that each step masks; together all of them."""
     return [step * n // steps - (step - 1) * n // steps for step in range(1, steps + 1)]
 
 
 def explained_again(n: int, steps: int) -> list[int]:
-    """How many words are left each time that the input is explained anew."""
+    """Number of words that are left each time the input is explained again."""
     sizes, left = [], n
     for more in newly_masked(n, steps):
         if 0 < more < left < n:
@@ -63,6 +62,6 @@ def explained_again(n: int, steps: int) -> list[int]:
 
 
 def check_steps(metric: str, steps: int) -> None:
-    """Refuse a number of steps that gives no curve."""
+    """Reject a number of steps that gives no curve."""
     if steps < 1:
         raise UserError(f"{metric}: steps: got {steps}, it must be at least 1")

@@ -1,4 +1,4 @@
-"""Recursive masking: how the model does while the words that an explanation puts first are masked, step by step."""
+"""Recursive masking: performance of the model while the top words of an explanation are masked step by step."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from verax.types import FloatArray, Highlight, Measured, Passes, Removal
 class RecursiveMasking:
     """Area over the curve of the gold class's probability while words are masked; higher is better.
 
-    At each step the masked input is explained anew and the words that come first are masked too, until none is left.
-    The value of one input is the mean drop of the gold probability over the curve (trapezoids); minus that of the
-    random explanation it is the area between their curves. With each value the predicted classes are kept, from which
-    the performance on the data set, ACU and RACU (Equation 3) are computed.
+    At each step the masked input is explained again and the top words are masked too, until none is left. The value of
+    one input is the mean drop of the gold probability over the curve (trapezoids); minus that of the random explanation
+    it is the area between their curves. The predicted classes are kept with each value, from which the performance on
+    the data set, ACU and RACU (Equation 3) are computed.
 
     Args:
-        steps: from nothing masked to everything; 10 masks 10 % more each time.
+        steps: number of steps from nothing masked to everything; 10 masks 10 % more at each step.
     """
 
     steps: int = 10
@@ -49,11 +49,11 @@ class RecursiveMasking:
         check_steps("recursive_masking", self.steps)
 
     def passes(self, n: int) -> Passes:
-        """One for each step, and the full input; those of the explanations come on top."""
+        """One for each step, and the full input; passes of the explanations are added."""
         return Passes(min(self.steps, n) + 1, 0)
 
     def explained_again(self, n: int) -> list[int]:
-        """How many words are left each time that the input is explained anew."""
+        """Number of words that are left each time the input is explained again."""
         return explained_again(n, self.steps)
 
     def __call__(self, x: Subject, highlight: Highlight, *, explain: Explain | None) -> QuestionGenerator[Measured]:

@@ -1,4 +1,4 @@
-"""The predicted class should stand when only the words that an explanation puts first are left."""
+"""Sufficiency: the predicted class should not drop when only the top words of an explanation are left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The prediction should stay when the words that an explanation puts first are all that is left."""
+"""Sufficiency by flips: the prediction should stay when only the top words are left."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from verax.metrics.faithfulness.flips import Flips
 
 @dataclass(frozen=True)
 class SufficiencyFlips(Flips):
-    """Share of perturbations with the top words alone that keep the prediction; higher is better."""
+    """Share of perturbations with only the top words that keep the prediction; higher is better."""
 
     name: ClassVar[str] = "sufficiency_flips"
     display: ClassVar[str] = "Sufficiency flips"

@@ -1,4 +1,4 @@
-"""BLEU of an explanation against those that people gave."""
+"""BLEU of an explanation against human explanations."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bleu:
-    """Sentence BLEU by sacrebleu, from 0 to 1, against all explanations that people gave of the input.
+    """Sentence BLEU by sacrebleu, from 0 to 1, against all human explanations of the input.
 
-    Kept with it are the counts that corpus BLEU is made of, which is not the mean of these values: `correct` and
-    `total` n-grams for n = 1 to 4, and the `lengths` of the explanation and of the closest reference.
+    The counts for corpus BLEU, which is not the mean of these values, are kept with it: `correct` and `total` n-grams
+    for n = 1 to 4, and the `lengths` of the explanation and of the closest reference.
     """
 
     name: ClassVar[str] = "bleu"
@@ -40,7 +40,7 @@ class Bleu:
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """sacrebleu's version: how it splits and smooths."""
+        """Version of sacrebleu, which determines tokenisation and smoothing."""
         _bleu()
         return {"bleu": f"sacrebleu {version('sacrebleu')}"}
 
@@ -49,16 +49,16 @@ class Bleu:
         return Passes(0, 0)
 
     def max_inputs(self, parts: int, labels: int) -> int:
-        """None: people's explanations are there."""
+        """No new input."""
         return 0
 
     def __call__(self, x: Subject, nle: Nle) -> QuestionGenerator[Measured]:
-        """The value for one explanation of x; no model is asked."""
+        """The value for one explanation of x, without a question."""
         yield from ()
         human = x.instance.human
         references = [] if human is None else [text for text in human.explanations if text.strip()]
         if not references:
-            raise Undefined("no_gold", "nobody explained this input")
+            raise Undefined("no_gold", "this input has no human explanation")
         found = _bleu().sentence_score(nle.text, references)
         series = {
             "correct": tuple(map(float, found.counts)),

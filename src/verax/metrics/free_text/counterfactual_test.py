@@ -1,4 +1,4 @@
-"""The counterfactual test: does an explanation speak of the words that changed the prediction?"""
+"""The counterfactual test: does an explanation mention the words that changed the prediction?"""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Edit(NamedTuple):
 
 
 class _Tried(NamedTuple):
-    """What the model said of an edit, and of which edited input."""
+    """The model's answer to an edit, and the edited input."""
 
     trial: Trial
     insertion: Insertion
@@ -41,7 +41,7 @@ class _Tried(NamedTuple):
 
 
 class _Unexplained(Undefined):
-    """An edit changes the prediction, and nothing is said of it: there is a counterfactual, but nothing to judge."""
+    """An edit changes the prediction but has no explanation: a counterfactual that cannot be judged."""
 
 
 @dataclass(frozen=True)
@@ -49,19 +49,19 @@ class CounterfactualTest:
     """1 if the explanation of every edit that changes the prediction mentions the edit, 0 if that of one does not.
 
     A test of consistency, not a proof of faithfulness. Every edit that leads to another class than the original one
-    counts, whichever class it was made for. Without such an edit there is no value, and none if one of them got no
-    explanation and all others are mentioned. Beside them, words drawn at random (from all inputs; by an editor that
-    works by chance, as it draws its own) are put in and explained whatever is predicted: they tell how often an edit is
-    mentioned by chance.
+    counts, whichever class it was made for. There is no value without such an edit, or if one of them has no
+    explanation and all others are mentioned. In addition, random words (from all inputs, or drawn by the editor if it
+    is a random one) are inserted and explained whatever is predicted: they estimate how often an edit is mentioned at
+    random.
 
     Args:
-        editor: what proposes edits.
+        editor: proposes edits.
         match: what counts as mentioned, see `WordMatch`.
-        noise: how many edits of random words are tried.
-        semantic: a match by meaning, which is recorded beside that of words and decides nothing.
+        noise: number of random edits.
+        semantic: a match by meaning, which is recorded next to that of words and does not affect the value.
         seed: of the random words.
-        parts: the parts that may be edited, all by default.
-        pipeline: name of the spaCy pipeline that reads words and their lemmas.
+        parts: parts that may be edited, all by default.
+        pipeline: name of the spaCy pipeline for words and lemmas.
     """
 
     editor: Editor = field(default_factory=RandomEditor)
@@ -94,24 +94,24 @@ class CounterfactualTest:
 
     @property
     def needs(self) -> frozenset[str]:
-        """The words of all inputs only if the noise floor is drawn from them."""
+        """The words of all inputs are needed only if random edits are drawn from them."""
         drawn = self.noise and not isinstance(self.editor, ChanceEditor)
         return frozenset({"setup", "encoder"} | ({"vocabulary"} if drawn else set()))
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """What decides edits and mentions beside the parameters."""
-        told = {"editor": self.editor.provenance, "match": WordMatch(self.match, self.pipeline).provenance}
+        """Everything that determines edits and mentions besides the parameters."""
+        parts = {"editor": self.editor.provenance, "match": WordMatch(self.match, self.pipeline).provenance}
         if self.semantic is not None:
-            told["semantic"] = self.semantic.provenance
-        return {f"{who} {name}": value for who, one in told.items() for name, value in one.items()}
+            parts["semantic"] = self.semantic.provenance
+        return {f"{part} {name}": value for part, facts in parts.items() for name, value in facts.items()}
 
     def passes(self, n: int) -> Passes:
         """Passes of text generators are not counted in advance."""
         return Passes(0, 0)
 
     def max_inputs(self, parts: int, labels: int) -> int:
-        """Each edit is a new input, and so is each random one."""
+        """Each edit, random ones included, is a new input."""
         return self.editor.max_inputs(parts if self.parts is None else len(self.parts), labels) + self.noise
 
     def __call__(
@@ -123,14 +123,14 @@ class CounterfactualTest:
         vocabulary: Sequence[str] = (),
         encoder: Encoder | None,
     ) -> QuestionGenerator[Measured]:
-        """The verdict on the explanations that x gets when it is edited.
+        """The verdict on the explanations of edits of x.
 
         Args:
             x: the original input.
             nle: its class and explanation.
             setup: how the model answers and explains.
-            vocabulary: the words of all inputs, as often as they occur, if it needs them.
-            encoder: of the semantic match; it is the engine's own model too.
+            vocabulary: the words of all inputs, as often as they occur, if they are needed.
+            encoder: of the semantic match.
         """
         self._check_parts(x.instance)
         wanted = [label for label in nle.labels if label != nle.label]
@@ -139,13 +139,13 @@ class CounterfactualTest:
         ends = yield from together(self._try(x, edit, nle.label, setup) for edit in edits)
         answered, problems = split_results(ends)
         tried = sum(edit.kind == "edit" for edit in edits)
-        if tried and not any(one.trial.kind == "edit" for one in answered):
+        if tried and not any(tried_edit.trial.kind == "edit" for tried_edit in answered):
             raise problems[0]
         unexplained = [problem for problem in problems if isinstance(problem, _Unexplained)]
-        if unexplained and not any(_is_silent(one.trial) for one in answered):
+        if unexplained and not any(_is_silent(tried_edit.trial) for tried_edit in answered):
             raise unexplained[0]
-        found = [one for one in answered if one.trial.kind == "noise" or one.trial.flipped]
-        trials = yield from self._with_similarities(found, encoder)
+        counted = [edit for edit in answered if edit.trial.kind == "noise" or edit.trial.flipped]
+        trials = yield from self._with_similarities(counted, encoder)
         return self._verdict(trials, tried, Counter(problem.reason for problem in problems))
 
     def fitted(self, run: RunFacts) -> CounterfactualTest:
@@ -171,13 +171,13 @@ class CounterfactualTest:
             raise UserError(f"counterfactual test: parts must be from 0 to {count - 1}, got {list(self.parts)}")
 
     def _noise(self, instance: Instance, proposals: Proposals, vocabulary: Sequence[str]) -> list[_Edit]:
-        """Random edits like some of the editor's, or as an editor draws that works by chance."""
+        """Random edits that resemble some of the editor's, or those of a random editor."""
         if isinstance(self.editor, ChanceEditor):
             drawn = self.editor.draw(instance, count=self.noise, seed=self.seed, parts=self.parts)
         else:
             drawn = random_insertions(
                 instance,
-                [one.insertion.words for one in spread(proposals, self.noise)],
+                [proposal.insertion.words for proposal in spread(proposals, self.noise)],
                 vocabulary,
                 count=self.noise,
                 seed=self.seed,
@@ -187,42 +187,42 @@ class CounterfactualTest:
         return [_Edit("noise", insertion, ("",)) for insertion in drawn]
 
     def _try(self, x: Subject, edit: _Edit, before: str, setup: AnsweringMethod) -> QuestionGenerator[_Tried]:
-        """What the model predicts for an edit; if that is news, or whatever it is for noise, what it says of it."""
+        """The prediction for an edit; with an explanation if it changes the prediction or is a random edit."""
         edited = edit.insertion.apply(x.instance)
-        posed = x.edited(edited)
-        said = yield from setup.answer(posed)
-        flipped = said.label != before
+        subject = x.edited(edited)
+        answer = yield from setup.answer(subject)
+        flipped = answer.label != before
         trial = Trial(
             edit.kind,
             tuple(part.raw for part in edited.parts),
-            said.label,
+            answer.label,
             flipped,
-            said.label_source,
+            answer.label_source,
             edit.insertion.span,
             edit.insertion.text,
-            said.label if said.label in edit.aims else edit.aims[0],
+            answer.label if answer.label in edit.aims else edit.aims[0],
         )
         if flipped or edit.kind == "noise":
-            said = yield from _explained(setup, posed, said, edit)
-            text = said.text or ""
+            answer = yield from _explained(setup, subject, answer, edit)
+            text = answer.text or ""
             mention = WordMatch(self.match, self.pipeline).mention(edit.insertion, edited, text)
             trial = replace(trial, explanation=text, mentioned=mention.mentioned, rule=mention.rule, by=mention.by)
         return _Tried(trial, edit.insertion, edited)
 
     def _with_similarities(
-        self, found: Sequence[_Tried], encoder: Encoder | None
+        self, edits: Sequence[_Tried], encoder: Encoder | None
     ) -> QuestionGenerator[tuple[Trial, ...]]:
-        """The trials with what the semantic match says of each, all asked at once."""
-        if self.semantic is None or not found:
-            return tuple(one.trial for one in found)
+        """The trials with the similarities of the semantic match, all asked at once."""
+        if self.semantic is None or not edits:
+            return tuple(edit.trial for edit in edits)
         if encoder is None:
-            raise TypeError("the counterfactual test was not handed the encoder of its semantic match")
-        ends = yield from together(_with_similarity(one, self.semantic, encoder) for one in found)
+            raise TypeError("the counterfactual test was called without the encoder of its semantic match")
+        ends = yield from together(_with_similarity(edit, self.semantic, encoder) for edit in edits)
         trials, _ = split_results(ends)
         return tuple(trials)
 
     def _verdict(self, trials: tuple[Trial, ...], tried: int, unanswered: Mapping[str, int]) -> Measured:
-        """By Equation 1: one counterfactual whose explanation does not mention the edit is enough."""
+        """Equation 1: one counterfactual whose explanation does not mention the edit is enough."""
         edits = [number for number, trial in enumerate(trials) if trial.kind == "edit"]
         silent = [number for number in edits if _is_silent(trials[number])]
         decisive = next(iter((*silent, *edits)), None)
@@ -239,25 +239,27 @@ def _is_silent(trial: Trial) -> bool:
     return trial.kind == "edit" and trial.flipped and not trial.mentioned
 
 
-def _explained(setup: AnsweringMethod, posed: Subject, said: Answer, edit: _Edit) -> QuestionGenerator[Answer]:
-    """The same with an explanation; a counterfactual that gets none is told from an edit without an answer."""
+def _explained(setup: AnsweringMethod, subject: Subject, answer: Answer, edit: _Edit) -> QuestionGenerator[Answer]:
+    """The answer with its explanation; _Unexplained for a counterfactual without one."""
     try:
-        return (yield from setup.explain(posed, said))
+        return (yield from setup.explain(subject, answer))
     except Undefined as undefined:
         raise undefined if edit.kind == "noise" else _Unexplained(undefined.reason, undefined.detail) from None
 
 
-def _with_similarity(one: _Tried, match: SemanticMatch, encoder: Encoder) -> QuestionGenerator[Trial]:
-    """A trial with what the semantic match says of it; None where it can't say."""
+def _with_similarity(edit: _Tried, match: SemanticMatch, encoder: Encoder) -> QuestionGenerator[Trial]:
+    """A trial with its similarity; without one if the semantic match is undefined."""
     try:
-        cosine = yield from match.similarity(encoder, Explained(one.insertion, one.edited, one.trial.explanation or ""))
+        cosine = yield from match.similarity(
+            encoder, Explained(edit.insertion, edit.edited, edit.trial.explanation or "")
+        )
     except Undefined:
-        return one.trial
-    return replace(one.trial, similarity=cosine)
+        return edit.trial
+    return replace(edit.trial, similarity=cosine)
 
 
 def _edits(proposals: Proposals) -> list[_Edit]:
-    """Each different edit once, with all the classes that it was proposed for."""
+    """Each distinct edit, with all classes that it was proposed for."""
     aims: dict[Insertion, list[str]] = {}
     for insertion, wanted in proposals:
         aims.setdefault(insertion, []).append(wanted)

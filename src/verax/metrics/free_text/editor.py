@@ -1,4 +1,4 @@
-"""What proposes edits of an input that may change the prediction: one way for each editor."""
+"""Editors: they propose edits of an input that may change the prediction."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from verax.types import Instance, Text, UserError
 
 
 class Proposal(NamedTuple):
-    """An edit, and the class that it is to lead to; empty if it aims at none."""
+    """An edit, and the class that it aims at; empty if it aims at none."""
 
     insertion: Insertion
     wanted: str = ""
@@ -23,62 +23,62 @@ Proposals = tuple[Proposal, ...]
 
 @runtime_checkable
 class Editor(Protocol):
-    """Searches for words to put in (Atanasova et al. 2023, Section 2.1). Its fields are its parameters."""
+    """Searches for words to insert (Atanasova et al. 2023, Section 2.1). Its fields are its parameters."""
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """What decides the edits beside the parameters."""
+        """Everything that determines the edits besides the parameters."""
 
     def max_inputs(self, parts: int, labels: int) -> int:
-        """How many edits it proposes at most for an input with so many parts to edit, and so many classes."""
+        """Largest number of edits of an input, given the number of parts to edit and of classes."""
 
     def propose(
         self, x: Subject, wanted: Sequence[str], parts: Collection[int] | None = None
     ) -> QuestionGenerator[Proposals]:
-        """The edits to try, in the order of the search; a generator, since an editor may be a model itself.
+        """The edits to try, in the order of the search; a generator, since an editor may ask a model.
 
         Args:
             x: the input.
-            wanted: the classes that the prediction is to change to.
-            parts: the parts that may be edited, all by default.
+            wanted: classes that the prediction should change to.
+            parts: parts that may be edited, all by default.
         """
 
 
 @runtime_checkable
 class ParticularEditor(Protocol):
-    """What an editor has beside the rest if it does not fit every input, and can tell before anything is asked."""
+    """An editor that does not fit every input, and can check that in advance."""
 
     def check(self, labels: Sequence[str], parts: int) -> None:
-        """Refuse inputs of so many parts and these classes, if the editor is not made for them."""
+        """Reject inputs with this number of parts and these classes, if the editor does not fit them."""
 
 
 @runtime_checkable
 class ChanceEditor(Protocol):
-    """What an editor has beside the rest if it draws its words by chance: the noise floor is drawn like its edits."""
+    """An editor that draws random words: the noise floor is drawn like its edits."""
 
     def draw(
         self, instance: Instance, *, count: int, seed: int, parts: Collection[int] | None
     ) -> tuple[Insertion, ...]:
-        """So many insertions, or fewer where there are no more, as the editor makes them by another seed."""
+        """Up to `count` insertions, drawn as the editor does with another seed."""
 
 
 def open_parts(instance: Instance, parts: Collection[int] | None) -> list[int]:
-    """The numbers of the parts that may be edited: of those that are named, or of all, in their order."""
+    """Numbers of the parts that may be edited: those named, or all, in order."""
     return [number for number in range(len(instance.parts)) if parts is None or number in parts]
 
 
 def places(text: Text) -> int:
-    """How many positions a word can be put in at: before each word, and at the end where no full stop closes it."""
+    """Number of positions for a word: before each word, and at the end unless a full stop closes it."""
     return len(text.words) + (has_letter(text.words[-1:]) if text.words else 0)
 
 
 def has_letter(words: Sequence[str]) -> bool:
-    """Whether words are more than punctuation and figures."""
+    """Whether words contain more than punctuation and digits."""
     return any(sign.isalpha() for word in words for sign in word)
 
 
 def check_search(who: str, positions: int, candidates: int, seed: int) -> None:
-    """Refuse a search that makes no sense."""
+    """Reject invalid parameters of a search."""
     for name, value, least in (("positions", positions, 1), ("candidates", candidates, 1), ("seed", seed, 0)):
         if value < least:
             raise UserError(f"{who}: {name} must be {least} or more, got {value}")

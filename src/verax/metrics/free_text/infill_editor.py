@@ -21,14 +21,14 @@ from verax.store.keys import hash_files
 from verax.types import Generated, Instance, UserError
 
 VERSION = 2
-"""Raised whenever the editor comes to make other edits: it is part of what decides them."""
+"""Raised whenever the editor makes other edits: part of their provenance."""
 _MOST_WORDS = 3
 _MAX_NEW_TOKENS = 12
 _PART = regex.compile(r"\{(\d+)\}")
 
 
 class _Loaded(NamedTuple):
-    """An editor that is ready to be asked."""
+    """A loaded editor."""
 
     facts: EditorFacts
     generator: CandidateGenerator
@@ -36,16 +36,16 @@ class _Loaded(NamedTuple):
 
 @dataclass(frozen=True)
 class InfillEditor:
-    """Up to three words at random positions, as a model trained by `verax train editor` writes them for each class.
+    """Up to three words at random positions, written for each class by a model of `verax train editor`.
 
-    Positions depend on the seed, on the text of the instance and on the class alone (Atanasova et al. 2023, Section 3).
+    Positions depend only on the seed, the text of the instance and the class (Atanasova et al. 2023, Section 3).
 
     Args:
         path: the folder of the editor.
-        positions: how many different positions are chosen in each part that may be edited, for each class.
-        candidates: how many texts are asked for at each; those of no word, of more than three, that are cut off, or
-            of just the words that stand beside the position already are left out.
-        seed: the same seed gives the same positions.
+        positions: number of positions in each part that may be edited, for each class.
+        candidates: number of texts asked for at each; texts without a word, with more than three, cut off, or that
+            repeat the neighbouring words are ignored.
+        seed: of the positions.
     """
 
     path: str
@@ -63,31 +63,30 @@ class InfillEditor:
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """The model and its prompt; it need not be loaded for that."""
+        """The model and its prompt, without loading it."""
         folder = folder_of(self.path)
-        read_editor_facts(folder)  # refuses a folder that holds no editor
+        read_editor_facts(folder)  # rejects a folder without an editor
         facts = hash_files([folder / FACTS, *folder.glob("generation_config.json")])
         return {"editor": f"infill {VERSION}", **hashes_of(self.path), "facts": facts}
 
     def max_inputs(self, parts: int, labels: int) -> int:
-        """As many for each class but the predicted one."""
+        """The same number for each class but the predicted one."""
         return self.positions * self.candidates * parts * (labels - 1)
 
     def check(self, labels: Sequence[str], parts: int) -> None:
-        """Refuse other classes than those that the editor knows, and another number of parts; it is not loaded."""
-        self._refuse_others(read_editor_facts(folder_of(self.path)), labels, parts)
+        """Reject classes that the editor does not know, and another number of parts, without loading it."""
+        self._check_inputs(read_editor_facts(folder_of(self.path)), labels, parts)
 
     def propose(
         self, x: Subject, wanted: Sequence[str], parts: Collection[int] | None = None
     ) -> QuestionGenerator[Proposals]:
-        """What the editor writes for each class, position by position, all of them asked at once.
+        """Edits for each class, position by position, all asked at once.
 
-        A position that gets no answer, such as one whose prompt is too long for the editor, has no edits, and nothing
-        tells of it: it looks like one where the editor wrote nothing of use. If none gets one, the reason of the first
-        is raised.
+        A position without an answer, for example because its prompt is too long, has no edits. If no position has an
+        answer, the reason of the first is raised.
         """
         facts, generator = _load(self.path, x)
-        self._refuse_others(facts, wanted, len(x.instance.parts))
+        self._check_inputs(facts, wanted, len(x.instance.parts))
         spots = [
             (label, part, position)
             for label in wanted
@@ -98,9 +97,9 @@ class InfillEditor:
         written, problems = split_results(ends)
         if problems and not written:
             raise problems[0]
-        return tuple(one for several in written for one in several)
+        return tuple(proposal for proposals in written for proposal in proposals)
 
-    def _refuse_others(self, facts: EditorFacts, labels: Sequence[str], parts: int) -> None:
+    def _check_inputs(self, facts: EditorFacts, labels: Sequence[str], parts: int) -> None:
         strange = [label for label in labels if label not in facts.labels]
         if strange:
             raise UserError(f"editor: {self.path!r} knows {', '.join(facts.labels)}; it can't lead to {strange[0]!r}")
@@ -116,12 +115,12 @@ class InfillEditor:
     def _written(
         self, x: Subject, facts: EditorFacts, generator: CandidateGenerator, label: str, part: int, position: int
     ) -> QuestionGenerator[Proposals]:
-        """The different edits at one position."""
+        """Distinct edits at one position."""
         prompt = editor_prompt(facts, x.instance, part, position, label)
-        asked = CandidatesPass(prompt, self.candidates, _MAX_NEW_TOKENS)
-        written: list[Generated] = yield Candidates(x, generator, asked)
-        # what is cut off may end in the middle of a word
-        several = dict.fromkeys(split_words(one.text).words for one in written if one.finish != "length")
+        request = CandidatesPass(prompt, self.candidates, _MAX_NEW_TOKENS)
+        written: list[Generated] = yield Candidates(x, generator, request)
+        # a text that is cut off may end in the middle of a word
+        several = dict.fromkeys(split_words(text.text).words for text in written if text.finish != "length")
         around = x.instance.parts[part].words
         return tuple(
             Proposal(Insertion(part, position, words), label)
@@ -131,17 +130,17 @@ class InfillEditor:
 
 
 def _fit(words: tuple[str, ...]) -> bool:
-    """Whether words can be put in: some, not many, and more than punctuation."""
+    """Whether words can be inserted: at most three, and more than punctuation."""
     return len(words) <= _MOST_WORDS and any(sign.isalnum() for word in words for sign in word)
 
 
 def _repeats(words: tuple[str, ...], around: tuple[str, ...], position: int) -> bool:
-    """Whether words would stand beside themselves: an editor that learned to fill gaps likes to say the next word."""
+    """Whether words repeat their neighbours, as an editor trained to fill gaps tends to do."""
     wanted, count = tuple(map(str.lower, words)), len(words)
     beside = (around[position : position + count], around[max(0, position - count) : position])
     return any(tuple(map(str.lower, found)) == wanted for found in beside)
 
 
 def _load(path: str, x: Subject) -> _Loaded:
-    # every model that is loaded from a folder can be asked for candidates; endpoints can't
+    # every model loaded from a folder gives candidates
     return _Loaded(read_editor_facts(folder_of(path)), cast("CandidateGenerator", generator_beside(x, path)))

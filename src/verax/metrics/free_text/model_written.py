@@ -1,4 +1,4 @@
-"""Reconstruction by a model: it is asked to state the reasons of an explanation as an input."""
+"""Reconstruction by a model that is asked to state the reasons of an explanation as an input."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from verax.store.keys import hash_bytes, hash_files
 from verax.types import Generated, Undefined, UserError
 
 VERSION = 1
-"""Raised whenever another input comes to be read from the same answer: it is part of what decides it."""
+"""Raised whenever another input is read from the same answer: part of its provenance."""
 _TOKENS_FOR_A_PART = 64
 _LONGEST_QUOTE = 120
 _MARK = regex.compile(r"^(?:[-*\u2022]|\d+[.)])\s+")
@@ -32,14 +32,14 @@ _LABELLED = regex.compile(r"^\(?(\w+)[:.)]\s+(?=\S)")
 
 @dataclass(frozen=True)
 class ModelWritten:
-    """The model that explains, or another one, writes the input again from the explanation alone: a line for each part.
+    """The model that explains, or another one, rewrites the input from the explanation alone: a line for each part.
 
-    Of a question with choices it is shown the choices too: a class is the place of a choice, so their order must stay.
+    For a question with choices it is also shown the choices: a class is the position of a choice, so their order must
+    not change.
 
     Args:
-        prompts: a file with a section [rewrite], in place of the shipped prompts.
-        model: a folder or a hub id of a model that follows instructions, which is asked in place of the one that
-            explains.
+        prompts: a file with a section [rewrite] that replaces the shipped prompts.
+        model: folder or hub id of a model that follows instructions, asked in place of the one that explains.
     """
 
     prompts: str | None = None
@@ -52,21 +52,21 @@ class ModelWritten:
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """The way of reading, the prompts, and the model that is named; it need not be loaded for that."""
+        """The version, the prompts, and the named model, without loading it."""
         texts = shipped_prompts() if self.prompts is None else [_given(self.prompts)]
-        whole = hash_bytes(*(one.hash.encode() for one in texts))
+        whole = hash_bytes(*(prompt.hash.encode() for prompt in texts))
         named = {} if self.model is None else _identity(self.model)
         return {"reconstruction": f"model-written {VERSION}", "prompts": whole, **named}
 
     def reconstruct(self, x: Subject, explanation: str, predicted: str) -> QuestionGenerator[Reconstructed]:
-        """The input that the model writes; which class is predicted it is not told."""
+        """The input that the model writes, without knowing the predicted class."""
         writer = self._writer(x)
         question = is_question(x.instance, x.model.labels)
         prompt = (shipped_prompt(question) if self.prompts is None else _given(self.prompts)).prompt(
             x.instance, x.model.labels, explanation
         )
-        namespace = _TOKENS_FOR_A_PART * len(x.instance.parts)
-        written: Generated = yield Generate(x, writer, GeneratePass(prompt, namespace))
+        tokens = _TOKENS_FOR_A_PART * len(x.instance.parts)
+        written: Generated = yield Generate(x, writer, GeneratePass(prompt, tokens))
         if written.finish == "length":
             raise Undefined("no_reconstruction", f"the answer was cut off: {written.text[:_LONGEST_QUOTE]!r}")
         lines = _read(written.text, x, question)
@@ -75,10 +75,7 @@ class ModelWritten:
         return Reconstructed(made, {"written_by": self.model or writer.name})
 
     def _writer(self, x: Subject) -> TextGenerator:
-        """Who is asked.
-
-        A model that knows the prompts of its training alone can't be: that says nothing of the explanation.
-        """
+        """The generator that is asked; a model that knows only the prompts of its training cannot be."""
         if self.model is not None:
             return generator_beside(x, self.model)
         if x.model.plain:
@@ -92,10 +89,12 @@ class ModelWritten:
 
 
 def _identity(name: str) -> dict[str, str]:
-    """What tells a model that is named from others; one that can't be asked is refused."""
+    """Hashes of a named model; one that cannot be asked is rejected."""
     folder = folder_of(name)
     if is_trained(folder):
-        raise UserError(f"model_written: model: {name!r} was trained on prompts of its own; it follows no instructions")
+        raise UserError(
+            f"model_written: model: {name!r} knows only the prompts of its training; it follows no instructions"
+        )
     return {**hashes_of(name), "generation": hash_files(folder.glob("generation_config.json"))}
 
 
@@ -110,11 +109,11 @@ def _read_once(file: Path, _: Stamps) -> RewritePrompt:
 
 
 def _read(text: str, x: Subject, question: bool) -> list[str]:
-    """The parts that an answer states, one a line; Undefined if it has another number of lines, or mixes up choices."""
+    """Parts of the input in an answer, one a line; Undefined for another number of lines, or mixed-up choices."""
     lines = [_MARK.sub("", line.strip()) for line in text.splitlines() if line.strip()]
     if len(lines) != len(x.instance.parts):
-        said = f"{len(lines)} lines in place of {len(x.instance.parts)}"
-        raise Undefined("no_reconstruction", f"the answer has {said}: {text.strip()[:_LONGEST_QUOTE]!r}")
+        counts = f"{len(lines)} lines in place of {len(x.instance.parts)}"
+        raise Undefined("no_reconstruction", f"the answer has {counts}: {text.strip()[:_LONGEST_QUOTE]!r}")
     if question:
         pairs = zip(lines[1:], x.model.labels, strict=True)
         lines[1:] = [_choice(line, label, x.model.labels) for line, label in pairs]
@@ -124,9 +123,9 @@ def _read(text: str, x: Subject, question: bool) -> list[str]:
 
 
 def _choice(line: str, label: str, labels: tuple[str, ...]) -> str:
-    """A choice without the class before it, which must be its own."""
+    """A choice without its class label, which must be the right one."""
     head = _LABELLED.match(line)
-    named = None if head is None else next((one for one in labels if one.casefold() == head[1].casefold()), None)
+    named = None if head is None else next((known for known in labels if known.casefold() == head[1].casefold()), None)
     if head is None or named is None:
         return line
     if named != label:

@@ -1,4 +1,4 @@
-"""Reads premise and hypothesis out of an explanation of an inference, by templates."""
+"""Reads premise and hypothesis from an explanation of an inference, by templates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from verax.types import Undefined
 _APOSTROPHES = re.compile("[\u2018\u2019\u00b4]")
 _DROPPED = re.compile(r"``|''|[\"\u201c\u201d\u00ab\u00bb`()\[\]{}*]")
 _COMMA = re.compile(r" ?,(?= |$)")
-# Not behind a title or an initial; a full stop between letters (3 p.m) ends nothing.
+# Not after a title or an initial; a full stop between letters (3 p.m) does not end a sentence.
 _END = re.compile(r"(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bSt)(?<!\b[A-Za-z])[.!?]+(?: |$)|;")
 _CONTRACTIONS = (
     (re.compile(r"\b(ca|can)\s?n?'t\b|\bcannot\b|\bcant\b", re.I), "can not"),
@@ -31,12 +31,12 @@ _IRREGULAR = {"be": "is", "have": "has"}
 
 @dataclass(frozen=True, slots=True)
 class NliReading:
-    """What an explanation says, as an inference of its own.
+    """An explanation read as an inference of its own.
 
     Args:
         premise, hypothesis: statements with a subject and a verb each, without a full stop.
-        template: the phrase it was read by.
-        label: the class that the phrase speaks for.
+        template: the phrase that matched.
+        label: the class that the phrase supports.
     """
 
     premise: str
@@ -47,21 +47,21 @@ class NliReading:
 
 @dataclass(frozen=True)
 class NliReader:
-    """Takes explanations apart by the first template that fits (Atanasova et al. 2023, Section 2.2).
+    """Splits explanations by the first template that matches (Atanasova et al. 2023, Section 2.2).
 
     Args:
-        pipeline: name of the spaCy pipeline that looks for a subject and a verb.
+        pipeline: name of the spaCy pipeline that finds subject and verb.
     """
 
     pipeline: str = PIPELINE
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """What decides a reading beside the parameters."""
+        """Everything that determines a reading besides the parameters."""
         return {"templates": f"nli {VERSION}", "pipeline": linguistics(self.pipeline).name}
 
     def read(self, explanation: str) -> NliReading:
-        """Premise and hypothesis; Undefined where no template fits (`no_template`) or a half is no statement."""
+        """Premise and hypothesis; raises Undefined if no template matches (`no_template`) or a half is no statement."""
         template, filled = find(explanation)
         premise, hypothesis = (self._stated(half, filled) for half in (template.premise, template.hypothesis))
         self._check(f"premise {premise!r}, by the template {template.phrase!r}", premise)
@@ -76,7 +76,7 @@ class NliReader:
             raise Undefined("no_verb", detail)
 
     def _stated(self, pattern: str, filled: Filled) -> str:
-        """One half: what fills the gaps, with a verb that agrees where it has to be put in."""
+        """One half: the fillers of its gaps, with an agreeing verb if one has to be inserted."""
         words = pattern.split()
         if not set(AGREEING) & set(words):
             return " ".join(filled[word] for word in words)
@@ -90,7 +90,7 @@ class NliReader:
     def _plural(self, subject: str) -> bool:
         if subject.lower() in _PLURAL_PRONOUNS | {"i"}:
             return True
-        # A predicate that fits every subject shows the pipeline which word the subject is.
+        # A predicate that fits every subject lets the pipeline identify the subject.
         tokens = linguistics(self.pipeline).read(f"{subject} can not be here")
         heads = [token for token in tokens if token.dep in SUBJECTS]
         joined = any(token.dep == "conj" for token in tokens) and " and " in f" {subject.lower()} "
@@ -98,7 +98,7 @@ class NliReader:
 
 
 def find(explanation: str) -> tuple[Template, Filled]:
-    """The first template that fits a sentence of the explanation, and what fills its gaps."""
+    """The first template that matches a sentence of the explanation, and the fillers of its gaps."""
     sentences = tuple(normalised(explanation))
     if not sentences:
         raise Undefined("empty", "the explanation has no word")
@@ -111,9 +111,9 @@ def find(explanation: str) -> tuple[Template, Filled]:
 
 
 def normalised(explanation: str) -> Iterator[Sentence]:
-    """The sentences of an explanation: quotation marks and brackets taken out, `can't` and the like written in full.
+    """Sentences of an explanation, without quotation marks and brackets, with contractions written in full.
 
-    A sentence that begins with `because` or `since` comes without it, and then as it is: some templates begin so too.
+    A sentence that begins with `because` or `since` comes without it, and then as it is, for templates that begin so.
     """
     text = _DROPPED.sub(" ", _APOSTROPHES.sub("'", explanation))
     text = _COMMA.sub(" ,", " ".join(text.split()))

@@ -1,7 +1,7 @@
-"""What people say when they explain an inference: phrases for each label, the more telling ones first.
+"""Templates of human explanations of an inference: phrases for each label, the most specific ones first.
 
-X is the premise and Y the hypothesis, unless a template says otherwise. The first that fits is taken, so a phrase
-stands before those that fit whatever it fits.
+X is the premise and Y the hypothesis, unless a template says otherwise. The first that matches is used, so a phrase
+precedes more general ones.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from verax.metrics.free_text.templates import Template
 ENTAILMENT, NEUTRAL, CONTRADICTION = "entailment", "neutral", "contradiction"
 
 VERSION = 1
-"""Raised whenever a template is added, changed or moved: it is part of what decides a reading."""
+"""Raised whenever a template is added, changed or moved: part of the provenance of a reading."""
 
 _GIVEN = "(if|when|whenever|since|because|as|given that)"
 _HARDLY = "[(necessarily|always|automatically)]"
@@ -22,7 +22,7 @@ _BOTH_DO = {"premise": "X do Y", "hypothesis": "X do Z"}
 
 NLI_TEMPLATES: tuple[Template, ...] = (
     Template("X and Y (are not|do not mean) the same [thing]", CONTRADICTION),  # else it `does not mean`
-    # it need not be so
+    # not necessarily true
     Template(f"just because X [,] [(it|this|that)] (does|do) not {_HARDLY} (mean|imply) [that] Y", NEUTRAL),
     Template(f"(the fact that|the fact|that) X (does|do) not {_HARDLY} (mean|imply) [that] Y", NEUTRAL),
     Template(f"even (if|though) X [,] (it|this|that) does not {_HARDLY} (mean|imply) [that] Y", NEUTRAL),
@@ -47,7 +47,7 @@ NLI_TEMPLATES: tuple[Template, ...] = (
     Template("X (could|may|might) be Y (rather than|instead of) Z", NEUTRAL, **_BOTH_BE),
     Template("not (all|every) X (is|are|has|have) Y", NEUTRAL),
     Template("X (is|are) not (necessarily|always) Y", NEUTRAL),
-    # it can't be so
+    # cannot be true
     Template(f"it (is impossible|can not be [true]) that X and [that] Y [{_AT_ONCE}]", CONTRADICTION),
     Template(f"X and Y can not [both] be true [{_AT_ONCE}]", CONTRADICTION),
     Template("if X [,] [then] it (can not be|is not|is impossible|is not true|can not be true) that Y", CONTRADICTION),
@@ -81,7 +81,7 @@ NLI_TEMPLATES: tuple[Template, ...] = (
     ),
     Template("X (rather than|instead of|as opposed to) Y", CONTRADICTION),
     Template("X [,] whereas Y", CONTRADICTION),
-    # it must be so
+    # must be true
     Template("X and Y (are|mean|say) the same [thing]", ENTAILMENT),
     Template("X (is|are|means|mean) the same [thing] as [saying] [that] Y", ENTAILMENT),
     Template("Y is [(just|simply)] another way (of saying|to say) [that] X", ENTAILMENT),

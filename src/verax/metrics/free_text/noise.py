@@ -1,7 +1,7 @@
-"""The noise floor of the counterfactual test: words drawn at random from all inputs, at places drawn at random.
+"""The noise floor of the counterfactual test: random words from all inputs, at random positions.
 
-A random edit is like one of the editor's: as many words, content words unless that one has none. Function words stand
-in most explanations, so an edit of nothing else is mentioned by chance far more often than another.
+A random edit resembles one of the editor's: as many words, and content words unless that one has none. Function words
+are in most explanations, so an edit of function words is mentioned at random far more often.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from verax.stats.drawing import rng_of
 from verax.types import Instance
 
 _TRIES = 64
-"""Draws for each word: far more than it takes, unless there is hardly a word among the vocabulary."""
+"""Number of draws for each word: far more than needed, unless hardly any entry of the vocabulary fits."""
 
 
 def random_insertions(
@@ -30,16 +30,16 @@ def random_insertions(
     stops: Collection[str] = (),
     parts: Collection[int] | None = None,
 ) -> tuple[Insertion, ...]:
-    """As many insertions as asked for; none where there is no word or no place for one.
+    """`count` random insertions; none if there is no word or no position for one.
 
     Args:
-        instance: what is edited.
-        like: the words of edits that these are to be like, in turn; one content word where there are none.
+        instance: the input to edit.
+        like: words of the edits to resemble, in turn; one content word if there are none.
         vocabulary: words, as often as they occur; those without a letter are not drawn.
         stops: function words, in lower case.
-        count: how many.
-        seed: the same seed gives the same edits of the same text.
-        parts: those that may be edited, all by default.
+        count: number of insertions.
+        seed: a text gets the same edits for the same seed.
+        parts: parts that may be edited, all by default.
     """
     rng = rng_of(seed, (part.raw for part in instance.parts), b"noise")
     fit = [number for number in open_parts(instance, parts) if places(instance.parts[number])]
@@ -57,7 +57,7 @@ def random_insertions(
 def _words(
     vocabulary: Sequence[str], like: Sequence[str], stops: Collection[str], rng: np.random.Generator
 ) -> tuple[str, ...]:
-    """As many words as those, all of them function words if those are."""
+    """As many words as in `like`; function words if all of `like` are."""
     function = all(word.lower() in stops for word in like)
     drawn = (vocabulary[i] for i in rng.integers(len(vocabulary), size=_TRIES * len(like)))
     fit = (word for word in drawn if has_letter([word]) and (word.lower() in stops) == function)

@@ -1,4 +1,4 @@
-"""The random editor: an adjective before a noun or an adverb before a verb, whatever it means there."""
+"""The random editor: a random adjective before a noun, or a random adverb before a verb."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from verax.stats.drawing import rng_of, spread
 from verax.types import Instance, Text
 
 VERSION = 1
-"""Raised whenever the editor comes to make other edits: it is part of what decides them."""
+"""Raised whenever the editor makes other edits: part of their provenance."""
 
 
 @dataclass(frozen=True)
 class RandomEditor:
     """Single words from all adjectives and adverbs of WordNet (Atanasova et al. 2023, Section 3, Baseline).
 
-    Nouns and verbs are what spaCy tags so; proper nouns and auxiliaries are not among them. Draws depend on the seed
-    and on the text of the instance alone, not on what else is edited or in which order.
+    Nouns and verbs are tagged by spaCy; proper nouns and auxiliaries are excluded. Draws depend only on the seed and on
+    the text of the instance.
 
     Args:
-        positions: how many different positions are chosen in each part that may be edited.
-        candidates: how many different words are tried at each.
-        seed: the same seed gives the same edits.
+        positions: number of positions in each part that may be edited.
+        candidates: number of words tried at each.
+        seed: of positions and words.
         pipeline: name of the spaCy pipeline.
         wordnet: folder or database of WordNet, see `word_lists`.
     """
@@ -50,18 +50,18 @@ class RandomEditor:
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """What decides the edits beside the parameters."""
+        """Everything that determines the edits besides the parameters."""
         words, read = word_lists(self.wordnet), linguistics(self.pipeline)
         return {"editor": f"random {VERSION}", "pipeline": read.name, "wordnet": words.fingerprint}
 
     def max_inputs(self, parts: int, labels: int) -> int:
-        """As many for any number of classes."""
+        """The same number for any number of classes."""
         return self.positions * self.candidates * parts
 
     def propose(
         self, x: Subject, wanted: Sequence[str], parts: Collection[int] | None = None
     ) -> QuestionGenerator[Proposals]:
-        """Its edits: they aim at no class, so there are as many whatever is wanted, and no model is asked."""
+        """Its edits, which aim at no class, without a question."""
         yield from ()
         return tuple(Proposal(insertion) for insertion in self.edits(x.instance, parts))
 
@@ -81,12 +81,12 @@ class RandomEditor:
     def draw(
         self, instance: Instance, *, count: int, seed: int, parts: Collection[int] | None
     ) -> tuple[Insertion, ...]:
-        """Edits by another seed, spread over its positions."""
+        """Edits of another seed, spread over its positions."""
         return spread(replace(self, seed=self.seed + 1 + seed).edits(instance, parts), count)
 
 
 def _lists(text: Text, words: WordLists, pipeline: str) -> dict[int, tuple[str, ...]]:
-    """The positions before a noun or a verb, and the list that a word for them is drawn from."""
+    """Positions before a noun or a verb, and the words to draw from at each."""
     by_tag = {"NOUN": words.adjectives, "VERB": words.adverbs}
     found = {}
     for number, tokens in enumerate(tokens_of_words(text, linguistics(pipeline).read(text.raw))):
@@ -97,5 +97,5 @@ def _lists(text: Text, words: WordLists, pipeline: str) -> dict[int, tuple[str, 
 
 
 def _tag(tokens: tuple[Token, ...], tags: Collection[str]) -> str | None:
-    """The first tag of interest among the tokens of a word."""
+    """The first of the given tags among the tokens of a word."""
     return next((token.pos for token in tokens if token.pos in tags), None)

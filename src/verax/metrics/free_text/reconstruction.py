@@ -1,4 +1,4 @@
-"""What builds a new input from the reasons that an explanation gives: one way for each task."""
+"""Reconstructions: a new input from the reasons of an explanation, one way for each task."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from verax.models.subject import Subject
 from verax.types import Instance, Text, Undefined, UserError
 
 UNREADABLE = frozenset({"empty", "no_reconstruction", "no_subject", "no_template", "no_verb", "not_a_pair"})
-"""Reasons why no input can be made of an explanation; any other tells that it was not tried or not answered."""
+"""Reasons why no input can be made from an explanation; any other means that it was not tried or not answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reconstructed:
-    """A new input that holds nothing but the reasons, and facts about how it was made.
+    """A new input that contains only the reasons, and facts about how it was made.
 
     Args:
         instance: the new input, without label and annotations.
-        notes: for the card of this instance: the template, the label that it speaks for.
+        notes: the template, the label that it supports, ...
     """
 
     instance: Instance
@@ -36,14 +36,14 @@ class Reconstruction(Protocol):
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """What decides the new input beside the parameters."""
+        """Everything that determines the new input besides the parameters."""
 
     def reconstruct(
         self, x: Subject, explanation: str, predicted: str
     ) -> Reconstructed | QuestionGenerator[Reconstructed]:
-        """The input that the explanation's reasons make: at once, or as a generator of questions if a model is needed.
+        """The input made from the explanation: at once, or as a generator of questions if a model is needed.
 
-        Where they make none, Undefined says why, by one of the reasons `UNREADABLE`.
+        Raises Undefined with one of the reasons `UNREADABLE` if no input can be made.
 
         Args:
             x: the explained input.
@@ -54,9 +54,9 @@ class Reconstruction(Protocol):
 
 @dataclass(frozen=True)
 class NliByTemplates:
-    """Premise and hypothesis as a template finds them in the explanation.
+    """Premise and hypothesis, found by a template in the explanation.
 
-    Each half gets the capital and the full stop that the part has which it stands in for.
+    Each half gets the capital and the full stop of the part that it replaces.
 
     Args:
         pipeline: name of the spaCy pipeline.
@@ -75,7 +75,7 @@ class NliByTemplates:
         return {"reconstruction": "nli", **NliReader(self.pipeline).provenance}
 
     def reconstruct(self, x: Subject, explanation: str, predicted: str) -> Reconstructed:
-        """The pair that the explanation speaks of; which class is predicted does not matter."""
+        """The pair that the explanation states, whatever the predicted class."""
         instance = x.instance
         if len(instance.parts) != 2:
             raise Undefined("not_a_pair", f"{len(instance.parts)} parts; premise and hypothesis are needed")
@@ -87,10 +87,10 @@ class NliByTemplates:
 
 @dataclass(frozen=True)
 class ComveByReplacement:
-    """The sentence that the model finds right is replaced by the explanation of why the other one is wrong.
+    """The sentence that the model considers right is replaced by the explanation of why the other one is wrong.
 
     Args:
-        labels: the class that says the first sentence is against common sense, and that for the second.
+        labels: the classes for a first and for a second sentence against common sense.
     """
 
     labels: tuple[str, str] = ("first", "second")
@@ -106,26 +106,26 @@ class ComveByReplacement:
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Nothing beside the parameters."""
+        """The version of the rule."""
         return {"reconstruction": "comve 1"}
 
     def reconstruct(self, x: Subject, explanation: str, predicted: str) -> Reconstructed:
-        """The sentence that is predicted to be against common sense, beside the explanation in the other's place."""
+        """The sentence predicted to be against common sense, and the explanation in place of the other."""
         instance = x.instance
         if len(instance.parts) != 2:
             raise Undefined("not_a_pair", f"{len(instance.parts)} parts; two sentences are needed")
         if predicted not in self.labels:
             raise UserError(f"comve: labels must hold the predicted class {predicted!r}, got {list(self.labels)}")
         kept = self.labels.index(predicted)
-        said = split_words(explanation.strip(), instance.lang)
-        if not said.words:
+        text = split_words(explanation.strip(), instance.lang)
+        if not text.words:
             raise Undefined("empty", "the explanation has no word")
-        parts = (instance.parts[0], said) if kept == 0 else (said, instance.parts[1])
+        parts = (instance.parts[0], text) if kept == 0 else (text, instance.parts[1])
         return Reconstructed(made_of(instance, parts), {"replaced": self.labels[1 - kept]})
 
 
 def made_of(instance: Instance, parts: tuple[Text, ...]) -> Instance:
-    """A new input of these parts; what was known of the old one is not known of it."""
+    """A new input with these parts, without the label and annotations of the old one."""
     return replace(instance, id=f"{instance.id}+reconstructed", parts=parts, label=None, parallel_id=None, human=None)
 
 

@@ -1,4 +1,4 @@
-"""The reconstruction test: do the reasons that an explanation gives lead to the same prediction?"""
+"""The reconstruction test: do the reasons of an explanation lead to the same prediction?"""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from verax.types import Kind, Measured, Nle, Passes, Trial, TrialLog, Undefined
 
 
 def fitting(labels: Sequence[str], parts: int) -> Reconstruction:
-    """The reconstruction for inputs of so many parts and these classes: by rules where there are some for the task."""
+    """The reconstruction for inputs with this number of parts and these classes: by rules if the task has some."""
     task = task_of(labels, parts)
     if task == "nli":
         return NliByTemplates()
@@ -34,12 +34,12 @@ def fitting(labels: Sequence[str], parts: int) -> Reconstruction:
 
 @dataclass(frozen=True)
 class ReconstructionTest:
-    """1 if an input made of the explanation's reasons alone gets the prediction of the original one, 0 if another.
+    """1 if an input made from the explanation alone gets the prediction of the original one, 0 otherwise.
 
-    A test of consistency, not a proof of faithfulness. Where no input can be made of an explanation there is no value.
+    A test of consistency, not a proof of faithfulness. There is no value if no input can be made from the explanation.
 
     Args:
-        by: what makes the input; chosen by the task where it is not named, see `fitting`.
+        by: makes the input; chosen by the task by default, see `fitting`.
     """
 
     by: Reconstruction | None = None
@@ -59,7 +59,7 @@ class ReconstructionTest:
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """What decides the new input; nothing is known of it before a way is chosen."""
+        """Provenance of the reconstruction; empty until one is chosen."""
         return {} if self.by is None else self.by.provenance
 
     def fitted(self, run: RunFacts) -> ReconstructionTest:
@@ -73,7 +73,7 @@ class ReconstructionTest:
         return Passes(0, 0)
 
     def max_inputs(self, parts: int, labels: int) -> int:
-        """The reconstructed one; and what a model writes may be asked for first."""
+        """The reconstructed input, and the question to a model that writes it."""
         return 2
 
     def __call__(self, x: Subject, nle: Nle, *, setup: AnsweringMethod) -> QuestionGenerator[Measured]:

@@ -1,4 +1,4 @@
-"""The prompt that asks a model to write an input again from an explanation alone."""
+"""The prompt that asks a model to rewrite an input from an explanation."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _ANY_TASK = "rewrite.txt"
 
 
 class RewritePrompt(PromptFile):
-    """A file with a section [rewrite] and, if wanted, one [system].
+    """A file with a section [rewrite] and an optional section [system].
 
-    In them stand `{explanation}`, `{choices}` for the parts behind the first with the class that each stands for (of
-    questions only), `{labels}` for all classes, and `{count}` for the number of parts.
+    Placeholders: `{explanation}`, `{choices}` for the parts after the first with the class that each stands for
+    (questions only), `{labels}` for all classes, and `{count}` for the number of parts.
     """
 
     headings: ClassVar[tuple[str, ...]] = (_REWRITE,)
@@ -29,7 +29,7 @@ class RewritePrompt(PromptFile):
         self.check([_REWRITE])
 
     def prompt(self, instance: Instance, labels: Sequence[str], explanation: str) -> Prompt:
-        """What the model reads; nothing of the input itself but the choices of a question."""
+        """The prompt, which contains nothing of the input but the choices of a question."""
         values = {
             "explanation": explanation,
             "choices": choices(instance, labels),
@@ -40,15 +40,15 @@ class RewritePrompt(PromptFile):
 
 
 def is_question(instance: Instance, labels: Sequence[str]) -> bool:
-    """Whether the parts behind the first are choices, one for each class."""
+    """Whether the parts after the first are choices, one for each class."""
     return len(instance.parts) == len(labels) + 1
 
 
 def shipped_prompt(question: bool) -> RewritePrompt:
-    """The prompt that comes with verax, for questions with choices or for anything else."""
+    """The shipped prompt, for questions with choices or for other inputs."""
     return RewritePrompt.shipped(_QUESTIONS if question else _ANY_TASK)
 
 
 def shipped_prompts() -> tuple[RewritePrompt, ...]:
-    """All that come with verax."""
+    """All shipped prompts."""
     return shipped_prompt(True), shipped_prompt(False)

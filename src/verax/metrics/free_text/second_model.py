@@ -1,4 +1,4 @@
-"""Text generators that a test asks beside the model under test: a trained editor, or one that writes inputs anew."""
+"""Text generators that a test asks besides the tested model: a trained editor, or one that rewrites inputs."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from verax.models.subject import Subject
 _NOT_HERE = frozenset({"remote", "unknown"})
 
 
-@cache  # the hub is asked once; what a folder holds may change all the same
+@cache  # the hub is asked once, though the content of a folder may change
 def folder_of(name: str) -> Path:
-    """Where the files of a folder or of a hub id are."""
+    """Local folder of a folder name or hub id."""
     return checkpoint_folder(name, None)
 
 
 def hashes_of(name: str) -> Mapping[str, str]:
-    """What tells its weights and its tokenizer from others; it need not be loaded for that."""
+    """Hashes of its weights and tokenizer, without loading it."""
     folder = folder_of(name)
     return _hash_once(folder, stamps_of(folder.glob("*")))
 
 
 def generator_beside(x: Subject, name: str) -> TextGenerator:
-    """The generator, loaded where the model is that x is posed to; on the processor if that is behind an address."""
+    """The generator, loaded on the device of the model of x; on the CPU if that is at an HTTP endpoint."""
     folder, device = folder_of(name), x.model.explainer.about["device"]
     return _load_once(folder, "cpu" if device in _NOT_HERE else device, stamps_of(folder.glob("*")))
 
 
-@lru_cache(maxsize=8)  # whoever asks what kind of thing a test is asks for this, and the weights may be large
+@lru_cache(maxsize=8)  # asked for often, and the weights may be large
 def _hash_once(folder: Path, _: Stamps) -> Mapping[str, str]:
     return fingerprint(folder)
 

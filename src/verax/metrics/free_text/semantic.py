@@ -1,4 +1,4 @@
-"""Whether an explanation speaks of something like the inserted words: by hidden states, beside the match of words."""
+"""Whether an explanation mentions something similar to the inserted words, by hidden states."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from verax.models.subject import Subject
 from verax.types import FloatArray, Instance, Text, Undefined, UserError
 
 VERSION = 1
-"""Raised whenever a similarity comes to be another: it is part of what decides it."""
+"""Raised whenever similarities change: part of their provenance."""
 
 
 class Explained(NamedTuple):
-    """An insertion, the input it was put into (`insertion.apply`), and an explanation of that input."""
+    """An insertion, the edited input (`insertion.apply`), and an explanation of that input."""
 
     insertion: Insertion
     edited: Instance
@@ -30,14 +30,14 @@ class Explained(NamedTuple):
 
 @dataclass(frozen=True)
 class SemanticMatch:
-    """Cosine of mean hidden states: of the inserted words, and of each run of at most as many words of the explanation.
+    """Cosine of mean hidden states of the inserted words and of each run of at most as many words of the explanation.
 
-    Inserted words are read in the part that they stand in, the explanation on its own. Hidden states of most encoders
-    have high cosines whatever the words mean, so a threshold says little without the share that reaches it by chance.
+    Inserted words are read in their part of the input, the explanation on its own. Hidden states of most encoders have
+    high cosines whatever the words mean, so a threshold is only meaningful next to the share of random edits above it.
 
     Args:
         encoder: a folder, a hub id or a shipped model.
-        layer: whose hidden states, 0 are the embeddings; two thirds of the way up by default.
+        layer: layer of the hidden states, 0 for the embeddings; two thirds of the layers by default.
         threshold: the least cosine that counts as similar.
     """
 
@@ -53,14 +53,11 @@ class SemanticMatch:
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """What decides a similarity beside the parameters and the weights of the encoder."""
+        """Everything that determines a similarity besides the parameters and the encoder."""
         return {"mention": f"cosine {VERSION}"}
 
     def similarity(self, model: Encoder, pair: Explained) -> QuestionGenerator[float]:
-        """The cosine of the most similar words, asked of the loaded encoder: the engine must hold it.
-
-        Undefined says why there is none.
-        """
+        """The cosine of the most similar words, by the loaded encoder; raises Undefined if there is none."""
         layer = default_layer(model.layers) if self.layer is None else self.layer
         if layer > model.layers:
             raise UserError(
@@ -69,11 +66,11 @@ class SemanticMatch:
         edited, explanation = pair.edited.parts[pair.insertion.part], split_words(pair.explanation)
         if not explanation.words:
             raise Undefined("empty", "the explanation has no word")
-        there = yield from _word_sums(model, edited, layer)
-        here = yield from _word_sums(model, explanation, layer)
+        inserted = yield from _word_sums(model, edited, layer)
+        mentioned = yield from _word_sums(model, explanation, layer)
         _, start, end = pair.insertion.span
         spans = _spans(len(explanation.words), len(pair.insertion.words))
-        cosines = _cosines(_mean(there, start, end), np.stack([_mean(here, *span) for span in spans]))
+        cosines = _cosines(_mean(inserted, start, end), np.stack([_mean(mentioned, *span) for span in spans]))
         return float(cosines.max())
 
 
@@ -84,11 +81,11 @@ def _spans(words: int, longest: int) -> list[tuple[int, int]]:
 
 
 def _word_sums(model: Encoder, text: Text, layer: int) -> QuestionGenerator[FloatArray]:
-    """For each word the sum of its sub-words' hidden states and, last, how many they are: [words, dimensions + 1]."""
+    """For each word the sum of its sub-words' hidden states, and their number: [words, dimensions + 1]."""
     x = Subject(Instance(text.raw, (text,), lang=text.lang), model).encoded()
     states: FloatArray = yield TokenStates(x, layer)
     if not np.isfinite(states).all():
-        raise Undefined("nonfinite", f"a hidden state behind layer {layer} is not a finite number")
+        raise Undefined("nonfinite", f"a hidden state after layer {layer} is not a finite number")
     own = x.encoding.token_unit >= 0
     sums = np.zeros((len(text.words), states.shape[1] + 1))
     np.add.at(sums, x.encoding.token_unit[own], np.pad(states[own], ((0, 0), (0, 1)), constant_values=1))
@@ -96,12 +93,12 @@ def _word_sums(model: Encoder, text: Text, layer: int) -> QuestionGenerator[Floa
 
 
 def _mean(sums: FloatArray, start: int, end: int) -> FloatArray:
-    """The mean over all sub-words of words `start` to `end`, shape [dimensions]; zero if the model sees none."""
+    """Mean over all sub-words of words `start` to `end`, shape [dimensions]; zero if the model reads none."""
     total = sums[start:end].sum(0)
     return np.asarray(total[:-1] / max(total[-1], 1.0))
 
 
-def _cosines(one: FloatArray, others: FloatArray) -> FloatArray:
-    """[dimensions], [spans, dimensions] -> [spans]; 0 where a vector is zero."""
-    lengths = np.linalg.norm(one) * np.linalg.norm(others, axis=1)
-    return np.asarray(others @ one / np.where(lengths > 0, lengths, 1.0))
+def _cosines(vector: FloatArray, others: FloatArray) -> FloatArray:
+    """Cosines: [dimensions], [spans, dimensions] -> [spans]; 0 for a zero vector."""
+    lengths = np.linalg.norm(vector) * np.linalg.norm(others, axis=1)
+    return np.asarray(others @ vector / np.where(lengths > 0, lengths, 1.0))

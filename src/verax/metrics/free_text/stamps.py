@@ -1,4 +1,4 @@
-"""Whether files are still those that were read: what is kept of them in memory is kept under their stamps."""
+"""Stamps of files, as keys of what is cached of their content."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ Stamps = tuple[tuple[str, int, int], ...]
 
 
 def stamps_of(paths: Iterable[Path]) -> Stamps:
-    """Name, time of the last change and size of each file, sorted; what is no file is left out."""
+    """Name, time of the last change and size of each file, sorted; other paths are ignored."""
     found = ((path.name, path.stat()) for path in paths if path.is_file())
-    return tuple(sorted((name, told.st_mtime_ns, told.st_size) for name, told in found))
+    return tuple(sorted((name, stat.st_mtime_ns, stat.st_size) for name, stat in found))

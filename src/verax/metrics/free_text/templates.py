@@ -1,4 +1,4 @@
-"""Templates of explanations: phrases with gaps, and the two statements that are made of what fills the gaps."""
+"""Templates of explanations: phrases with gaps, and the two statements made from the fillers of the gaps."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import NamedTuple
 
 SLOTS = ("X", "Y", "Z")
 AGREEING = ("be", "do")
-"""Verbs of a premise or hypothesis that are put in, so that they agree with their subject."""
+"""Verbs of a premise or hypothesis that are inserted in agreement with their subject."""
 _SIGN = re.compile(r"[\[\]()|]|[^\[\]()|\s]+")
 _SUBJECTS = frozenset({"he", "i", "it", "she", "that", "there", "these", "they", "this", "those", "we", "you"})
 _FINITE = frozenset({"is", "are", "was", "were"})
 
 
 class Sentence(NamedTuple):
-    """A sentence of an explanation, normalised: its words with one space between, before and behind.
+    """A normalised sentence of an explanation: its words, each with a single space on both sides.
 
     Args:
-        text: with its own capitals.
-        lower: the same in lower case, character by character.
+        text: with its capitals.
+        lower: in lower case, character by character.
         words: all words of `lower`.
     """
 
@@ -32,15 +32,15 @@ class Sentence(NamedTuple):
 
     @classmethod
     def of(cls, words: str) -> Sentence:
-        """From words with one space between."""
+        """From words separated by single spaces."""
         lower = words.lower()
-        # A few letters are longer in lower case; then capitals are given up, since gaps are cut out by their place.
+        # A few letters are longer in lower case; then capitals are dropped, since gaps are found by position.
         text = words if len(lower) == len(words) else lower
         return cls(f" {text} ", f" {lower} ", frozenset(lower.split()))
 
 
 Filled = Mapping[str, str]
-"""What stands in each gap."""
+"""The filler of each gap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class Phrasing:
     """One way to say a template.
 
     Args:
-        literals: the words before the first gap, between gaps and behind the last, with a space on both sides; a
-            single space where there are none, at the beginning or the end.
+        literals: the words before the first gap, between gaps and after the last, with a space on both sides; a single
+            space if there are none, at the beginning or the end.
         gaps: their names, in the order of the sentence.
         words: all words of the literals.
     """
@@ -60,7 +60,7 @@ class Phrasing:
 
     @classmethod
     def of(cls, signs: Sequence[str]) -> Phrasing:
-        """From words and gaps; no two gaps stand side by side."""
+        """From words and gaps; gaps must not be adjacent."""
         literals = [" "]
         for sign in signs:
             if sign in SLOTS:
@@ -68,12 +68,12 @@ class Phrasing:
             else:
                 literals[-1] += f"{sign} "
         if " " in literals[1:-1]:
-            raise ValueError(f"two gaps of a template stand side by side: {' '.join(signs)!r}")
+            raise ValueError(f"two gaps of a template are adjacent: {' '.join(signs)!r}")
         words = frozenset(sign for sign in signs if sign not in SLOTS)
         return cls(tuple(literals), tuple(sign for sign in signs if sign in SLOTS), words)
 
     def fill(self, sentence: Sentence) -> Filled | None:
-        """What fills the gaps, each as short as can be from the left; None if the sentence is not said like this."""
+        """Fillers of the gaps, each as short as possible from the left; None if the sentence does not match."""
         if not self.words <= sentence.words:
             return None
         first, *between, last = self.literals
@@ -91,21 +91,21 @@ class Phrasing:
         return dict(zip(self.gaps, trimmed, strict=True)) if all(trimmed) else None
 
     def say(self, filled: Filled) -> str:
-        """The explanation that somebody gives who fills the gaps like this."""
-        said = self.literals[0]
+        """The explanation with these fillers."""
+        text = self.literals[0]
         for gap, literal in zip(self.gaps, self.literals[1:], strict=True):
-            said += filled[gap] + literal
-        return said.strip().replace(" ,", ",")
+            text += filled[gap] + literal
+        return text.strip().replace(" ,", ",")
 
 
 @dataclass(frozen=True)
 class Template:
-    """A phrase with gaps, the label it speaks for, and how to make premise and hypothesis of what fills the gaps.
+    """A phrase with gaps, the label it supports, and how to make premise and hypothesis from the fillers.
 
     Args:
-        phrase: words, and gaps X, Y and Z; `(a|b)` are alternatives, `[a]` may be missing.
-        label: the class that somebody who says so argues for.
-        premise, hypothesis: words and gaps too. `X be Y` stands for `X is Y` or `X are Y`, `X do Y` for `X runs` or
+        phrase: words, and gaps X, Y and Z; `(a|b)` are alternatives, `[a]` is optional.
+        label: the class that the phrase argues for.
+        premise, hypothesis: words and gaps. `X be Y` stands for `X is Y` or `X are Y`, `X do Y` for `X runs` or
             `X run`, whichever agrees with X.
     """
 
@@ -116,18 +116,18 @@ class Template:
 
     @cached_property
     def phrasings(self) -> tuple[Phrasing, ...]:
-        """All ways to say it, those of the most words first."""
+        """All phrasings, those with the most words first."""
         ways = sorted(dict.fromkeys(_expand(self.phrase)), key=lambda signs: -len(signs))
         return tuple(map(Phrasing.of, ways))
 
     @cached_property
     def predicates(self) -> frozenset[str]:
-        """The gaps that are filled by what is said of somebody, not by a statement."""
+        """Gaps that are filled by a predicate, not by a statement."""
         halves = self.premise.split(), self.hypothesis.split()
         return frozenset(half[-1] for half in halves if len(half) > 1)
 
     def match(self, sentence: Sentence) -> Filled | None:
-        """What fills the gaps, by the first phrasing that fits; None if the sentence is not said like this."""
+        """Fillers of the gaps by the first phrasing that matches; None if none does."""
         for phrasing in self.phrasings:
             filled = phrasing.fill(sentence)
             if filled and not any(_is_clause(filled[gap]) for gap in self.predicates):
@@ -136,13 +136,13 @@ class Template:
 
 
 def _is_clause(words: str) -> bool:
-    """Whether somebody else's doing is told: `he is asleep` is nothing that a dog can be."""
+    """Whether words are a clause of their own: `he is asleep` is no predicate of a dog."""
     first, *others = words.lower().split()
     return bool(others) and (first in _SUBJECTS or not _FINITE.isdisjoint(others))
 
 
 def _trimmed(gap: str) -> str:
-    """What fills a gap, without the spaces and signs around it, and with commas where people put them."""
+    """A filler without surrounding spaces and signs, and with normal commas."""
     return gap.strip(" ,:;-'").replace(" ,", ",")
 
 
@@ -155,7 +155,7 @@ def _expand(phrase: str) -> Iterator[tuple[str, ...]]:
 
 
 def _alternatives(signs: Sequence[str], at: int) -> tuple[list[tuple[str, ...]], int]:
-    """All ways to say what stands from a sign on to the bracket that closes it, and where that is."""
+    """All phrasings from a sign to the bracket that closes it, and its position."""
     ways: list[tuple[str, ...]] = []
     current: list[tuple[str, ...]] = [()]
     while at < len(signs) and signs[at] not in {")", "]"}:

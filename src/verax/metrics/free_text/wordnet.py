@@ -1,4 +1,4 @@
-"""All adjectives and adverbs that WordNet knows, from its own database files or from the database of `wn`."""
+"""All adjectives and adverbs of WordNet, from its database files or from the database of `wn`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from verax.types import UserError
 
 DEBIAN = "/usr/share/wordnet"
 VARIABLE = "WNSEARCHDIR"
-"""The environment variable by which WordNet's own programs are told where its files are."""
+"""The environment variable of WordNet for the folder of its files."""
 HOW = (
     "install Debian's wordnet-base, or name the folder of data.adj and data.adv, or the database of wn "
     f"({EXTRA}; python -m wn download oewn:2024)"
@@ -34,14 +34,14 @@ _OF_WN = """
 
 @dataclass(frozen=True, slots=True)
 class WordLists:
-    """Single words, sorted, each once."""
+    """Distinct single words, sorted."""
 
     adjectives: tuple[str, ...]
     adverbs: tuple[str, ...]
 
     @property
     def fingerprint(self) -> str:
-        """What tells these lists from others: part of what decides an edit."""
+        """Hash of the lists: part of the provenance of an edit."""
         content = "\n".join((*self.adjectives, "", *self.adverbs))
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
@@ -51,8 +51,8 @@ def word_lists(path: str | None = None) -> WordLists:
     """WordNet's adjectives and adverbs of one word.
 
     Args:
-        path: a folder with WordNet's `data.adj` and `data.adv`, or the database file of the package `wn`; where
-            WordNet is installed by default.
+        path: a folder with WordNet's `data.adj` and `data.adv`, or the database file of the package `wn`; the default
+            installation of WordNet if None.
     """
     place = Path(path or os.environ.get(VARIABLE) or DEBIAN).expanduser()
     if not place.exists():
@@ -75,7 +75,7 @@ def _single(words: Iterable[str]) -> tuple[str, ...]:
 def _of_folder(file: Path) -> Iterator[str]:
     """The words of a data file: each line is `offset file kind count word id word id ...`, the count in hexadecimal.
 
-    The data files keep capitals (French), the index files do not. A mark such as (a) says where an adjective stands.
+    Data files keep capitals (French), index files do not. A mark such as (a) gives the position of an adjective.
     """
     if not file.is_file():
         raise UserError(f"wordnet: {file.parent} holds no {file.name}; {HOW}")

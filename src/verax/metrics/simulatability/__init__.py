@@ -1,1 +1,1 @@
-"""Does the explanation help to foresee what the model says?"""
+"""Simulatability: does the explanation help to predict the model's answer?"""

@@ -1,6 +1,6 @@
-"""An explanation written into the text that it explains, for an agent to read (Appendix B).
+"""An explanation inserted into the text that it explains, for an agent to read (Appendix B).
 
-Both ways show the words of `pieces_up_to` and no others, so that every kind of explanation shows the same number.
+Both ways show exactly the words of `pieces_up_to`, so that every kind of explanation shows the same number.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Insertion = Literal["symbol", "text"]
 
 
 def with_explanation(instance: Instance, highlight: Highlight, most: int, insertion: Insertion) -> tuple[str, ...]:
-    """The texts of an instance with the best pieces of its explanation written in, at most `most` words.
+    """The texts of an instance with the best pieces of its explanation inserted, at most `most` words.
 
     Args:
         insertion: `symbol` puts `<<` and `>>` around each word or span, followed by the rank of its piece; `text`
-            repeats the pieces behind the last part, best first.
+            repeats the pieces after the last part, best first.
     """
     pieces = list(_pieces(highlight, most))
     if insertion == "text":
@@ -33,7 +33,7 @@ def with_explanation(instance: Instance, highlight: Highlight, most: int, insert
 
 
 def _pieces(highlight: Highlight, most: int) -> Iterator[list[list[Span]]]:
-    """Each piece as its sides, and each side as the runs of words that are left of it; an empty side is left out."""
+    """Each piece as its sides, and each side as its runs of selected words; empty sides are omitted."""
     order = best_first(np.array(highlight.scores)).tolist()
     for number, words in zip(order, pieces_up_to(highlight, most), strict=False):
         kept = set(words)
@@ -53,7 +53,7 @@ def _runs(words: Sequence[Word]) -> list[Span]:
 
 
 def _marked(text: Text, part: int, pieces: Sequence[Sequence[Sequence[Span]]]) -> str:
-    """The text with each of its runs in brackets, also where they overlap; a run of two pieces has both their ranks."""
+    """The text with each of its runs in brackets, which may overlap; a run of two pieces has both their ranks."""
     ranks: dict[Span, list[int]] = defaultdict(list)
     for rank, sides in enumerate(pieces, 1):
         for run in dict.fromkeys(run for side in sides for run in side if run.part == part):
@@ -67,11 +67,11 @@ def _marked(text: Text, part: int, pieces: Sequence[Sequence[Sequence[Span]]]) -
 
 
 def _marks(text: Text, ranks: Mapping[Span, Sequence[int]]) -> Iterator[tuple[int, str]]:
-    """What is written where, in order: at one place what closes comes first; inner pairs stand inside outer ones."""
+    """Marks with their positions, in order: closing marks first; inner pairs are inside outer ones."""
     found = []
     for (_, start, end), held in ranks.items():
         first, last = text.offsets[start][0], text.offsets[end - 1][1]
-        # before the blank in front of the word: the symbol takes its own blank along, and the word keeps its own
+        # before the space in front of the word: the symbol brings its own space, and the word keeps its own
         before = len(text.raw[:first].rstrip())
         found.append(((before, 1, -last), f" {OPEN}"))
         found.append(((last, 0, -first), " ".join(["", CLOSE, *map(rank_mark, held)])))
@@ -81,14 +81,14 @@ def _marks(text: Text, ranks: Mapping[Span, Sequence[int]]) -> Iterator[tuple[in
 
 def _appended(instance: Instance, pieces: Sequence[Sequence[Sequence[Span]]]) -> tuple[str, ...]:
     """The parts, the last one followed by the pieces."""
-    said = "; ".join(
+    appended = "; ".join(
         ", ".join(" ".join(_words(instance, run) for run in side) for side in sides) for sides in pieces if sides
     )
     *parts, last = (text.raw for text in instance.parts)
-    return (*parts, f"{last} {said}" if said else last)
+    return (*parts, f"{last} {appended}" if appended else last)
 
 
 def _words(instance: Instance, run: Span) -> str:
-    """A run of words as it stands in the text."""
+    """A run of words as in the text."""
     text = instance.parts[run.part]
     return text.raw[text.offsets[run.start][0] : text.offsets[run.end - 1][1]]

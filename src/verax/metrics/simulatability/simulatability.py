@@ -1,4 +1,4 @@
-"""Simulatability: does an agent that sees the explanation foresee the model's answer better than one that does not?"""
+"""Simulatability: does an agent that sees the explanation predict the model's answer better than one that does not?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from verax.types import Highlight, Instance, Measured, Passes, Undefined, UserEr
 
 
 class Answers(NamedTuple):
-    """Classes by their number: the one that the model names, and those that agents of each seed name."""
+    """Numbers of classes: that of the model, and those predicted by the agents of each seed, with and without."""
 
     model: int
     shown: tuple[int, ...]
@@ -25,20 +25,20 @@ class Answers(NamedTuple):
 
 @dataclass(frozen=True)
 class Simulatability:
-    """Share of agents that name the model's class when they see the explanation, minus the share of those that do not.
+    """Share of agents that predict the model's class given the explanation, minus the share without it.
 
-    An agent has the architecture of the model and learns to name the class that the model names. It is taught on 60 %
-    of the inputs, its best epoch is chosen on 20 %, and it is measured on the rest. The classes that the agents name
-    are kept, from which macro F1 on the data set, SF and RSF are computed.
+    An agent has the architecture of the model and learns to predict the model's class. It is trained on 60 % of the
+    inputs, its best epoch is selected on 20 %, and it is measured on the rest. The predicted classes are kept, from
+    which macro F1 on the data set, SF and RSF are computed.
 
     Args:
-        insertion: how the explanation is written into the input: `symbol` or `text`.
-        k: as many words are shown as the top k span pairs hold.
+        insertion: how the explanation is inserted into the input: `symbol` or `text`.
+        k: as many words are shown as the top k span pairs contain.
         budget: `base` takes the span pairs of the same base; `shared` the mean over all span explanations of the run.
-        seeds: agents for each method, and as many without explanations.
-        base: the checkpoint that agents start from; by default the one that the model was made from, if it is known.
+        seeds: number of agents for each method, and of agents without explanations.
+        base: the checkpoint that agents start from; by default the base of the model, if it is known.
         epochs, learning_rate, batch_size: of their training.
-        seed: decides who is taught and who is held out.
+        seed: of the split into training, selection and test inputs.
     """
 
     insertion: Insertion = "symbol"
@@ -73,15 +73,15 @@ class Simulatability:
             raise UserError(f"simulatability: learning_rate: got {self.learning_rate:g}, it must lie between 0 and 1")
 
     def passes(self, n: int) -> Passes:
-        """None of the model: it is the agents that are asked."""
+        """No pass of the model: the agents are asked."""
         return Passes(0, 0)
 
     def shown(self, instance: Instance, highlight: Highlight, budget: Budget) -> tuple[str, ...]:
-        """What an agent with explanations reads of an instance, part by part."""
+        """The parts of an instance as an agent with explanations reads them."""
         return with_explanation(instance, highlight, budget.at(self.k), self.insertion)
 
     def recipe(self, number: int) -> FineTuning:
-        """How the agents of one seed are trained."""
+        """Training of the agents of one seed."""
         return FineTuning(epochs=self.epochs, batch_size=self.batch_size, learning_rate=self.learning_rate, seed=number)
 
     def __call__(self, x: Subject, highlight: Highlight, *, agents: Mapping[str, Answers]) -> Measured:
