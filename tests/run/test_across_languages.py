@@ -59,7 +59,7 @@ def test_permuted_scores_leave_nothing(twins: Run, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     instances = {instance.id: instance for instance in twins.inputs()}
     lines = []
-    for row in twins.highlights:
+    for row in twins.highlights():
         if row.method != "saliency":
             continue
         scores = list(row.scores)
@@ -100,7 +100,7 @@ def test_any_language_can_be_the_reference(translated: Dataset, tmp_path: Path) 
     two = replace(translated, instances=tuple(i for i in translated.instances if i.lang in ("en", "de")))
     both = [{"crosslingual_faithfulness": {"aligner": "given", "reference_lang": lang}} for lang in ("en", "de")]
     run = evaluate(load_model("world/xnli"), two, ["occlusion"], both, out=tmp_path, progress=False)
-    there, back = ([s for s in run.score_rows() if s.method == "occlusion" and s.metric == m] for m in run.directions)
+    there, back = ([s for s in run.score_rows() if s.method == "occlusion" and s.metric == m] for m in run.metrics)
     assert {s.instance_id[-2:] for s in there} == {"de"}
     assert {s.instance_id[-2:] for s in back} == {"en"}
     assert np.corrcoef([s.value or 0 for s in there], [s.value or 0 for s in back])[0, 1] > 0.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,7 +68,7 @@ class Inverted:
 
     def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         made = yield from LeaveOneOut(GOLD)(x)
-        return x.attribution(-made.score_rows())
+        return x.attribution(-made.scores)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -222,9 +223,8 @@ def test_the_preset_runs_on_the_shipped_model_and_says_what_is_valid(
     with pytest.raises(SystemExit) as end:
         main()
     assert end.value.code == 0
-    shown = capsys.readouterr().out
-    assert "areas between curves of accuracy" in shown
-    monkeypatch.setattr("sys.argv", ["verax", "racu", folder, "--json"])
+    assert "RACU" in capsys.readouterr().out
+    monkeypatch.setattr("sys.argv", ["verax", "show", folder, "--study", "masking", "--format", "json"])
     with pytest.raises(SystemExit) as end:
         main()
     assert end.value.code == 0
@@ -234,18 +234,17 @@ def test_the_preset_runs_on_the_shipped_model_and_says_what_is_valid(
 def test_only_runs_of_other_seeds_are_averaged(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same model again is no other seed, and another kind of model, or other inputs, can't be averaged at all."""
+    """The same model again is no other seed, and another kind of model can't be averaged at all."""
     from verax.cli import main
 
     options: dict[str, Any] = {"progress": False}
     plain = evaluate(
         load_model(PLAIN), opinion.load("test", 80), [], ["recursive_masking"], out=tmp_path / "a", **options
     )
-    fewer = evaluate(
-        load_model(MASKED), opinion.load("test", 5), [], ["recursive_masking"], out=tmp_path / "b", **options
-    )
-    for other, told in ((run, "are of the same model"), (plain, "masking: half, None"), (fewer, "the same instances")):
-        monkeypatch.setattr("sys.argv", ["verax", "racu", str(run.folder), str(other.folder)])
+    again = shutil.copytree(run.folder, tmp_path / "again")
+    folders = ((again, "same model"), (plain.folder, "masking"))
+    for other, told in folders:
+        monkeypatch.setattr("sys.argv", ["verax", "show", str(run.folder), str(other), "--study", "masking"])
         with pytest.raises(SystemExit) as end:
             main()
         assert end.value.code == 2

@@ -165,5 +165,5 @@ def test_a_run_of_a_trained_model_loads_the_other_one_only_to_ask_it(
     assert loaded == []
     run = text_runs.execute_run(spec, tmp_path / "run")
     assert loaded == [writer]
-    assert {score.reason for score in run.scores} == {"no_reconstruction"}, "tested, where it would be unfit"
-    assert {score.detail[:22] for score in run.scores} == {"the answer was cut off"}
+    assert {score.reason for score in run.score_rows()} == {"no_reconstruction"}, "tested, where it would be unfit"
+    assert {score.detail[:22] for score in run.score_rows()} == {"the answer was cut off"}

@@ -248,8 +248,8 @@ def test_the_command_prints_the_tables_and_writes_the_report(
     page = (tmp_path / "run" / "report.html").read_text()
     assert "it is crimson" in page
     assert json.loads((tmp_path / "run" / "run.json").read_text())["command"] == "verax run spec.yaml --out run"
-    for format_ in ("--json", "--csv", "--latex", "--markdown"):
-        assert verax("nle", "run", format_).code == 0
+    for format_ in ("json", "csv", "latex", "markdown"):
+        assert verax("show", "run", "--study", "free_text", "--format", format_).code == 0
 
 
 def test_a_real_generator_goes_all_the_way(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_the_key_is_sent_and_kept_nowhere(
     with FaultServer(default=fault) as server:
         given = spec_file(tmp_path, server.url, [counterfactual(tmp_path), "bleu"], methods=["answer_then_explain"])
         said = [verax("--debug", "run", given, "--out", "run"), verax("report", "run")]
-        said += [verax("nle", "run", flag) for flag in ("--json", "--latex")]
+        said += [verax("show", "run", "--format", format_) for format_ in ("json", "latex")]
     assert server.asked[0].headers["Authorization"] == f"Bearer {canary}"
     assert server.asked[0].headers["X-Signature"] == f"v1 {canary[::-1]}"
     card = json.loads((tmp_path / "run" / "run.json").read_text())
@@ -174,8 +174,8 @@ def test_hostile_answers_stay_text(verax: Callable[..., Any], tmp_path: Path) ->
 
     with FaultServer(default=fault) as server:
         given = spec_file(tmp_path, server.url, [counterfactual(tmp_path), "bleu"], methods=["explain_then_answer"])
-        said = [verax("run", given, "--out", "run"), verax("report", "run"), verax("nle", "run")]
-        said += [verax("nle", "run", flag) for flag in ("--json", "--csv", "--latex", "--markdown")]
+        said = [verax("run", given, "--out", "run"), verax("report", "run"), verax("show", "run")]
+        said += [verax("show", "run", "--format", format_) for format_ in ("json", "csv", "latex", "markdown")]
     assert {one.code for one in said} == {0}, said
     for one in said:
         assert "\x1b" not in one.out + one.err
@@ -196,7 +196,7 @@ def test_hostile_inputs_and_details_stay_text_in_the_terminal(verax: Callable[..
     """What is said of answers that can't be read is said of strings that others wrote."""
     with FaultServer(default=says("\x1b[2J[bold]gone[/] [/] \x07")) as server:
         given = spec_file(tmp_path, server.url, data=str(write_data(tmp_path / "h.jsonl", PAIRS[:2])))
-        said = [verax("run", given, "--out", "run"), verax("nle", "run"), verax("report", "run")]
+        said = [verax("run", given, "--out", "run"), verax("show", "run"), verax("report", "run")]
     assert said[0].code == 0
     assert "unparsed_answer" in said[0].out
     for one in said:
