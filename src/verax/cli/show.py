@@ -88,7 +88,7 @@ def compare(
     from verax.results.study import Findings
     from verax.studies.leaderboard import STUDY
     from verax.studies.leaderboard.analysis import contrast
-    from verax.studies.leaderboard.tables import comparison
+    from verax.studies.leaderboard.tables import comparison, unshared
 
     first, second = open_all([folder_a, folder_b])
     require_same_texts(first, second)
@@ -96,7 +96,7 @@ def compare(
     if not contrasts:
         raise UserError(f"{folder_a} and {folder_b} share no method under the same metric")
     table = comparison(contrasts, (str(folder_a), str(folder_b)))
-    _print([Findings(STUDY, (table,), (), (), ())], format, file)
+    _print([Findings(STUDY, (table,), (), tuple(unshared(first, second)), ())], format, file)
 
 
 @app.command()

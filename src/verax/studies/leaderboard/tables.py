@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from verax.results.matching import match_methods
 from verax.results.render.numbers import listed, number, plural
+from verax.results.run import Run
 from verax.results.table import Cell, Column, Row, Table, table_row
 from verax.studies.leaderboard.analysis import Board, Contrast, Leaderboard, RunBoards, Standing
 from verax.studies.marks import BEST, LIKE_RANDOM
@@ -185,6 +187,16 @@ def comparison(contrasts: Sequence[Contrast], names: tuple[str, str]) -> Table:
         caption=f"A: {names[0]}; B: {names[1]}. p: paired test over the instances of both runs, "
         "Holm-corrected over all rows.",
     )
+
+
+def unshared(first: Run, second: Run) -> list[str]:
+    """What a comparison of two runs leaves out: methods and metrics that only one of them has."""
+    methods = [one.name for one in match_methods([first, second]) if None in one.labels]
+    metrics = [
+        name for name in (*first.metrics, *second.metrics) if (name in first.metrics) != (name in second.metrics)
+    ]
+    kinds = {"Methods": methods, "Metrics": metrics}
+    return [f"{kind} that only one of the runs has: {', '.join(names)}." for kind, names in kinds.items() if names]
 
 
 def findings(result: Leaderboard) -> list[str]:
