@@ -14,40 +14,16 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from conftest import PAIRS
+from support.cli import CallVerax
 from support.plug_ins import InstallPlugIn
-from verax.cli import main
 from verax.registry import entries
 
 VERAX = [sys.executable, "-m", "verax"]
-
-
-class Answer(NamedTuple):
-    """What a command printed, and how it ended."""
-
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Answer]:
-    """Call the command line in this process, in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "160")
-
-    def call(*args: str | Path) -> Answer:
-        monkeypatch.setattr(sys, "argv", ["verax", *map(str, args)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        return Answer(int(ended.value.code or 0), out, err)
-
-    return call
 
 
 @pytest.fixture
@@ -92,7 +68,7 @@ def test_listing_imports_no_torch() -> None:
 
 
 @pytest.mark.parametrize("what", ["methods", "metrics", "datasets", "models", "presets"])
-def test_list(verax: Callable[..., Answer], what: str) -> None:
+def test_list(verax: CallVerax, what: str) -> None:
     said = verax("list", what)
     rows = json.loads(verax("list", what, "--json").out)
     assert said.code == 0
@@ -100,7 +76,7 @@ def test_list(verax: Callable[..., Answer], what: str) -> None:
     assert all(set(row) == {"name", "display", "kind", "summary", "cost", "reference"} for row in rows)
 
 
-def test_run_from_plan_to_report(verax: Callable[..., Answer], spec: Path, tmp_path: Path) -> None:
+def test_run_from_plan_to_report(verax: CallVerax, spec: Path, tmp_path: Path) -> None:
     plan = verax("run", spec, "--dry-run")
     assert plan.code == 0
     assert "15 instances x 3 methods x 2 metrics: 150 rows" in plan.err
@@ -122,22 +98,24 @@ def test_run_from_plan_to_report(verax: Callable[..., Answer], spec: Path, tmp_p
     assert card["spec"]["data"]["columns"]["gold_words"] == ["gold"]
 
 
-def test_summary_formats(verax: Callable[..., Answer], spec: Path) -> None:
+def test_results_of_a_run_in_every_format(verax: CallVerax, spec: Path) -> None:
     verax("run", spec, "--out", "r")
-    rows = json.loads(verax("summary", "r", "--json").out)
+    (study,) = json.loads(verax("show", "r", "--format", "json").out)
+    rankings = {table["name"]: table["rows"] for table in study["tables"]}
+    assert list(rankings) == ["overview", "comprehensiveness", "agreement"]
+    rows = rankings["comprehensiveness"] + rankings["agreement"]
     assert len(rows) == 6
-    fields = {"method", "metric", "mean", "low", "high", "n", "skipped", "random", "p", "p_holm"}
+    fields = {"method", "metric", "mean", "mean_low", "mean_high", "n", "skipped", "random", "p", "p_holm"}
     assert fields <= set(rows[0])
     assert {row["skipped"] for row in rows} == {1}
-    assert len(list(csv.DictReader(io.StringIO(verax("summary", "r", "--csv").out)))) == 6
-    assert r"\toprule" in verax("summary", "r", "--latex").out
-    assert verax("summary", "r", "--markdown").out.startswith("|")
-    assert "agreement" in verax("summary", "r").out
-    both = verax("summary", "r", "--json", "--csv")
-    assert (both.code, both.err.count("\n")) == (2, 1)
+    one = ("show", "r", "--table", "agreement", "--format")
+    assert len(list(csv.DictReader(io.StringIO(verax(*one, "csv").out)))) == 3
+    assert r"\toprule" in verax(*one, "latex").out
+    assert "| Method | Group | Mean |" in verax(*one, "markdown").out
+    assert "agreement" in verax("show", "r").out
 
 
-def test_unified_formats(verax: Callable[..., Answer], tmp_path: Path, checkpoint: Callable[[str], Path]) -> None:
+def test_kinds_of_a_run(verax: CallVerax, tmp_path: Path, checkpoint: Callable[[str], Path]) -> None:
     few = {"budget": 12}
     methods = [
         {"kernel_shap": few},
@@ -150,44 +128,34 @@ def test_unified_formats(verax: Callable[..., Answer], tmp_path: Path, checkpoin
     spec = write_spec(tmp_path, checkpoint("bert"), 6, methods=methods, metrics=metrics)
     ran = verax("run", spec, "--out", "r")
     assert ran.code == 0, ran.err
-    shown = verax("unified", "r").out
-    assert shown in ran.out, "a run that has the tables prints them"
-    assert "Sufficiency (higher is better)" in shown
-    rows = json.loads(verax("unified", "r", "--json").out)
-    places = {(row["property"], row["kind"], row["base"]) for row in rows}
-    kinds = ("token", "token_interaction", "span_interaction")
-    names = ("comprehensiveness", "sufficiency", "complexity")
-    expected = {(name, kind, base) for name in names for kind in kinds for base in ("shapley", "random")}
-    assert places == expected | {("stability", "span_interaction", "shapley")}
-    assert len(list(csv.DictReader(io.StringIO(verax("unified", "r", "--csv").out)))) == len(rows)
-    assert verax("unified", "r", "--latex").out.count(r"\begin{table}") == 4
-    assert "| Sufficiency | Shapley | Random |" in verax("unified", "r", "--markdown").out
-    both = verax("unified", "r", "--latex", "--csv")
-    assert (both.code, both.err.count("\n")) == (2, 1)
+    assert verax("show", "r").out in ran.out, "a run prints what it found"
+    (study,) = json.loads(verax("show", "r", "--study", "unified", "--format", "json").out)
+    tables = {table["name"]: table["rows"] for table in study["tables"]}
+    assert list(tables) == ["comprehensiveness", "sufficiency", "complexity", "stability"]
+    for name in ("comprehensiveness", "sufficiency", "complexity"):
+        kinds = [row for row in tables[name] if row["explanation"] in {"words", "word pairs", "span pairs"}]
+        assert len(kinds) == 3
+        assert all(row["shapley"] is not None and row["random"] is not None for row in kinds)
+    assert len(tables["stability"]) == 1
 
 
-def test_unified_needs_two_kinds(verax: Callable[..., Answer], spec: Path) -> None:
-    verax("run", spec, "--out", "r", "--limit", "2")
-    said = verax("unified", "r")
-    assert (said.code, said.out) == (2, "")
-    assert "fewer than two kinds of explanation" in said.err
-
-
-def test_compare(verax: Callable[..., Answer], spec: Path, checkpoint: Callable[[str], Path]) -> None:
+def test_compare(verax: CallVerax, spec: Path, checkpoint: Callable[[str], Path]) -> None:
     verax("run", spec, "--out", "a")
     verax("run", spec, "--out", "b", "--model", checkpoint("distilbert"))
-    rows = json.loads(verax("compare", "a", "b", "--json").out)
-    assert {(row["method"], row["metric"]) for row in rows} >= {("leave_one_out", "agreement")}
-    same = json.loads(verax("compare", "a", "a", "--json").out)
-    assert {row["p_holm"] for row in same} == {1.0}
+    verax("run", spec, "--out", "c")
+    (study,) = json.loads(verax("compare", "a", "b", "--format", "json").out)
+    pairs = {(row["method"], row["metric"]) for row in study["tables"][0]["rows"]}
+    assert pairs >= {("leave_one_out", "agreement")}
+    (same,) = json.loads(verax("compare", "a", "c", "--format", "json").out)
+    assert {row["p_holm"] for row in same["tables"][0]["rows"]} == {1.0}
     assert "leave_one_out" in verax("compare", "a", "b").out
 
 
-def test_what_is_missing_is_said(verax: Callable[..., Answer], spec: Path, tmp_path: Path) -> None:
+def test_what_is_missing_is_said(verax: CallVerax, spec: Path, tmp_path: Path) -> None:
     """Reasons after a run; a run that lacks a shard, or has other texts under the same ids, is not taken as it is."""
     said = verax("run", spec, "--out", "a")
     assert "without a value: empty 10" in said.out
-    assert "warning" not in verax("summary", "a").err
+    assert "warning" not in verax("show", "a").err
     other = tmp_path / "other"
     other.mkdir()
     changed = Path(json.loads(spec.read_text())["data"]["name"])
@@ -197,12 +165,13 @@ def test_what_is_missing_is_said(verax: Callable[..., Answer], spec: Path, tmp_p
     assert (mixed.code, mixed.err.count("\n")) == (2, 1)
     assert "not the same text" in mixed.err
     next((tmp_path / "a" / "shards").glob("scores-*")).unlink()
-    lacking = verax("summary", "a")
-    assert lacking.code == 0
-    assert "the run is not finished: 90 of 165 rows are not there" in lacking.err
+    lacking = verax("show", "a")
+    assert (lacking.code, lacking.out) == (2, "")
+    assert "scores-" in lacking.err
+    assert "90 of 165 rows" in lacking.err
 
 
-def test_a_model_that_fails_is_no_success(verax: Callable[..., Answer], tmp_path: Path) -> None:
+def test_a_model_that_fails_is_no_success(verax: CallVerax, tmp_path: Path) -> None:
     (tmp_path / "broken_model.py").write_text("def answer(texts):\n    raise RuntimeError('out of order')\n")
     (tmp_path / "data.jsonl").write_text('{"text": "a boat", "label": "perhaps"}\n')
     model = {"name": "python:broken_model:answer", "labels": ["x", "y"]}
@@ -214,7 +183,7 @@ def test_a_model_that_fails_is_no_success(verax: Callable[..., Answer], tmp_path
     assert "'perhaps'" in said.err, "a label that the model has no class for"
 
 
-def test_explain(verax: Callable[..., Answer], checkpoint: Callable[[str], Path]) -> None:
+def test_explain(verax: CallVerax, checkpoint: Callable[[str], Path]) -> None:
     args = ("explain", "The small boat", "a lake", "--model", checkpoint("bert"), "--method", "integrated_gradients")
     said = verax(*args, "--set", "steps=7", "--target", "no", "--json")
     made = json.loads(said.out)
@@ -230,7 +199,7 @@ def test_explain(verax: Callable[..., Answer], checkpoint: Callable[[str], Path]
     assert "predicted" in shown.out
 
 
-def test_explain_side_by_side(verax: Callable[..., Answer], checkpoint: Callable[[str], Path]) -> None:
+def test_explain_side_by_side(verax: CallVerax, checkpoint: Callable[[str], Path]) -> None:
     """All methods that there are, or those that were named; what has nothing to say gives its reason."""
     args = ("explain", "The small boat", "a lake", "--model", checkpoint("bert"))
     said = verax(*args, "--method", "all", "--target", "no", "--json")
@@ -255,7 +224,7 @@ def test_explain_side_by_side(verax: Callable[..., Answer], checkpoint: Callable
     assert "no_label" in nothing.out
 
 
-def test_a_preset(verax: Callable[..., Answer], spec: Path, checkpoint: Callable[[str], Path]) -> None:
+def test_a_preset(verax: CallVerax, spec: Path, checkpoint: Callable[[str], Path]) -> None:
     """On a spec's model and data, and echoed so that the run can be done again."""
     said = verax("run", spec, "--preset", "importance-measures", "--limit", "2", "--out", "out")
     assert said.code == 0, said.err
@@ -266,7 +235,7 @@ def test_a_preset(verax: Callable[..., Answer], spec: Path, checkpoint: Callable
     assert "runs/attribution-table" in verax("run", "--preset", "attribution-table", "--limit", "2", "--dry-run").err
 
 
-def test_list_shows_cost_and_reference(verax: Callable[..., Answer]) -> None:
+def test_list_shows_cost_and_reference(verax: CallVerax) -> None:
     shown = verax("list", "methods").out
     assert "n + 1 forward" in shown
     assert "Sundararajan" in shown
@@ -276,7 +245,7 @@ def test_list_shows_cost_and_reference(verax: Callable[..., Answer]) -> None:
 
 
 def test_list_describes_plug_ins_and_survives_those_that_cannot_be_imported(
-    verax: Callable[..., Answer], tmp_path: Path, install_plug_in: InstallPlugIn
+    verax: CallVerax, tmp_path: Path, install_plug_in: InstallPlugIn
 ) -> None:
     (tmp_path / "cli_plug_in.py").write_text("class Shout:\n    kind, summary = 'token', 'Scores by capitals.'\n")
     (tmp_path / "cli_broken.py").write_text("raise RuntimeError('out of order')\n")
@@ -305,7 +274,7 @@ def test_list_describes_plug_ins_and_survives_those_that_cannot_be_imported(
         (("explain", " ", "--model", "{bert}"), "empty: part 1 has no words"),
         (("explain", "a", "--model", "wrld/nli"), "did you mean 'world/nli'"),
         (("list", "method"), "did you mean 'methods'"),
-        (("summary", "nowhere"), "nowhere"),
+        (("show", "nowhere"), "nowhere"),
         (("report", "nowhere"), "nowhere"),
         (("compare", "nowhere", "there"), "nowhere"),
         (("run", "nothing.yaml"), "nothing.yaml"),
@@ -315,7 +284,7 @@ def test_list_describes_plug_ins_and_survives_those_that_cannot_be_imported(
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(
-    verax: Callable[..., Answer], checkpoint: Callable[[str], Path], args: tuple[str, ...], message: str
+    verax: CallVerax, checkpoint: Callable[[str], Path], args: tuple[str, ...], message: str
 ) -> None:
     said = verax(*(str(checkpoint("bert")) if arg == "{bert}" else arg for arg in args))
     assert said.code == 2
@@ -325,15 +294,15 @@ def test_a_mistake_is_one_line_and_exit_code_2(
     assert "Traceback" not in said.err
 
 
-def test_debug_shows_where(verax: Callable[..., Answer]) -> None:
-    said = verax("summary", "nowhere", "--debug")
+def test_debug_shows_where(verax: CallVerax) -> None:
+    said = verax("show", "nowhere", "--debug")
     assert said.code == 2
     assert "Traceback" in said.err
 
 
-def test_help_has_examples_and_few_options(verax: Callable[..., Answer]) -> None:
+def test_help_has_examples_and_few_options(verax: CallVerax) -> None:
     assert verax().code == 0
-    for command in ("list", "explain", "run", "summary", "compare", "report", "import", "demo"):
+    for command in ("list", "explain", "run", "show", "compare", "report", "import", "demo"):
         said = verax(command, "--help")
         assert f"verax {command}" in said.out.replace("\n", " ")
         assert "Example" in said.out
@@ -341,9 +310,7 @@ def test_help_has_examples_and_few_options(verax: Callable[..., Answer]) -> None
         assert 1 <= len(options) <= 11, "ten, and --help"
 
 
-def test_data_that_looks_like_markup_is_shown_as_it_is(
-    verax: Callable[..., Answer], checkpoint: Callable[[str], Path]
-) -> None:
+def test_data_that_looks_like_markup_is_shown_as_it_is(verax: CallVerax, checkpoint: Callable[[str], Path]) -> None:
     said = verax("explain", "[bold]boat[/bold] \x1b[31mred", "--model", checkpoint("bert"), "--method", "saliency")
     assert said.code == 0
     assert "[bold]boat[/bold]" in said.out
@@ -374,7 +341,7 @@ def test_ctrl_c_keeps_what_was_done(tmp_path: Path, checkpoint: Callable[[str], 
 
 
 def test_a_second_process_is_refused_within_a_second(
-    tmp_path: Path, checkpoint: Callable[[str], Path], verax: Callable[..., Answer]
+    tmp_path: Path, checkpoint: Callable[[str], Path], verax: CallVerax
 ) -> None:
     """Refusal itself takes less than a second; loading the model, which comes before it, is not counted."""
     spec = write_spec(tmp_path, checkpoint("bert"), 5)
