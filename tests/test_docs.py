@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import re
 import shlex
-import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -16,9 +15,10 @@ import typer.main
 import yaml
 from pydantic import BaseModel
 
+from support.cli import CallVerax
 from support.plug_ins import InstallPlugIn
 from verax.align.protocol import Aligner
-from verax.cli import app, main
+from verax.cli import app
 from verax.data.columns import Columns
 from verax.data.world import splits
 from verax.engine.protocols import Method
@@ -200,17 +200,13 @@ def workplace(tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: py
 
 
 @pytest.fixture
-def verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """The command line, in a wide terminal; what it said, if it did not complain."""
-    monkeypatch.setenv("COLUMNS", "160")
+def verax(call_verax: CallVerax) -> Callable[..., str]:
+    """Call the command line, which must succeed: all that it printed."""
 
     def call(*args: str) -> str:
-        monkeypatch.setattr(sys, "argv", ["verax", *args])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        said = capsys.readouterr()
-        assert not ended.value.code, (args, said.err)
-        return said.out + said.err
+        answer = call_verax(*args)
+        assert answer.code == 0, (args, answer.err)
+        return answer.out + answer.err
 
     return call
 

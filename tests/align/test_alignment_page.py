@@ -6,13 +6,12 @@ import dataclasses
 import json
 import re
 import shlex
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from verax.cli import main
+from support.cli import CallVerax
 from verax.registry import built_in, resolve
 
 PAGE = (Path(__file__).parents[2] / "docs" / "alignment.md").read_text("utf-8")
@@ -27,12 +26,8 @@ def test_each_aligner_has_a_section_with_its_parameters_and_their_defaults(name:
 
 
 def test_the_commands_and_the_python_of_the_page_run(
-    tmp_path: Path,
-    checkpoint: Callable[[str], Path],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    verax: CallVerax, checkpoint: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     Path("my-xlm-r").symlink_to(checkpoint("xlm-roberta"))
     Path("a.en").write_text("the red boat\n")
     Path("a.de").write_text("das rote Boot\n")
@@ -49,11 +44,10 @@ def test_the_commands_and_the_python_of_the_page_run(
     ]
     assert len(shown) == 5
     for line in shown:
-        monkeypatch.setattr(sys, "argv", shlex.split(line))
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert not ended.value.code, (line, capsys.readouterr().err)
-    capsys.readouterr()
+        program, *args = shlex.split(line)
+        assert program == "verax"
+        answer = verax(*args)
+        assert answer.code == 0, (line, answer.err)
     (code,) = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.M | re.S)
     exec(code, {"__name__": "page"})  # noqa: S102
     links = json.loads(capsys.readouterr().out)

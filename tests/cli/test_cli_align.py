@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 import regex
 
+from support.cli import CallVerax
 from verax.align.embedding import Embedding
 from verax.align.protocol import TextPair
 from verax.align.random import Random
-from verax.cli import main
 from verax.data.segmenters import SEGMENTERS
 from verax.data.text import Segmenter, split_at_spaces
 from verax.models.load import load_encoder
@@ -24,35 +23,18 @@ ENGLISH = "the small red boat\nnobody is watching .\n"
 GERMAN = "das kleine rote Boot\nniemand sieht zu .\n"
 
 
-class Answer(NamedTuple):
-    """What a command printed, and how it ended."""
-
-    code: int
-    out: str
-    err: str
-
-
 @pytest.fixture
-def align(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Answer]:
-    """Call the command in this process, in a folder with two files of texts."""
-    monkeypatch.chdir(tmp_path)
+def align(verax: CallVerax, monkeypatch: pytest.MonkeyPatch) -> CallVerax:
+    """Call the command in a folder with two files of texts."""
     monkeypatch.setenv("COLUMNS", "80")
     Path("a").write_text(ENGLISH)
     Path("b").write_text(GERMAN)
     lines = zip(ENGLISH.splitlines(), GERMAN.splitlines(), strict=True)
     Path("both").write_text("".join(f"{one} ||| {other}\n" for one, other in lines))
-
-    def call(*args: str | Path) -> Answer:
-        monkeypatch.setattr(sys, "argv", ["verax", "align", *map(str, args)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        return Answer(int(ended.value.code or 0), out, err)
-
-    return call
+    return partial(verax, "align")
 
 
-def test_links_by_an_encoder(align: Callable[..., Answer], checkpoint: Callable[[str], Path]) -> None:
+def test_links_by_an_encoder(align: CallVerax, checkpoint: Callable[[str], Path]) -> None:
     folder = checkpoint("bert")
     lines = zip(ENGLISH.splitlines(), GERMAN.splitlines(), strict=True)
     pairs = [TextPair(split_at_spaces(one), split_at_spaces(other)) for one, other in lines]
@@ -75,7 +57,7 @@ def test_links_by_an_encoder(align: Callable[..., Answer], checkpoint: Callable[
     assert len(softmax.split()) < len(align("both", "--encoder", folder).out.split())
 
 
-def test_links_of_another_tool_are_measured(align: Callable[..., Answer]) -> None:
+def test_links_of_another_tool_are_measured(align: CallVerax) -> None:
     Path("links").write_text("1-1 2-3\n1-1 4-4\n")
     Path("gold").write_text("1-1 2-2 2p3\n1-1 3p2\n")
     said = align("both", "--aligner", "given", "--links", "links", "--gold", "gold", "--one-based")
@@ -90,20 +72,20 @@ def test_links_of_another_tool_are_measured(align: Callable[..., Answer]) -> Non
     assert exact["precision"] == 3 / 4
 
 
-def test_possible_links_count_if_one_says_so(align: Callable[..., Answer]) -> None:
+def test_possible_links_count_if_one_says_so(align: CallVerax) -> None:
     Path("links").write_text("0-0 1p1\n\n")
     given = ("both", "--aligner", "given", "--links", "links")
     assert align(*given).out == "0-0\n\n"
     assert align(*given, "--possible").out == "0-0 1-1\n\n"
 
 
-def test_random_links_by_seed(align: Callable[..., Answer]) -> None:
+def test_random_links_by_seed(align: CallVerax) -> None:
     random = ("both", "--aligner", "random")
     assert align(*random).out == align(*random, "--seed", "0").out
     assert len({align(*random, "--seed", str(seed)).out for seed in range(4)}) > 1
 
 
-def test_words_as_data_is_split(align: Callable[..., Answer]) -> None:
+def test_words_as_data_is_split(align: CallVerax) -> None:
     Path("glued").write_text("no,no ||| nein,nein\n")
     Path("links").write_text("2-2\n")
     given = ("glued", "--aligner", "given", "--links", "links")
@@ -111,7 +93,7 @@ def test_words_as_data_is_split(align: Callable[..., Answer]) -> None:
     assert align(*given, "--words", "split", "--lang", "de").out == "2-2\n"
 
 
-def test_words_without_spaces_as_data_is_split(align: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_without_spaces_as_data_is_split(align: CallVerax, monkeypatch: pytest.MonkeyPatch) -> None:
     halves = Segmenter("halves", regex.compile(r"\p{Han}"), lambda run: (run[:2], run[2:]))
     monkeypatch.setitem(SEGMENTERS, "zh", lambda: halves)
     Path("chinese").write_text("I like Peking ||| 喜欢北京\n")
@@ -124,7 +106,7 @@ def test_words_without_spaces_as_data_is_split(align: Callable[..., Answer], mon
 
 @pytest.mark.parametrize("place", [".", "..", "kept", ""])
 def test_a_folder_is_no_file_to_write_and_told_before_the_work(
-    align: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, place: str
+    align: CallVerax, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     Path("kept").mkdir()
     monkeypatch.setattr(Random, "align", lambda *_: pytest.fail("it was aligned"))
@@ -152,7 +134,7 @@ def parallel(tmp_path: Path) -> Path:
     return tmp_path / "spec.yaml"
 
 
-def test_a_parallel_data_set(align: Callable[..., Answer], parallel: Path) -> None:
+def test_a_parallel_data_set(align: CallVerax, parallel: Path) -> None:
     data = ("--data", parallel, "--lang", "de")
     said = align(*data, "--aligner", "random", "--out", "links")
     assert said.code == 0, said.err
@@ -164,7 +146,7 @@ def test_a_parallel_data_set(align: Callable[..., Answer], parallel: Path) -> No
     assert (measured["aer"], measured["pairs"], measured["skipped"]) == (0, 4, 0)
 
 
-def test_the_data_of_a_spec_may_stand_alone(align: Callable[..., Answer], parallel: Path) -> None:
+def test_the_data_of_a_spec_may_stand_alone(align: CallVerax, parallel: Path) -> None:
     whole = json.loads(parallel.read_text())
     Path("data.yaml").write_text(json.dumps({"data": whole["data"]}))
     said = align("--data", "data.yaml", "--lang", "de", "--aligner", "random")
@@ -174,7 +156,7 @@ def test_the_data_of_a_spec_may_stand_alone(align: Callable[..., Answer], parall
     assert "unknown field 'data.colums'" in align("--data", "data.yaml", "--lang", "de").err
 
 
-def test_pairs_that_can_not_be_aligned_are_counted(align: Callable[..., Answer], parallel: Path) -> None:
+def test_pairs_that_can_not_be_aligned_are_counted(align: CallVerax, parallel: Path) -> None:
     Path("gold").write_text("0-0\n" * 4)
     said = align("--data", parallel, "--lang", "de", "--aligner", "given", "--gold", "gold", "--json")
     assert said.code == 0, said.err
@@ -186,7 +168,7 @@ def test_pairs_that_can_not_be_aligned_are_counted(align: Callable[..., Answer],
     assert "not aligned: 2 pairs (no_alignment); the first is pair 3" in said.err
 
 
-def test_links_of_the_data_are_gold(align: Callable[..., Answer], parallel: Path) -> None:
+def test_links_of_the_data_are_gold(align: CallVerax, parallel: Path) -> None:
     data = ("--data", parallel, "--lang", "de", "--gold", "data")
     said = align(*data, "--aligner", "random")
     assert (said.code, said.out) == (2, "")
@@ -234,7 +216,7 @@ def test_links_of_the_data_are_gold(align: Callable[..., Answer], parallel: Path
     ],
 )
 @pytest.mark.usefixtures("parallel")
-def test_mistakes_are_one_line(align: Callable[..., Answer], args: tuple[str, ...], said: str) -> None:
+def test_mistakes_are_one_line(align: CallVerax, args: tuple[str, ...], said: str) -> None:
     Path("short").write_text("x\n")
     Path("blank").write_text("x\n \n")
     Path("empty").write_text("")
@@ -247,8 +229,6 @@ def test_mistakes_are_one_line(align: Callable[..., Answer], args: tuple[str, ..
     assert ended.out == ""
 
 
-def test_aligners_are_listed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(sys, "argv", ["verax", "list", "aligners", "--json"])
-    with pytest.raises(SystemExit):
-        main()
-    assert [row["name"] for row in json.loads(capsys.readouterr().out)] == ["random", "given", "embedding", "eflomal"]
+def test_aligners_are_listed(verax: CallVerax) -> None:
+    listed = json.loads(verax("list", "aligners", "--json").out)
+    assert [row["name"] for row in listed] == ["random", "given", "embedding", "eflomal"]

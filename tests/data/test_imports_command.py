@@ -10,22 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from support.cli import CallVerax
 from verax import import_explanations, load_dataset
-from verax.cli import main
 from verax.types import UserError
 
 ROW = {"annotation_id": "r1", "rationales": [{"soft_rationale_predictions": [0.9, 0, -0.4, 0.1]}]}
 
 
 @pytest.fixture
-def verax(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    checkpoint: Callable[[str], Path],
-) -> Callable[..., tuple[int, str]]:
-    """The command line in a folder with data, a spec and predictions."""
-    monkeypatch.chdir(tmp_path)
+def printed(verax: CallVerax, checkpoint: Callable[[str], Path]) -> Callable[..., tuple[int, str]]:
+    """Call the command line in a folder with data, a spec and predictions: how it ended, and all that it printed."""
     Path("reviews.jsonl").write_text('{"id": "r1", "text": "Not a good film.", "label": "no"}\n')
     spec = {
         "model": str(checkpoint("bert")),
@@ -38,19 +32,16 @@ def verax(
     Path("predictions.jsonl").write_text(json.dumps(ROW))
 
     def call(*args: str) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["verax", *args])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        said = capsys.readouterr()
-        return int(ended.value.code or 0), said.out + said.err
+        answer = verax(*args)
+        return answer.code, answer.out + answer.err
 
     return call
 
 
-def test_what_is_imported_can_be_run(verax: Callable[..., tuple[int, str]]) -> None:
+def test_what_is_imported_can_be_run(printed: Callable[..., tuple[int, str]]) -> None:
     options = ("--data", "spec.yaml", "--out", "out.jsonl", "--method", "lei")
-    assert verax("import", "eraser", "predictions.jsonl", *options) == (0, "Wrote out.jsonl: 1 explanations by lei\n")
-    code, said = verax("run", "spec.yaml", "--out", "run")
+    assert printed("import", "eraser", "predictions.jsonl", *options) == (0, "Wrote out.jsonl: 1 explanations by lei\n")
+    code, said = printed("run", "spec.yaml", "--out", "run")
     assert code == 0
     assert "lei" in said
 
@@ -70,10 +61,10 @@ def test_what_is_imported_can_be_run(verax: Callable[..., tuple[int, str]]) -> N
     ],
 )
 def test_a_mistake_is_one_line_and_leaves_no_file(
-    verax: Callable[..., tuple[int, str]], tmp_path: Path, args: tuple[str, ...], message: str
+    printed: Callable[..., tuple[int, str]], tmp_path: Path, args: tuple[str, ...], message: str
 ) -> None:
     before = sorted(tmp_path.iterdir())
-    code, said = verax("import", "--data", "spec.yaml", "--out", "out.jsonl", *args)
+    code, said = printed("import", "--data", "spec.yaml", "--out", "out.jsonl", *args)
     assert code == 2
     assert message in said
     assert said.startswith("error: ")

@@ -24,9 +24,8 @@ CallVerax = Callable[..., Answer]
 
 
 @pytest.fixture
-def verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> CallVerax:
-    """Call the command line in the temporary folder, in a terminal of 160 columns."""
-    monkeypatch.chdir(tmp_path)
+def call_verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> CallVerax:
+    """Call the command line where the test is, in a terminal of 160 columns."""
     monkeypatch.setenv("COLUMNS", "160")
 
     def call(*args: str | Path) -> Answer:
@@ -37,3 +36,10 @@ def verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], t
         return Answer(int(ended.value.code or 0), out, err)
 
     return call
+
+
+@pytest.fixture
+def verax(call_verax: CallVerax, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> CallVerax:
+    """Call the command line in the temporary folder."""
+    monkeypatch.chdir(tmp_path)
+    return call_verax
