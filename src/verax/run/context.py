@@ -14,6 +14,9 @@ from verax.types import Dataset, Highlight, Kind
 
 BASELINE = "random"
 TEXT: Final = "text"
+WIDE = 500
+"""Inputs that decide the classes of prompts and the random words of tests, however few of them are explained: a larger
+limit changes no row."""
 
 
 class Explainer(NamedTuple):

@@ -11,13 +11,12 @@ from typing import Any
 from verax.data.explanations import load_explanations
 from verax.engine.protocols import kinds_of
 from verax.run.checking import check_fit, check_run, check_unique
-from verax.run.context import BASELINE, TEXT, RunContext
+from verax.run.context import BASELINE, TEXT, WIDE, RunContext
 from verax.run.endpoint import with_cache
 from verax.run.opening import explains_itself, open_data, open_model, open_self_explainer, open_validation
 from verax.run.parameters import Configured, configure, from_config, named_parameters
 from verax.run.plan import Plan
 from verax.run.providers import Providers, find_provider
-from verax.run.providers.vocabulary import WORDS_FROM
 from verax.run.spec import Spec
 from verax.types import Dataset, Highlight, Undefined, UserError
 
@@ -106,9 +105,9 @@ class _Wanted:
 def _wide_data(spec: Spec, data: Dataset) -> Dataset:
     """The data before it was limited: what a limit leaves out changes neither prompts nor the words that are drawn."""
     limit = spec.data.limit
-    if limit is None or limit >= WORDS_FROM:
+    if limit is None or limit >= WIDE:
         return data
-    return open_data(spec.data.model_copy(update={"limit": WORDS_FROM}), spec.seed)
+    return open_data(spec.data.model_copy(update={"limit": WIDE}), spec.seed)
 
 
 def _open_model(spec: Spec, data: Dataset, wanted: _Wanted) -> Any:
