@@ -11,7 +11,7 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constrain
 BENCHES = $(filter-out peer_% static_encoder,$(basename $(notdir $(shell grep -l __main__ bench/*.py))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench clean
+.PHONY: help setup demo test index check bench clean
 
 help:  ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ demo: .venv/installed  ## explain, measure and report on the built-in corpus
 
 test: .venv/installed-test  ## run the tests; ARGS="-k word" is handed to pytest
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
+
+index: .venv/installed  ## renew the index of methods, metrics, data sets and other components
+	$(BIN)/python -m verax.registry.index
 
 check: .venv/installed-test  ## lint, format, types and import layers
 	$(BIN)/ruff check .

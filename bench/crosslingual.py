@@ -34,10 +34,9 @@ from rich.console import Console
 from bench.models import VOCABULARY, random_bert
 from verax.data.text import from_words
 from verax.models.classifier import Classifier
-from verax.run.execute import Execution
-from verax.run.execute_run import execute_run, prepare_with
+from verax.run.execute_run import Driver, execute_run
+from verax.run.prepare import prepare
 from verax.run.spec import parse_spec
-from verax.run.translating import Translating
 from verax.types import Dataset, Instance, Text
 
 LIMIT = 0.10
@@ -68,24 +67,17 @@ TABLE: list[Any] = [
 ]
 
 
-COMPARING = ("__post_init__", "keep", "run")
-"""What a run calls of `Translating`."""
-
-
 def shares(model: Classifier, encoder: Path, data: Dataset, folder: Path, methods: list[Any]) -> dict[str, float]:
     """How many seconds of one run go into explaining, and how many into comparing."""
     aligner = {"embedding": {"encoder": str(encoder)}}
     content = {"model": "bench", "data": "bench", "metrics": [{"crosslingual_faithfulness": {"aligner": aligner}}]}
-    prepared = prepare_with(parse_spec(content), model, data, methods=methods)
+    prepared = prepare(parse_spec(content), model, data, methods=methods)
     spent: Counter[str] = Counter()
     with ExitStack() as watched:
-        watched.enter_context(_timed(Execution, "run", spent, "explaining"))
-        for name in COMPARING:
-            watched.enter_context(_timed(Translating, name, spent, name))
+        watched.enter_context(_timed(Driver, "run_immediate", spent, "explaining"))
+        watched.enter_context(_timed(Driver, "run_deferred", spent, "comparing"))
         execute_run(prepared, folder, command="bench", console=Console(quiet=True))
-    # explanations are handed over to be compared while others are still made
-    explaining = spent["explaining"] - spent["keep"]
-    return {"explaining": explaining, "comparing": sum(spent[name] for name in COMPARING)}
+    return {name: spent[name] for name in ("explaining", "comparing")}
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
     python -m bench.kill --times 200
 
-A child process carries out a small run and writes down, outside the run's folder, each row that it computed and each
+A child process executes a small run and writes down, outside the run's folder, each row that it computed and each
 row that the store acknowledged. It is killed; what it acknowledged must be there, and the next child must not compute
 it again. When a child comes through alive, the finished run is compared with one that was never disturbed.
 """
@@ -27,7 +27,8 @@ import torch
 from rich.console import Console
 
 from bench.models import PairMaker, random_bert
-from verax.run import execute_run as carrying
+from verax.run import execute_run as driver
+from verax.run.prepare import Prepared, prepare
 from verax.run.spec import parse_spec
 from verax.store.read import read_keys, read_run
 from verax.store.store import Store
@@ -73,16 +74,16 @@ class Witness:
         return [line[1:] for line in self._path.read_text().splitlines() if line.startswith(mark)]
 
 
-def _prepare(instances: int) -> carrying.Prepared:
+def _prepare(instances: int) -> Prepared:
     # in float32 the rounding of another batch can swap two words of nearly equal score, and with them a metric's value
     _, _, model = random_bert(layers=2, hidden=64, dtype=torch.float64)
     made = PairMaker(seed=2).instances(instances)
     data = Dataset("pairs", tuple(replace(i, human=Human(words=((0, 2), (1,)))) for i in made), ("a", "b", "c"))
     spec = parse_spec({"model": "random", "data": "pairs", "methods": METHODS, "metrics": METRICS, "token_budget": 512})
-    return carrying.prepare_with(spec, model, data)
+    return prepare(spec, model, data)
 
 
-def _carry_out(prepared: carrying.Prepared, folder: Path, witness: Witness | None) -> None:
+def _execute(prepared: Prepared, folder: Path, witness: Witness | None) -> None:
     class Watched(Store):
         """Writes down what it is given, and what it has acknowledged."""
 
@@ -105,8 +106,8 @@ def _carry_out(prepared: carrying.Prepared, folder: Path, witness: Witness | Non
                 witness.write("!", appended)
             self._fresh = []
 
-    setattr(carrying, "Store", Watched)  # noqa: B010 - the child is its own process: nobody else sees this
-    carrying.execute_run(prepared, folder, command="bench.kill", console=Console(quiet=True))
+    setattr(driver, "Store", Watched)  # noqa: B010 - the child is its own process: nobody else sees this
+    driver.execute_run(prepared, folder, command="bench.kill", console=Console(quiet=True))
 
 
 def _numbers(folder: Path) -> dict[tuple[str, ...], list[float]]:
@@ -129,12 +130,12 @@ def _differ(one: dict[tuple[str, ...], list[float]], other: dict[tuple[str, ...]
     return one.keys() != other.keys() or any(not np.allclose(one[key], other[key], rtol=0, atol=1e-12) for key in one)
 
 
-def _child(prepared: carrying.Prepared, folder: Path, witness: Witness) -> int:
+def _child(prepared: Prepared, folder: Path, witness: Witness) -> int:
     """Fork, so that a round does not pay for importing torch; the parent never computed in more than one thread."""
     pid = os.fork()
     if pid == 0:
         try:
-            _carry_out(prepared, folder, witness)
+            _execute(prepared, folder, witness)
             os._exit(0)
         except BaseException as error:  # noqa: BLE001 - a child that fails must be seen by its parent, by exit code
             print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)

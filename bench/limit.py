@@ -42,7 +42,7 @@ from verax.types import Cost, Highlight, Instance, Target
 
 LIMIT = 1.05
 LIMITS = {"attention_attribution": 1.15}
-"""Where the ratio is held to another limit; `shapley_interaction` spends its time in shapiq and is held to none."""
+"""Methods held to another limit. `shapley_interaction` spends its time drawing coalitions and has none."""
 UNHELD = ("shapley_interaction",)
 BATCH_SIZES = (8, 16, 32, 64, 128)
 TRIAL_PASSES = 512

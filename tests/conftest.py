@@ -13,9 +13,10 @@ from verax.data.text import split_words
 from verax.metrics.free_text.wordnet import DEBIAN, VARIABLE
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
-from verax.stats import crosslingual_grids
+from verax.studies.crosslingual import grids as crosslingual_grids
 from verax.types import Human, Instance
 
+pytest_plugins = ["support.browser", "support.cli", "support.plug_ins", "support.reading"]
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 # no test is timed: a busy machine must not make one fail
 settings.register_profile("untimed", deadline=None)
@@ -44,11 +45,21 @@ def some_wordnet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_proxy() -> Iterator[None]:
+    """No proxy of this machine: the servers of the tests are on loopback."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+            patch.delenv(name, raising=False)
+            patch.delenv(name.upper(), raising=False)
+        yield
+
+
 @pytest.fixture(scope="module")
 def four_are_enough() -> Iterator[None]:
-    """Four inputs can be counted by hand: let the tables across languages tell methods apart by as few."""
+    """Four inputs can be counted by hand: let the tables across languages test differences of as few."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(crosslingual_grids, "FEWEST", 4)
+        patch.setattr(crosslingual_grids, "FEWEST_INPUTS", 4)
         yield
 
 

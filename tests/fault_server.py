@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 import socket
 import ssl
 import struct
@@ -59,6 +60,24 @@ class Handler(BaseHTTPRequestHandler):
         with self.owner.at_work(asked) as fault:
             fault(self, asked)
 
+    def do_CONNECT(self) -> None:
+        """As a proxy: pass bytes on in both directions until one side closes."""
+        self.owner.tunnels.append(self.path)
+        if self.owner.rejects_tunnels:
+            self.reply(403, b"", [("Connection", "close")])
+            return
+        host, _, port = self.path.rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=10) as target:
+            self.wfile.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            ends = {self.connection: target, target: self.connection}
+            while not self.owner.closing.is_set():
+                for readable in select.select(list(ends), [], [], 0.05)[0]:
+                    data = readable.recv(65536)
+                    if not data:
+                        self.close_connection = True
+                        return
+                    ends[readable].sendall(data)
+
     def do_GET(self) -> None:
         """Whoever follows a redirect comes here."""
         self.owner.gets += 1
@@ -113,6 +132,8 @@ class FaultServer:
     ) -> None:
         self._script, self._by_prompt, self._default = list(script), by_prompt or {}, default or echo()
         self.asked: list[Asked] = []
+        self.tunnels: list[str] = []
+        self.rejects_tunnels = False
         self.lock, self.closing = Lock(), Event()
         self.connections = self.open = self.busy = self.peak = self.gets = self.sent = 0
         self._listener = _Listener(("127.0.0.1", 0), Handler)

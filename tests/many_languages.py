@@ -1,14 +1,20 @@
-"""A run in several languages, made by hand: four inputs in English, German and Spanish, five explainers."""
+"""A run in several languages, made by hand: four inputs in English, German and Spanish, six methods."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from verax.results.run import Run
+from verax.store.store import Store
+from verax.store.tables import Row
 from verax.types import Instance, Prediction, Score, Text
 
 FAITHFULNESS = "crosslingual_faithfulness"
 SHUFFLED = "crosslingual_faithfulness(aligner=random)"
+EMBEDDING = {"encoder": None, "layer": None, "extract": "softmax", "threshold": 0.001}
+"""Parameters of the default aligner."""
 
 
 def text_of(raw: str, lang: str) -> Text:
@@ -21,7 +27,7 @@ def text_of(raw: str, lang: str) -> Text:
 
 
 def method(name: str, target: str | None = None, **parameters: Any) -> dict[str, Any]:
-    """An entry of a run card as `Named` writes it."""
+    """A method as run cards list it."""
     given = dict(parameters) if target is None else {"target": {"of": target, "space": "logit"}, **parameters}
     said = ", ".join(f"{key}={target if key == 'target' else value}" for key, value in given.items())
     return {
@@ -34,7 +40,7 @@ def method(name: str, target: str | None = None, **parameters: Any) -> dict[str,
 
 
 def metric(name: str, label: str | None = None, higher: bool = True, **parameters: Any) -> dict[str, Any]:
-    """The same of a metric."""
+    """A metric as run cards list it."""
     return {"label": label or name, "name": name, "higher_is_better": higher, "parameters": parameters}
 
 
@@ -48,7 +54,7 @@ METHODS = (
 )
 LABELS = tuple(entry["label"] for entry in METHODS)
 METRICS = (
-    metric(FAITHFULNESS, reference_lang="en", aligner={"embedding": {"layer": 2}}),
+    metric(FAITHFULNESS, reference_lang="en", aligner={"embedding": EMBEDDING}),
     metric(FAITHFULNESS, SHUFFLED, reference_lang="en", aligner={"random": {"seed": 0}}),
     metric("comprehensiveness"),
     metric("sufficiency", higher=False),
@@ -123,3 +129,20 @@ def all_scores() -> list[Score]:
         for name, column in ERASURE.items():
             rows += scores(label, name, {"en": [column[place]] * 4, "de": [9.0] * 4})
     return rows
+
+
+def write(
+    folder: Path,
+    *,
+    instances: Iterable[Instance] = tuple(instances()),
+    predictions: Iterable[Prediction] = tuple(predictions(RIGHT)),
+    scores: Iterable[Score] = tuple(all_scores()),
+    others: Iterable[Row] = (),
+    **changes: Any,
+) -> Run:
+    """Store the run, with other rows where they are given; `changes` are of its card."""
+    with Store.open(folder) as store:
+        for place, row in enumerate([*instances, *predictions, *scores, *others]):
+            store.append(str(place), row)
+        store.write_card(card(**changes))
+    return Run(folder)

@@ -39,7 +39,7 @@ def test_data_and_model_by_name_or_by_themselves_give_the_same(tmp_path: Path) -
         out=tmp_path / "things",
         progress=False,
     )
-    assert [one.text for one in by_name.stored.texts] == [one.text for one in itself.stored.texts]
+    assert [one.text for one in by_name.texts()] == [one.text for one in itself.texts()]
     assert "2 explanations, 2 scores" in repr(itself)
 
 
@@ -58,7 +58,7 @@ def test_what_does_not_fit_is_one_line(tmp_path: Path) -> None:
 def test_a_language_that_the_tests_can_not_read_is_warned_of(tmp_path: Path) -> None:
     data = load_dataset("world/xnli", langs=("de",), limit=1)
     run = evaluate_texts("world/nli-mt-ra", data, ["bleu"], out=tmp_path / "run", progress=False)
-    assert any("rules for English; there are inputs in de" in line for line in run.card["warnings"])
+    assert any("rules for English; there are inputs in de" in line for line in run.tables.card["warnings"])
 
 
 def test_an_endpoint_that_is_handed_over_is_asked_once(tmp_path: Path) -> None:
@@ -78,8 +78,8 @@ def test_an_endpoint_that_is_handed_over_is_asked_once(tmp_path: Path) -> None:
             run = evaluate_texts(
                 model, data, ["bleu"], setups=["explain_then_answer"], out=tmp_path / "run", progress=False
             )
-            assert run.card["requests"] == len(server.asked) == sent
-            assert [skip.reason for skip in run.stored.skips] == ([] if whole else ["refused"])
+            assert run.tables.card["requests"] == len(server.asked) == sent
+            assert [skip.reason for skip in run.skips()] == ([] if whole else ["refused"])
     assert sum(isinstance(row, Generated) for _, row in read_rows(run.folder)) == 6 * 2
-    assert run.card["model"]["hosts"] == [f"127.0.0.1:{server.port}"]
+    assert run.tables.card["model"]["hosts"] == [f"127.0.0.1:{server.port}"]
     assert model.explainer is model.predictor is endpoint, "what was handed over is as it was"

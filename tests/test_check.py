@@ -25,7 +25,7 @@ from verax.metrics.ranking import best_first, needs_tokens, word_scores
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
 from verax.models.subject import Subject
-from verax.registry import BUILT_IN
+from verax.registry import built_in
 from verax.types import Attribution, FloatArray, Human
 
 TEXTS = {
@@ -45,7 +45,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "attention_attribution": {"steps": 3},
     "louvain": {"over": {"bivariate_shapley": {"budget": 30}}},
 }
-SCORING = [name for name, entry in BUILT_IN["methods"].items() if entry.kind != "text"]
+SCORING = [name for name, entry in built_in("methods").items() if entry.kind != "text"]
 VARIANTS = [*((name, SMALL.get(name, {})) for name in SCORING), ("lime", {"regression": "lasso"})]
 
 
@@ -70,7 +70,7 @@ def test_every_method_of_ours_keeps_everything(
     found.raise_if_failed()
 
 
-@pytest.mark.parametrize("name", [name for name, entry in BUILT_IN["metrics"].items() if entry.kind != "text"])
+@pytest.mark.parametrize("name", [name for name, entry in built_in("metrics").items() if entry.kind != "text"])
 def test_every_metric_of_ours_keeps_everything(name: str, model: Classifier, inputs: list[Instance]) -> None:
     verax.check_metric(name, model, inputs=inputs).raise_if_failed()
 

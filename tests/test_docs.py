@@ -16,6 +16,7 @@ import typer.main
 import yaml
 from pydantic import BaseModel
 
+from support.plug_ins import InstallPlugIn
 from verax.align.protocol import Aligner
 from verax.cli import app, main
 from verax.data.columns import Columns
@@ -24,7 +25,7 @@ from verax.engine.protocols import Method
 from verax.methods.token.integrated_gradients import Baseline
 from verax.metrics.free_text.editor import Editor
 from verax.models.removal import CODES
-from verax.registry import BUILT_IN, Entry, Namespace, resolve
+from verax.registry import Namespace, built_in, resolve
 from verax.run.parameters import from_config
 from verax.run.spec import DataSpec, ModelSpec, Spec, parse_spec
 from verax.run.train_spec import PlainSpec, TrainSpec, parse_plain_spec
@@ -34,7 +35,7 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 EXPLAINED: list[tuple[Namespace, str]] = [
-    (namespace, name) for namespace in ("methods", "metrics") for name in BUILT_IN[namespace]
+    (namespace, name) for namespace in ("methods", "metrics") for name in built_in(namespace)
 ]
 
 
@@ -77,9 +78,9 @@ def test_the_page_of_the_spec_has_every_field(heading: str, model: type[BaseMode
 
 @pytest.mark.parametrize("namespace", ["methods", "metrics"])
 def test_every_method_and_metric_has_its_page_and_no_page_is_left_over(namespace: Namespace) -> None:
-    assert {page.stem for page in (DOCS / namespace).glob("*.md")} == set(BUILT_IN[namespace])
+    assert {page.stem for page in (DOCS / namespace).glob("*.md")} == set(built_in(namespace))
     for page in (ROOT / "README.md", DOCS / "README.md"):
-        assert all(f"{namespace}/{name}.md" in read(page) for name in BUILT_IN[namespace])
+        assert all(f"{namespace}/{name}.md" in read(page) for name in built_in(namespace))
 
 
 @pytest.mark.parametrize(("namespace", "name"), EXPLAINED)
@@ -101,7 +102,7 @@ def written(default: Any) -> str:
     namespaces: dict[Namespace, type] = {"methods": Method, "aligners": Aligner, "editors": Editor}
     for namespace, kind in namespaces.items():
         if isinstance(default, kind):
-            return next(name for name in BUILT_IN[namespace] if resolve(namespace, name) is type(default))
+            return next(name for name in built_in(namespace) if resolve(namespace, name) is type(default))
     if isinstance(default, Target):
         return default.of
     if isinstance(default, tuple):
@@ -266,7 +267,7 @@ def test_the_tutorial_of_the_unified_protocol_works(
 
 
 def test_the_tutorial_of_free_text_works(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verax: Callable[..., str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verax: Callable[..., str], install_plug_in: InstallPlugIn
 ) -> None:
     """With untrained models, and fewer inputs than the built-in corpus has."""
     import tiny
@@ -289,9 +290,9 @@ def test_the_tutorial_of_free_text_works(
     assert "Set-ups compared under the consistency tests" in said["verax nle runs/mt-ra runs/st-re"]
     assert (tmp_path / "runs" / "mt-ra" / "report.html").is_file()
     exec((tmp_path / "example.py").read_text("utf-8"), {"__name__": "free_text"})  # noqa: S102
-    own: list[tuple[Namespace, str, str]] = [("editors", "never", "Never"), ("reconstructions", "halves", "Halves")]
-    for namespace, name, kind in own:
-        monkeypatch.setitem(BUILT_IN[namespace], name, Entry(name, f"my_tests:{kind}", "plug-in", "My own."))
+    ((_, declared),) = blocks(page, "toml")
+    install_plug_in("my-tests", tomllib.loads(declared)["project"]["entry-points"])
+    assert "never" in verax("list", "editors")
     spec = {
         "model": "models/mt-ra",
         "data": "world/nli",

@@ -13,9 +13,9 @@ from rich.console import Console
 from rigged import NLI, Rigged
 from verax.models.self_explainer import FACTS, PROMPTS
 from verax.models.wording import shipped_wording
-from verax.run.nle.execute_run import execute_text_run
-from verax.run.nle.opening import PreparedText, open_texts
-from verax.run.run import Run
+from verax.results.run import Run
+from verax.run import execute_run as driver
+from verax.run.prepare import Prepared, prepare
 from verax.run.spec import parse_spec
 
 PAIRS = (
@@ -87,11 +87,11 @@ def content(place: Path, **changes: Any) -> dict[str, Any]:
     return {name: value for name, value in spec.items() if value is not None}
 
 
-def prepared(given: dict[str, Any]) -> PreparedText:
-    return open_texts(parse_spec(given))
+def prepared(given: dict[str, Any]) -> Prepared:
+    return prepare(parse_spec(given))
 
 
 def execute_run(given: dict[str, Any], folder: Path) -> Run:
     """The run, in silence."""
     quiet = Console(file=io.StringIO())
-    return execute_text_run(prepared(given), folder, command="verax run", console=quiet)
+    return driver.execute_run(prepared(given), folder, command="verax run", console=quiet)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,7 +13,7 @@ from rich.console import Console
 
 from verax.data.segmenters import Splitter
 from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.protocols import Method, Metric, as_generator
+from verax.engine.protocols import Method, Metric
 from verax.engine.questions import QuestionGenerator
 from verax.models.classifier import Classifier
 from verax.models.self_explainer import SelfExplainer
@@ -21,14 +22,14 @@ from verax.registry import Namespace, entries
 from verax.report.notebook import highlight_html
 from verax.report.page import write_report
 from verax.report.pairs import words_of
-from verax.run.execute import as_highlight, predict
-from verax.run.execute_run import execute_run, prepare_with
-from verax.run.nle.execute import explained
-from verax.run.nle.execute_run import execute_text_run
-from verax.run.nle.opening import SPOKEN, about_texts, check_prompts, check_setup, open_texts, prepare_texts
+from verax.results.run import Run as _Run
+from verax.run.checking import check_fit, check_prompts
+from verax.run.context import TEXT
+from verax.run.execute_run import execute_run
 from verax.run.parameters import Configured, from_config
-from verax.run.plan import check_fit
-from verax.run.run import Run as _Run
+from verax.run.prepare import prepare
+from verax.run.rows import as_explanation, predict
+from verax.run.rows import explain as explain_by
 from verax.run.spec import parse_spec
 from verax.types import Dataset, Highlight, Instance, Nle, Prediction, Skip, Span, Target, Undefined, UserError
 
@@ -40,51 +41,69 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Explanation:
-    """One explanation of one input, with what it explains; shows itself in a notebook."""
+    """One explanation of one input, by scores or in free text, with the prediction; renders itself in a notebook."""
 
     instance: Instance
     prediction: Prediction
-    highlight: Highlight
+    row: Highlight | Nle
     parameters: Mapping[str, Any]
+
+    @property
+    def highlight(self) -> Highlight:
+        """The scores."""
+        if not isinstance(self.row, Highlight):
+            raise UserError(f"{self.row.method} explains in free text: there are no scores, but `text`")
+        return self.row
+
+    @property
+    def text(self) -> str:
+        """The free text."""
+        if not isinstance(self.row, Nle):
+            raise UserError(f"{self.row.method} explains by scores: there is no text, but `highlight`")
+        return self.row.text
 
     def to_dict(self) -> dict[str, Any]:
         """Method, parameters, target, prediction, and for each part its words, offsets and scores.
 
         Of interactions the parts have no scores: `pairs` has the spans, the words and the score of each, in the order
-        of the method.
+        of the method. Of free text there is the `text` alone.
         """
-        scored = zip(self.highlight.units, self.highlight.scores, strict=True)
+        row = self.row
         parts: list[dict[str, Any]] = [
             {"text": text.raw, "words": list(text.words), "offsets": [list(offset) for offset in text.offsets]}
             for text in self.instance.parts
         ]
-        pairs = {}
-        if self.highlight.kind == "token":
-            scores = {unit[0]: score for unit, score in scored}
+        explained: dict[str, Any] = {}
+        if isinstance(row, Nle):
+            explained["text"] = row.text
+        elif row.kind == "token":
+            scores = {unit[0]: score for unit, score in zip(row.units, row.scores, strict=True)}
             for number, part in enumerate(parts):
                 part["scores"] = [scores.get(Span(number, word, word + 1)) for word in range(len(part["words"]))]
         else:
-            pairs["pairs"] = [
+            explained["pairs"] = [
                 {
                     "spans": [list(span) for span in unit],
                     "words": list(words_of(unit, self.instance)),
                     "score": score,
                 }
-                for unit, score in scored
+                for unit, score in zip(row.units, row.scores, strict=True)
             ]
-        chances = dict(zip(self.prediction.labels, self.prediction.probabilities, strict=True))
+        chances = dict(zip(self.prediction.labels, self.prediction.probabilities, strict=False))
         return {
-            "method": self.highlight.method,
+            "method": row.method,
             "parameters": dict(self.parameters),
-            "target": {"of": self.highlight.target.of, "space": self.highlight.target.space},
+            "target": {"of": row.target.of, "space": row.target.space},
             "prediction": {"label": self.prediction.label, "probabilities": chances},
             "parts": parts,
-            **pairs,
-            "notes": dict(self.highlight.notes),
+            **explained,
+            "notes": dict(row.notes),
         }
 
     def _repr_html_(self) -> str:
-        return highlight_html(self.highlight, self.instance, self.prediction)
+        if isinstance(self.row, Nle):
+            return f"<p><b>{escape(self.prediction.label)}</b>: {escape(self.row.text)}</p>"
+        return highlight_html(self.row, self.instance, self.prediction)
 
 
 @dataclass(frozen=True)
@@ -119,9 +138,9 @@ class Run(_Run):
 
 
 def explain(
-    model: Classifier,
+    model: Classifier | SelfExplainer,
     *texts: str | Instance,
-    method: str | Mapping[str, Any] | Method = "integrated_gradients",
+    method: str | Mapping[str, Any] | Method | None = None,
     label: str | None = None,
     lang: str = "en",
     seed: int = 0,
@@ -129,17 +148,25 @@ def explain(
     """Explain one input.
 
     Args:
-        model: from `load_model`.
+        model: from `load_model`, or from `load_self_explainer` for explanations in free text.
         texts: one instance of a dataset, or the texts of its parts (premise and hypothesis).
-        method: a name, `{name: {parameter: value}}`, or a method.
+        method: a name, `{name: {parameter: value}}`, or a method. By default integrated_gradients; for a model that
+            explains itself the way it was trained for, or explain_then_answer.
         label: gold class of the texts, for targets that need it.
         lang: language of the texts.
         seed: for methods that draw at random.
     """
     instance = _as_instance(texts, label, lang)
+    if method is None:
+        own = getattr(model, "setup", None) or "explain_then_answer"
+        method = own if isinstance(model, SelfExplainer) else "integrated_gradients"
     named = from_config("methods", method, seed)
     check_fit(named, model)
-    x, engine = Subject(instance, model).encoded(), Engine()
+    x = Subject(instance, model)
+    engine = Engine()
+    if named.component.kind == TEXT:
+        check_prompts(named, model, instance)
+        return _explanation(engine, x, None, named)
     return _explanation(engine, x, _result(engine, predict(x)), named)
 
 
@@ -166,7 +193,7 @@ def explain_all(
     x, engine = Subject(instance, model).encoded(), Engine()
     prediction = _result(engine, predict(x))
     made, skipped = [], []
-    scoring = [entry.name for entry in entries("methods").values() if entry.kind != SPOKEN]
+    scoring = [entry.name for entry in entries("methods").values() if entry.kind != TEXT]
     for given in scoring if methods is None else methods:
         named = _aimed(given, target, seed)
         try:
@@ -198,11 +225,14 @@ def _at(method: Any, target: Target) -> Any:
     return replace(method, **changed, **({"target": target} if "target" in values else {}))
 
 
-def _explanation(engine: Engine, x: Subject, prediction: Prediction, named: Configured[Any]) -> Explanation:
-    instance = x.instance
-    outcome = _outcome(engine, as_generator(named.component, x))
-    highlight = as_highlight(instance, named, outcome.value, outcome.cost)  # type: ignore[arg-type]
-    return Explanation(instance, prediction, highlight, named.parameters)
+def _explanation(engine: Engine, x: Subject, prediction: Prediction | None, named: Configured[Any]) -> Explanation:
+    """The explanation of an input; free text comes with a prediction of its own."""
+    outcome = _outcome(engine, explain_by(x, named))
+    row = as_explanation(x.instance, named, outcome.value, x.model.labels, outcome.cost)  # type: ignore[arg-type]
+    if isinstance(row, Nle):
+        prediction = Prediction(x.instance.id, row.label, row.labels, row.probabilities)
+    assert prediction is not None  # noqa: S101 - scores are of a prediction
+    return Explanation(x.instance, prediction, row, named.parameters)
 
 
 def _result(engine: Engine, generator: QuestionGenerator[T]) -> T:
@@ -236,111 +266,71 @@ def _as_instance(texts: Sequence[str | Instance], label: str | None, lang: str) 
 
 
 def evaluate(
-    model: Classifier,
-    data: Dataset,
+    model: str | Path | Mapping[str, Any] | Classifier | SelfExplainer,
+    data: str | Path | Mapping[str, Any] | Dataset,
     methods: Sequence[str | Mapping[str, Any] | Method],
     metrics: Sequence[str | Mapping[str, Any] | Metric],
     *,
     out: Path | str | None = None,
     seed: int = 0,
     explanations: Sequence[Path | str] = (),
-    granularity: str = "word",
-    explain: str = "all",
+    products: Sequence[str | Mapping[str, Any]] = (),
+    granularity: str | None = None,
+    explain: str | None = None,
     validation: Dataset | None = None,
     progress: bool = True,
 ) -> Run:
     """Explain every instance by every method and measure every explanation by every metric.
 
+    Methods may give scores of words, of pairs of words or of spans, or free text, as far as the model can answer them;
+    an explanation is measured by the metrics that are defined for its kind.
+
     Args:
-        model: from `load_model`.
-        data: from `load_dataset`.
-        methods: names, `{name: {parameter: value}}`, or methods of one's own. `random` is always run beside them.
-        metrics: likewise.
-        out: folder of the run; what it holds already is not computed again. A temporary folder by default.
+        model: from `load_model` or `load_self_explainer`; or a name, a folder or a section `model` as in a spec.
+        data: from `load_dataset`; or a name, a file or a section `data` as in a spec.
+        methods: names, `{name: {parameter: value}}`, or method objects. `random` is always run with methods that give
+            scores. Without any, metrics of free text measure the model's own way to explain itself.
+        metrics: names, `{name: {parameter: value}}`, or metric objects.
+        out: folder of the run; rows that it holds are not computed again. A temporary folder by default.
         seed: of everything that draws at random.
         explanations: JSONL files with explanations made elsewhere.
-        granularity: `word`, or `token` for the model's sub-words.
-        explain: `all` parts, or those alone that the data says may be masked (`maskable`).
+        products: what is stored besides explanations and scores, such as `{"alignment": {"reference_lang": "en"}}`.
+        granularity: `word` (the default), or `token` for the model's sub-words.
+        explain: `all` parts (the default), or only those that the data says may be masked (`maskable`).
         validation: what `in_distribution` learns from; the validation split of a built-in dataset by default.
         progress: show a progress bar.
     """
     folder = Path(tempfile.mkdtemp(prefix="verax-")) if out is None else Path(out)
+    changes = {"granularity": granularity, "explain": explain}
     spec = parse_spec(
         {
-            "model": {"name": model.name},
-            "data": {"name": data.name, "granularity": granularity, "explain": explain},
+            "model": _section(model),
+            "data": {**_section(data), **{name: value for name, value in changes.items() if value is not None}},
             "methods": [_echo("methods", given, seed) for given in methods],
             "metrics": [_echo("metrics", given, seed) for given in metrics],
             "explanations": list(explanations),
+            "products": list(products),
             "seed": seed,
         }
     )
-    prepared = prepare_with(spec, model, data, methods, metrics, validation)
+    prepared = prepare(
+        spec,
+        None if isinstance(model, (str, Path, Mapping)) else model,
+        data if isinstance(data, Dataset) else None,
+        methods=methods,
+        metrics=metrics,
+        validation=validation,
+    )
     console = Console(stderr=True, quiet=not progress)
     execute_run(prepared, folder, command=f"verax.evaluate(..., out={str(folder)!r})", console=console)
     return Run(folder)
 
 
-def explain_in_words(
-    model: SelfExplainer, *texts: str | Instance, setup: str | None = None, label: str | None = None, lang: str = "en"
-) -> Nle:
-    """Let a model answer one input and say why.
-
-    Args:
-        model: from `load_self_explainer`.
-        texts, label, lang: as for `explain`.
-        setup: how it is asked; what the model was trained as, or explain_then_answer.
-    """
-    if not isinstance(model, SelfExplainer):
-        raise UserError(f"explain_in_words: model: expected what load_self_explainer returns, got {model!r:.60}")
-    named = from_config("methods", setup or model.setup or "explain_then_answer", 0)
-    check_setup(named, model)
-    x = Subject(_as_instance(texts, label, lang), model)
-    check_prompts(named, model, x.instance)
-    return _result(Engine(), explained(x, named))
-
-
-def evaluate_texts(
-    model: str | Path | Mapping[str, Any] | SelfExplainer,
-    data: str | Path | Mapping[str, Any] | Dataset,
-    metrics: Sequence[str | Mapping[str, Any]] = ("counterfactual_test", "reconstruction_test", "bleu"),
-    *,
-    setups: Sequence[str | Mapping[str, Any]] = (),
-    out: Path | str | None = None,
-    seed: int = 0,
-    progress: bool = True,
-) -> Run:
-    """Let a model explain itself in free text, and test what it says.
-
-    Args:
-        model: a folder made by `verax train nle`, a shipped model, an instruction model, or a section `model` as in a
-            spec (with `endpoint`, `prompts`); or what `load_self_explainer` returns.
-        data: the name of a dataset or file, a section `data` as in a spec, or what `load_dataset` returns.
-        metrics: names, or `{name: {parameter: value}}`.
-        setups: how the model is asked; what it was trained as, or both orders of asking one that follows instructions.
-        out, seed, progress: as for `evaluate`.
-    """
-    folder = Path(tempfile.mkdtemp(prefix="verax-")) if out is None else Path(out)
-    named = [getattr(one, "name", one) if isinstance(one, (SelfExplainer, Dataset)) else one for one in (model, data)]
-    sections = [one if isinstance(one, Mapping) else str(one) for one in named]
-    content = {
-        "model": sections[0],
-        "data": sections[1],
-        "methods": list(setups),
-        "metrics": list(metrics),
-        "seed": seed,
-    }
-    spec = parse_spec(content)
-    if not about_texts(spec):
-        raise UserError(
-            "evaluate_texts: metrics must be about free text: counterfactual_test, reconstruction_test, bleu"
-        )
-    console = Console(stderr=True, quiet=not progress)
-    command = f"verax.evaluate_texts(..., out={str(folder)!r})"
-    by = model if isinstance(model, SelfExplainer) else None
-    prepared = prepare_texts(spec, data, by=by) if isinstance(data, Dataset) else open_texts(spec, by)
-    execute_text_run(prepared, folder, command=command, console=console)
-    return Run(folder)
+def _section(given: Any) -> dict[str, Any]:
+    """A model or data as a section of a spec."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    return {"name": str(given) if isinstance(given, (str, Path)) else given.name}
 
 
 def _echo(namespace: Namespace, given: Any, seed: int) -> Any:
@@ -381,7 +371,7 @@ def train_nle(base: str, data: str | Mapping[str, Any], out: Path | str, **field
     `fields` are those of `verax train nle` (docs/training.md): setup, prompts, explanations, epochs, ...
 
     Returns:
-        The folder of the model; `load_self_explainer` and `evaluate_texts` take it.
+        The folder of the model; `load_self_explainer` and `evaluate` take it.
     """
     from verax.run.train_text_spec import parse_nle_spec  # noqa: PLC0415 - imports torch
     from verax.run.training_text import train_nle as train  # noqa: PLC0415

@@ -20,7 +20,7 @@ from verax.align.given import Given
 from verax.align.protocol import Aligner, TextPair
 from verax.align.random import Random
 from verax.data.text import from_words, split_words
-from verax.registry import BUILT_IN, resolve
+from verax.registry import built_in, resolve
 from verax.run.parameters import from_config
 from verax.types import Links, Text, Undefined, UserError
 
@@ -43,15 +43,15 @@ def test_every_aligner_is_registered_once() -> None:
         for name, thing in inspect.getmembers(module, inspect.isclass):
             if thing.__module__ == module.__name__ and "version" in vars(thing):
                 found.append(f"{module.__name__}:{name}")
-    assert sorted(found) == sorted(entry.target for entry in BUILT_IN["aligners"].values())
+    assert sorted(found) == sorted(entry.target for entry in built_in("aligners").values())
 
 
-@pytest.mark.parametrize("name", BUILT_IN["aligners"])
+@pytest.mark.parametrize("name", built_in("aligners"))
 def test_aligners_are_frozen_dataclasses_that_work_as_they_are(name: str) -> None:
     made = resolve("aligners", name)()
     assert isinstance(made, Aligner)
     assert made == resolve("aligners", name)()
-    assert made.source == BUILT_IN["aligners"][name].reference
+    assert made.reference == built_in("aligners")[name].reference
     assert from_config("aligners", name, 0).label == name
     for field in dataclasses.fields(made):
         with pytest.raises(dataclasses.FrozenInstanceError):

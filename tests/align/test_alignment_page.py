@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from verax.cli import main
-from verax.registry import BUILT_IN, resolve
+from verax.registry import built_in, resolve
 
 PAGE = (Path(__file__).parents[2] / "docs" / "alignment.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", BUILT_IN["aligners"])
+@pytest.mark.parametrize("name", built_in("aligners"))
 def test_each_aligner_has_a_section_with_its_parameters_and_their_defaults(name: str) -> None:
     section = re.split(r"^##+ ", PAGE.split(f"\n### {name}\n")[1], maxsplit=1, flags=re.M)[0]
     rows = re.findall(r"^\| `(\w+)` \| ([^|]*) \|", section, flags=re.M)

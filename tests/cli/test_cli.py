@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from conftest import PAIRS
+from support.plug_ins import InstallPlugIn
 from verax.cli import main
 from verax.registry import entries
 
@@ -87,7 +88,7 @@ def test_listing_imports_no_torch() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     names = [row["name"] for row in json.loads(done.stdout)]
-    assert names[:2] == ["random", "leave_one_out"]
+    assert names[:2] == ["activation", "attention"]
 
 
 @pytest.mark.parametrize("what", ["methods", "metrics", "datasets", "models", "presets"])
@@ -96,7 +97,7 @@ def test_list(verax: Callable[..., Answer], what: str) -> None:
     rows = json.loads(verax("list", what, "--json").out)
     assert said.code == 0
     assert all(row["name"] in said.out for row in rows)
-    assert all(set(row) == {"name", "kind", "summary", "cost", "reference"} for row in rows)
+    assert all(set(row) == {"name", "display", "kind", "summary", "cost", "reference"} for row in rows)
 
 
 def test_run_from_plan_to_report(verax: Callable[..., Answer], spec: Path, tmp_path: Path) -> None:
@@ -272,6 +273,21 @@ def test_list_shows_cost_and_reference(verax: Callable[..., Answer]) -> None:
     listed = {row["name"]: row for row in json.loads(verax("list", "methods", "--json").out)}
     assert listed["leave_one_out"]["cost"] == "n + 1 forward"
     assert listed["beam"]["reference"].startswith("Zhou and Shah 2023")
+
+
+def test_list_describes_plug_ins_and_survives_those_that_cannot_be_imported(
+    verax: Callable[..., Answer], tmp_path: Path, install_plug_in: InstallPlugIn
+) -> None:
+    (tmp_path / "cli_plug_in.py").write_text("class Shout:\n    kind, summary = 'token', 'Scores by capitals.'\n")
+    (tmp_path / "cli_broken.py").write_text("raise RuntimeError('out of order')\n")
+    install_plug_in("loud", {"verax.methods": {"shout": "cli_plug_in:Shout", "broken": "cli_broken:Shout"}})
+    answer = verax("list", "methods", "--json")
+    assert answer.code == 0
+    rows = {row["name"]: row for row in json.loads(answer.out)}
+    assert (rows["shout"]["kind"], rows["shout"]["summary"]) == ("token", "Scores by capitals. From loud.")
+    assert rows["broken"]["kind"] == "plug-in"
+    assert rows["broken"]["summary"] == "From loud; it cannot be imported: RuntimeError: out of order"
+    assert verax("list", "methods").code == 0
 
 
 @pytest.mark.parametrize(

@@ -251,4 +251,4 @@ def test_aligners_are_listed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     monkeypatch.setattr(sys, "argv", ["verax", "list", "aligners", "--json"])
     with pytest.raises(SystemExit):
         main()
-    assert [row["name"] for row in json.loads(capsys.readouterr().out)] == ["embedding", "given", "random", "eflomal"]
+    assert [row["name"] for row in json.loads(capsys.readouterr().out)] == ["random", "given", "embedding", "eflomal"]

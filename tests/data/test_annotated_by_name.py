@@ -9,9 +9,9 @@ import pytest
 
 from published import marked, paired, refusal, write_jsonl
 from verax.data.load import load_dataset
-from verax.registry import BUILT_IN, resolve
+from verax.registry import built_in, resolve
 
-NAMES = [name for name, entry in BUILT_IN["datasets"].items() if entry.kind == "annotated"]
+NAMES = [name for name, entry in built_in("datasets").items() if entry.kind == "annotated"]
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_each_name_leads_to_itself_and_has_its_reference() -> None:
     assert set(NAMES) == {"esnli", "fever", "spanex-snli", "spanex-fever"}
     for name in NAMES:
         assert resolve("datasets", name).name == name
-        assert BUILT_IN["datasets"][name].reference
+        assert built_in("datasets")[name].reference
 
 
 @pytest.mark.parametrize("below", ["esnli", "", "e-SNLI/dataset", "e-SNLI"])

@@ -132,7 +132,7 @@ def test_where_the_files_must_be_is_told(tmp_path: Path, monkeypatch: pytest.Mon
     unset = f"babi-3: put {files} into a folder that the variable VERAX_DATA names; it is not set"
     assert refusal("babi-3") == unset
     monkeypatch.setenv("VERAX_DATA", str(tmp_path))
-    assert refusal("babi-3") == f"babi-3: put {files} into {tmp_path}; they are in none of {tmp_path}"
+    assert refusal("babi-3") == f"babi-3: put {files} into {tmp_path}; not found in {tmp_path}"
     assert refusal("qa1_trian.txt") == "no such file: qa1_trian.txt"
 
 

@@ -142,29 +142,6 @@ def test_a_pair_is_the_mean_of_its_directions() -> None:
         assert score == pytest.approx((scores[a, b] + scores[b, a]) / 2, abs=EXACT)
 
 
-def test_pairwise_interaction_index_of_a_game_of_pairs() -> None:
-    """Of a game that is a sum of pairs the index is the pair's own coefficient; and a word alone has none."""
-    n = 6
-    rng = np.random.default_rng(0)
-    pull, bond = rng.normal(size=n) / 20, np.triu(rng.normal(size=(n, n)), 1) / 20
-    bits = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(float)
-    values = -2 + bits @ pull + ((bits @ bond) * bits).sum(1)
-    fixed = {"target": Target("win"), "removal": "delete", "parts": "within"}
-    made = explain(game_model(values), words(n), method={"shapley_interaction": fixed}).highlight
-    for (a, b), score in zip(made.units, made.scores, strict=True):
-        assert score == pytest.approx(bond[a.start, b.start], abs=1e-9)
-
-
-def test_estimated_interaction_index_keeps_its_budget() -> None:
-    model = load_model("world/nli")
-    made = explain(model, *PAIR, method={"shapley_interaction": {"budget": 150, "seed": 3}}).highlight
-    again = explain(model, *PAIR, method={"shapley_interaction": {"budget": 150, "seed": 3}}).highlight
-    other = explain(model, *PAIR, method={"shapley_interaction": {"budget": 150, "seed": 4}}).highlight
-    assert made.cost.forward_asked <= 151
-    assert made.scores == pytest.approx(again.scores)
-    assert made.scores != pytest.approx(other.scores)
-
-
 @pytest.mark.parametrize("method", ["bivariate_shapley", "attention_interaction", "random_interaction", "random_span"])
 def test_one_part_is_refused_or_paired_within(method: str) -> None:
     model = load_model("world/opinion")
@@ -349,13 +326,6 @@ def test_a_model_without_maps_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     callable_model = game_model(random_game(3, 0))
     with pytest.raises(UserError, match="provides only class outputs"):
         explain(callable_model, words(3), method="attention_attribution")
-
-
-def test_the_interaction_index_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("verax.run.plan.find_spec", lambda name: None)
-    model = game_model(random_game(3, 0))
-    with pytest.raises(UserError, match=r"needs shapiq: pip install 'verax\[interactions\]'"):
-        explain(model, words(3), method="shapley_interaction")
 
 
 def test_a_class_of_ones_own_made_from_a_known_one() -> None:

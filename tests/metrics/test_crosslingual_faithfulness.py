@@ -10,13 +10,14 @@ from scipy.stats import spearmanr
 
 from verax.data.text import from_words
 from verax.metrics.crosslingual.crosslingual_faithfulness import (
+    AlignedReference,
     CrosslingualFaithfulness,
-    Translated,
     aligned_scores,
     scores_of_words,
     spearman,
 )
-from verax.types import Highlight, Instance, Links, Span, Target, Undefined, UserError
+from verax.models.subject import Subject
+from verax.types import Highlight, Instance, Links, Measured, Span, Target, Undefined, UserError
 
 ENGLISH = Instance("1/en", (from_words(["we", "meet", "at", "8pm"]), from_words(["never"])), parallel_id="1")
 GERMAN = Instance(
@@ -31,7 +32,12 @@ def _explained(instance: Instance, scores: list[float], skip: tuple[int, ...] = 
 
 
 def _measured(german: Highlight, english: Highlight, links: Links = LINKS) -> float:
-    return CrosslingualFaithfulness().measured(GERMAN, german, Translated(ENGLISH, english, links)).value
+    return _compared(german, english, links).value
+
+
+def _compared(german: Highlight, english: Highlight, links: Links) -> Measured:
+    aligned = AlignedReference(ENGLISH, english, np.array(links, np.int32).reshape(-1, 2))
+    return CrosslingualFaithfulness()(Subject(GERMAN, None), german, alignment=aligned)
 
 
 def test_equation_3_sums_the_words_that_are_linked() -> None:
@@ -53,8 +59,7 @@ def test_the_correlation_by_hand() -> None:
     german = _explained(GERMAN, [0.1, 0.2, -0.05, 0.4, 0.7, 0.25, 0.3])
     english = _explained(ENGLISH, [0.2, 0.1, 0.5, 0.9, 0.3])
     assert _measured(german, english) == pytest.approx(0.9, abs=1e-12)
-    found = CrosslingualFaithfulness().measured(GERMAN, german, Translated(ENGLISH, english, LINKS[1:]))
-    assert found.series == {"linked": (4.0, 5.0)}
+    assert _compared(german, english, LINKS[1:]).series == {"linked": (4.0, 5.0)}
 
 
 values = st.integers(-3, 3) | st.floats(-5, 5, allow_nan=False)

@@ -1,189 +1,34 @@
-"""Runs made by hand, and a real browser to look at their reports with."""
+"""Runs written by hand, for reports."""
 
-import itertools
-import json
-import os
-import select
-import shutil
-import tempfile
-import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from __future__ import annotations
+
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from verax.store.read import Stored
-from verax.types import Highlight, Human, Instance, Prediction, Score, Skip, Target, Text
-
-
-def text_of(raw: str, lang: str = "en") -> Text:
-    """A text split at spaces."""
-    offsets, end = [], 0
-    for word in raw.split(" "):
-        start = raw.index(word, end)
-        end = start + len(word)
-        if word:
-            offsets.append((start, end))
-    return Text(raw, tuple(raw[a:b] for a, b in offsets), tuple(offsets), lang)
-
-
-def make_run(instances: int = 3, methods: tuple[str, ...] = ("random", "loo"), **changes: Any) -> Stored:
-    """A run of premise and hypothesis in which `loo` finds the gold word and `random` does not."""
-    rows = [
-        Instance(
-            f"id-{i}",
-            (text_of("a small dog runs"), text_of("an animal moves")),
-            "yes",
-            human=Human(words=((2,), (1,)), explanations=("a dog is an animal",)),
-        )
-        for i in range(instances)
-    ]
-    scores = [
-        Score(row.id, m, "comp", 0.1 * (k + 1) + 0.01 * i) for i, row in enumerate(rows) for k, m in enumerate(methods)
-    ]
-    values = (0.0, 0.25, 1.0, -0.5, 0.0, 0.5, -1.0)
-    parts: dict[str, Any] = {
-        "folder": Path("run"),
-        "card": {
-            "methods": [{"label": m, "name": m} for m in methods],
-            "metrics": [{"label": "comp", "name": "comp", "higher_is_better": True}],
-            "model": {"name": "tiny"},
-            "data": {"name": "pairs"},
-        },
-        "instances": rows,
-        "predictions": [
-            Prediction(r.id, "yes" if i % 3 else "no", ("no", "yes"), (0.3, 0.7)) for i, r in enumerate(rows)
-        ],
-        "highlights": [Highlight(r.id, m, "token", Target(), r.units, values) for r in rows for m in methods],
-        "skips": [],
-        "scores": scores,
-        "damaged": (),
-    }
-    return Stored(**(parts | changes))
+from support import runs
+from verax.results.run import Run
+from verax.types import Skip, Text
 
 
 @pytest.fixture(scope="session")
-def run() -> Callable[..., Stored]:
-    return make_run
+def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
+    """A run of `support.runs.word_run` in a folder of its own."""
+
+    def make(*args: Any, **changes: Any) -> Run:
+        return runs.word_run(tmp_path_factory.mktemp("run"), *args, **changes)
+
+    return make
 
 
 @pytest.fixture(scope="session")
 def text() -> Callable[..., Text]:
-    return text_of
+    return runs.text_of
 
 
 @pytest.fixture
-def skipped_only() -> Stored:
+def skipped_only(run: Callable[..., Run]) -> Run:
     """A run in which nothing could be explained."""
     skips = [Skip(f"id-{i}", "loo", "empty", "no word", failed=i == 0) for i in range(7)]
-    return make_run(7, highlights=[], scores=[], predictions=[], skips=skips)
-
-
-class Browser:
-    """A headless Chromium, spoken to through a pipe (the DevTools protocol)."""
-
-    def __init__(self, binary: str, profile: str) -> None:
-        to_browser, self._out = os.pipe()
-        self._in, from_browser = os.pipe()
-        flags = (
-            "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-            "--disable-component-update --disable-sync --disable-dev-shm-usage --remote-debugging-pipe"
-        )
-        quiet = os.open(os.devnull, os.O_WRONLY)
-        # Through high numbers, since either pipe may already have the number that the other needs.
-        steps = [(to_browser, 100), (from_browser, 101), (100, 3), (101, 4), (quiet, 2)]
-        self._process = os.posix_spawn(
-            binary,
-            [binary, *flags.split(), f"--user-data-dir={profile}", "--host-resolver-rules=MAP * ~NOTFOUND"],
-            os.environ,
-            file_actions=[(os.POSIX_SPAWN_DUP2, a, b) for a, b in steps],
-        )
-        for end in (to_browser, from_browser, quiet):
-            os.close(end)
-        self._buffer = b""
-        self._numbers = itertools.count(1)
-        self._session: str | None = None
-        self.requests: list[str] = []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Network", "Runtime"):
-            self.call(f"{domain}.enable")
-
-    def _message(self, deadline: float) -> dict[str, Any]:
-        while b"\0" not in self._buffer:
-            ready, _, _ = select.select([self._in], [], [], max(0.0, deadline - time.monotonic()))
-            chunk = os.read(self._in, 1 << 16) if ready else b""
-            if not chunk:
-                raise TimeoutError("the browser does not answer")
-            self._buffer += chunk
-        raw, self._buffer = self._buffer.split(b"\0", 1)
-        message: dict[str, Any] = json.loads(raw)
-        if message.get("method") == "Network.requestWillBeSent":
-            self.requests.append(message["params"]["request"]["url"])
-        return message
-
-    def _wait(self, matches: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        deadline = time.monotonic() + 60
-        while not matches(message := self._message(deadline)):
-            pass
-        return message
-
-    def call(self, method: str, **params: Any) -> dict[str, Any]:
-        number = next(self._numbers)
-        message = {"id": number, "method": method, "params": params}
-        if self._session:
-            message["sessionId"] = self._session
-        os.write(self._out, json.dumps(message).encode() + b"\0")
-        answer = self._wait(lambda m: m.get("id") == number)
-        if "error" in answer:
-            raise RuntimeError(f"{method}: {answer['error']}")
-        return answer["result"]
-
-    def open(self, path: Path, *, width: int = 1280, dark: bool = False, script: bool = True) -> None:
-        """Load a page and wait until it and all that hangs on it is done."""
-        self.requests.clear()
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
-        scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-        self.call("Emulation.setEmulatedMedia", features=scheme)
-        self.call("Emulation.setScriptExecutionDisabled", value=not script)
-        number = next(self._numbers)
-        message = {
-            "id": number,
-            "method": "Page.navigate",
-            "params": {"url": path.as_uri()},
-            "sessionId": self._session,
-        }
-        os.write(self._out, json.dumps(message).encode() + b"\0")
-        self._wait(lambda m: m.get("method") == "Page.loadEventFired")
-        # Handlers of elements that failed to load run as tasks after the load.
-        time.sleep(0.2)
-
-    def ask(self, expression: str) -> Any:
-        """The value of an expression in the page."""
-        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
-        if "exceptionDetails" in answer:
-            raise RuntimeError(answer["exceptionDetails"])
-        return answer["result"].get("value")
-
-    def close(self) -> None:
-        self._session = None
-        os.write(self._out, json.dumps({"id": 0, "method": "Browser.close"}).encode() + b"\0")
-        os.waitpid(self._process, 0)
-        os.close(self._out)
-        os.close(self._in)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    names = ("chromium", "chromium-browser", "google-chrome")
-    binary = next((path for name in names if (path := shutil.which(name))), None)
-    if binary is None:
-        said = f"no browser to look at the report with: none of {', '.join(names)} is installed"
-        if os.environ.get("CI") == "true":
-            pytest.fail(said)
-        pytest.skip(said)
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        made = Browser(binary, profile)
-        yield made
-        made.close()
+    return run(7, highlights=[], scores=[], predictions=[], skips=skips)

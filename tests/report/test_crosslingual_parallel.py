@@ -5,7 +5,6 @@ import json
 import re
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -14,12 +13,11 @@ from hypothesis import strategies as st
 import many_languages as made
 from verax.data.text import split_words
 from verax.report.arc_routes import TEXT
-from verax.report.content import content_of
+from verax.report.content import Content
 from verax.report.page import render
 from verax.report.parallel import PAIRS, pairs_of
 from verax.report.parallel_layout import BAND, WIDTH, cut, layout, pieces_of
 from verax.report.parallel_plot import Scored, drawing
-from verax.store.read import Stored
 from verax.types import Alignment, Highlight, Instance, Target
 
 ARABIC = "كان القارب على الماء"
@@ -180,124 +178,115 @@ def test_the_direction_of_writing_is_said():
     assert both.startswith('<div class="scroll" dir="rtl">')
 
 
-def stored(groups=4, languages=("en", "de", "es"), aligners=("embedding", "random")):
-    instances = made.instances(languages, groups)
-    ramps = {label: [(place + 1) * (k - 1.5) for k in range(4)] for place, label in enumerate(made.LABELS)}
-    links = {"embedding": ((0, 0), (1, 1), (3, 3)), "random": ((0, 3),)}
-    return Stored(
-        folder=Path("run"),
-        card=made.card(),
-        instances=instances,
-        predictions=made.predictions(made.RIGHT),
-        highlights=[
-            Highlight(i.id, label, "token", Target(), i.units, tuple(ramps[label]))
-            for i in instances
-            for label in ramps
-        ],
-        skips=[],
-        scores=made.all_scores(),
-        damaged=(),
-        alignments=[
-            Alignment(i.id, f"{i.parallel_id}-en", aligner, links[aligner])
-            for aligner in aligners
-            for i in instances
-            if i.lang != "en"
-        ],
-    )
+SCORES = {label: [(place + 1) * (k - 1.5) for k in range(4)] for place, label in enumerate(made.LABELS)}
+LINKS = {"embedding": ((0, 0), (1, 1), (3, 3)), "random": ((0, 3),)}
 
 
-def test_pairs_are_those_of_the_reference_with_the_links_of_the_tables():
-    content = content_of(stored(), 2)
-    pairs = pairs_of(content, content.crosslingual)
-    assert [(pair.reference.id, pair.translation.id) for pair in pairs] == [
+def explained(instances, scores=None):
+    return [
+        Highlight(one.id, label, "token", Target(), one.units, tuple(values))
+        for one in instances
+        for label, values in (scores or SCORES).items()
+    ]
+
+
+def aligned(instances, aligners=("embedding", "random")):
+    return [
+        Alignment(one.id, f"{one.parallel_id}-en", aligner, LINKS[aligner])
+        for aligner in aligners
+        for one in instances
+        if one.lang != "en"
+    ]
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Store a run of pairs; explanations and alignments can be others."""
+
+    def store(groups=4, instances=None, highlights=None, alignments=None, **changes):
+        instances = made.instances(groups=groups) if instances is None else instances
+        highlights = explained(instances) if highlights is None else highlights
+        alignments = aligned(instances) if alignments is None else alignments
+        folder = tmp_path / f"run-{len(list(tmp_path.iterdir()))}"
+        return made.write(folder, instances=instances, others=[*highlights, *alignments], **changes)
+
+    return store
+
+
+def pairs(run, limit=100):
+    return pairs_of(Content(run, limit), run.study("crosslingual"))
+
+
+def test_pairs_are_those_of_the_reference_with_the_links_of_the_tables(write):
+    run = write()
+    found = pairs(run, 2)
+    assert [(pair.reference.id, pair.translation.id) for pair in found] == [
         ("p0-en", "p0-de"),
         ("p0-en", "p0-es"),
         ("p1-en", "p1-de"),
         ("p1-en", "p1-es"),
     ]
-    assert {pair.alignment.links for pair in pairs} == {((0, 0), (1, 1), (3, 3))}
-    content = content_of(stored(aligners=()), 100)
-    assert {pair.alignment for pair in pairs_of(content, content.crosslingual)} == {None}
-    many = content_of(stored(groups=40), 1000)
-    assert len(pairs_of(many, many.crosslingual)) == PAIRS
-    none = content_of(stored(), 0)
-    assert pairs_of(none, none.crosslingual) == []
+    assert {pair.alignment.links for pair in found} == {((0, 0), (1, 1), (3, 3))}
+    assert {pair.alignment for pair in pairs(write(alignments=[]))} == {None}
+    assert len(pairs(write(groups=40), 1000)) == PAIRS
+    assert pairs(run, 0) == []
 
 
 @pytest.mark.parametrize(
     ("labels", "chosen"),
     [
         (("random", "embedding(layer=1)", "embedding"), "embedding"),
-        (("random", "given", "embedding(layer=1)"), "embedding(layer=1)"),
-        (("random", "given"), "given"),
+        (("random", "given"), None),
         (("random",), "random"),
     ],
 )
-def test_the_aligner_of_the_tables_draws_the_links_else_one_that_is_not_random(labels, chosen):
+def test_links_are_those_of_the_aligner_of_the_tables_or_of_the_only_one(write, labels, chosen):
     rows = [Alignment("p0-de", "p0-en", label, ((0, place),)) for place, label in enumerate(labels)]
-    content = content_of(replace(stored(), alignments=rows), 1)
-    assert pairs_of(content, content.crosslingual)[0].alignment.aligner == chosen
-
-
-def first_links(metric, rows):
-    content = content_of(replace(stored(), card=made.card(metrics=[metric]), scores=of_metric(metric["label"])), 1)
-    content = replace(content, alignments=rows)
-    return pairs_of(content, content.crosslingual)[0].alignment.links
-
-
-def of_metric(label):
-    return [replace(score, metric=label) for score in made.all_scores() if score.metric == made.FAITHFULNESS]
+    alignment = pairs(write(alignments=rows), 1)[0].alignment
+    assert (alignment and alignment.aligner) == chosen
 
 
 @pytest.mark.parametrize(
-    ("told", "links"),
+    ("parameters", "links"),
     [
-        ("", ((0, 0),)),
-        ("(align_parts=joint)", ((0, 1),)),
-        ("(aligner=embedding(layer=1))", ((0, 2),)),
-        ("(aligner=embedding(layer=1), align_parts=joint)", ((0, 3),)),
+        ({}, ((0, 0),)),
+        ({"align_parts": "joint"}, ((0, 1),)),
+        ({"aligner": {"embedding": {"layer": 1}}}, ((0, 2),)),
+        ({"aligner": {"embedding": {"layer": 1}}, "align_parts": "joint"}, ((0, 3),)),
     ],
 )
 @pytest.mark.parametrize("turned", [False, True])
-def test_variants_of_an_aligner_are_told_apart(told, links, turned):
+def test_variants_of_an_aligner_are_distinguished_by_parameters(write, parameters, links, turned):
     labels = ("embedding", "embedding, parts joint", "embedding(layer=1)", "embedding(layer=1), parts joint")
     rows = [Alignment("p0-de", "p0-en", label, ((0, place),)) for place, label in enumerate(labels)]
-    metric = made.metric(made.FAITHFULNESS, f"{made.FAITHFULNESS}{told}", aligner={"embedding": {}})
-    assert first_links(metric, rows[::-1] if turned else rows) == links
+    metrics = [made.metric(made.FAITHFULNESS, **({"aligner": {"embedding": made.EMBEDDING}} | parameters))]
+    run = write(alignments=rows[::-1] if turned else rows, metrics=metrics)
+    assert pairs(run, 1)[0].alignment.links == links
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_links_with_an_input_of_another_reference_language_are_not_drawn(turned):
+def test_links_with_an_input_of_another_reference_language_are_not_drawn(write, turned):
     rows = [
-        Alignment("p0-de", "p0-en", "embedding(layer=1)", ((0, 1),)),
-        Alignment("p0-de", "p0-es", "embedding(layer=1)", ((0, 2),)),
-        Alignment("p0-de", "p0-es", "embedding", ((0, 3),)),
+        Alignment("p0-de", "p0-en", "embedding", ((0, 1),)),
+        Alignment("p0-de", "p0-es", "embedding", ((0, 2),)),
+        Alignment("p0-de", "p0-es", "random", ((0, 3),)),
     ]
-    metric = made.metric(made.FAITHFULNESS, reference_lang="en", aligner={"embedding": {}})
-    assert first_links(metric, rows[::-1] if turned else rows) == ((0, 1),)
+    assert pairs(write(alignments=rows[::-1] if turned else rows), 1)[0].alignment.links == ((0, 1),)
 
 
-def test_a_pair_that_could_not_be_aligned_says_why():
+def test_a_pair_that_could_not_be_aligned_says_why(write):
     rows = [Alignment("p0-de", "p0-en", "embedding", (), "empty", "no word")]
-    html = render(replace(stored(), alignments=rows), instances=1)
-    assert "not aligned: empty" in html
+    assert "not aligned: empty" in render(write(alignments=rows), instances=1)
 
 
-def test_an_input_without_its_reference_or_translation_is_left_out():
-    whole = stored()
-    fewer = replace(whole, instances=[i for i in whole.instances if i.id not in {"p0-en", "p1-de"}])
-    content = content_of(fewer, 100)
-    assert [pair.translation.id for pair in pairs_of(content, content.crosslingual)] == [
-        "p1-es",
-        "p2-de",
-        "p2-es",
-        "p3-de",
-        "p3-es",
-    ]
+def test_an_input_without_its_reference_or_translation_is_left_out(write):
+    fewer = [one for one in made.instances() if one.id not in {"p0-en", "p1-de"}]
+    found = [pair.translation.id for pair in pairs(write(instances=fewer))]
+    assert found == ["p1-es", "p2-de", "p2-es", "p3-de", "p3-es"]
 
 
-def test_the_most_faithful_method_is_shown_first_and_all_are_told_to_the_script():
-    html = render(stored(), instances=1)
+def test_the_most_faithful_method_is_shown_first_and_the_script_knows_all(write):
+    html = render(write(), instances=1)
     figure = re.search(r'<figure class="pair".*?</figure>', html, re.DOTALL)[0]
     assert "saliency (l2), loss" in figure
     assert "ρ 0.900" in figure
@@ -305,13 +294,14 @@ def test_the_most_faithful_method_is_shown_first_and_all_are_told_to_the_script(
     told = json.loads(re.search(r'data-told="([^"]*)"', figure)[1].replace("&quot;", '"'))
     assert len(told) == len(made.LABELS)
     assert told[1] == [[[-3.0, -1.0, 1.0, 3.0], [-3.0, -1.0, 1.0, 3.0]], "ρ 1.000"]
-    assert "alignment not recorded" in render(stored(aligners=()), instances=1)
+    assert "alignment not recorded" in render(write(alignments=[]), instances=1)
 
 
-def test_the_random_explanation_is_never_shown_first():
-    run = stored()
-    strong = [replace(s, value=1.0) if s.method == made.LABELS[-1] and s.value is not None else s for s in run.scores]
-    assert "saliency (l2), loss" in re.search(r'<span class="whose".*?</span>', render(replace(run, scores=strong)))[0]
+def test_the_random_explanation_is_never_shown_first(write):
+    scores = made.all_scores()
+    strong = [replace(s, value=1.0) if s.method == made.LABELS[-1] and s.value is not None else s for s in scores]
+    html = render(write(scores=strong))
+    assert "saliency (l2), loss" in re.search(r'<span class="whose".*?</span>', html)[0]
 
 
 CHOOSE = """(() => {{
@@ -329,15 +319,12 @@ LOOKS = (
 
 
 @pytest.fixture
-def page(browser, tmp_path):
+def page(write, tmp_path):
     """A run in which the random method scores the other way round."""
-    made_run = stored()
-    turned = [
-        replace(h, scores=(*tuple(-2 * s for s in h.scores[:3]), 0.0)) if h.method == made.LABELS[-1] else h
-        for h in made_run.highlights
-    ]
+    random = SCORES[made.LABELS[-1]]
+    turned = SCORES | {made.LABELS[-1]: [*(-2 * score for score in random[:3]), 0.0]}
     path = tmp_path / "report.html"
-    path.write_text(render(replace(made_run, highlights=turned)), encoding="utf-8")
+    path.write_text(render(write(highlights=explained(made.instances(), turned))), encoding="utf-8")
     return path
 
 
@@ -382,14 +369,86 @@ def test_pointing_at_a_word_brings_out_its_links(browser, page):
     assert browser.ask(met) == []
 
 
-def test_the_words_of_an_arabic_pair_stand_in_their_order_in_a_browser(browser, tmp_path):
+def test_the_words_of_an_arabic_pair_stand_in_their_order_in_every_font(font_browser, assert_texts_fit):
     pair = [instance("the boat was on the water", name="a"), instance(ARABIC, lang="ar", name="b")]
     svg = drawing(pair[0], pair[1], ((1, 1), (5, 3)), (Scored({1: 1.0}), Scored({1: 1.0})))
-    path = tmp_path / "pair.html"
-    path.write_text(f"<!doctype html><meta charset=utf-8><body>{svg}", encoding="utf-8")
-    browser.open(path)
-    lefts = browser.ask(
+    assert_texts_fit(f"<!doctype html><meta charset=utf-8><body>{svg}")
+    lefts = font_browser.ask(
         "[...document.querySelectorAll('[data-at^=\"1 \"] text')].map(e => e.getBoundingClientRect().x)"
     )
     assert lefts == sorted(lefts, reverse=True)
     assert len(lefts) == 4
+
+
+def test_words_stay_within_their_colours_in_every_font(font_browser, assert_texts_fit):
+    long = " ".join(["a boat with seven hundred gulls follows the wind"] * 6)
+    above, below = instance(long, name="a"), instance(long, name="b")
+    links = tuple((word, 53 - word) for word in range(54))
+    scores = Scored(dict.fromkeys(range(54), 1.0))
+    assert_texts_fit(f"<!doctype html><meta charset=utf-8><body>{drawing(above, below, links, (scores, scores))}")
+    outside = font_browser.ask(
+        "[...document.querySelectorAll('.scored')].map(e => [e.querySelector('text'), e.querySelector('rect')]"
+        ".map(part => part.getBoundingClientRect())).filter(([text, box]) => text.left < box.left - 0.6 ||"
+        " box.right + 0.6 < text.right).length"
+    )
+    assert outside == 0
+
+
+def test_the_page_has_the_sections_only_where_languages_were_compared(write):
+    html = render(write())
+    assert html.index('id="leaderboard"') < html.index('id="crosslingual"') < html.index('id="parallel"')
+    assert html.index('id="parallel"') < html.index('id="instances"')
+    other = render(write(metrics=[made.metric("comprehensiveness")]))
+    assert 'id="crosslingual"' not in other
+    assert 'id="parallel"' not in other
+
+
+def test_nothing_is_wider_than_a_phone(write, browser, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(render(write()), encoding="utf-8")
+    for width in (400, 1280):
+        browser.open(path, width=width)
+        assert browser.ask("document.documentElement.scrollWidth") <= width
+
+
+EVIL = "\"><img src=x onerror=document.documentElement.setAttribute('ran',1)>\u202e(</title></svg><script>x)"
+
+
+def test_hostile_languages_labels_and_words_are_text(write, browser, tmp_path):
+    path = tmp_path / "report.html"
+    other = {"en": f"en {EVIL}", "de": f"de {EVIL}", "es": f"es {EVIL}"}
+    evil = made.text_of(f"{EVIL.replace(' ', '_')} word {EVIL.replace(' ', '_')} end", EVIL)
+    instances = [replace(i, lang=other[i.lang], parts=(evil,), label=EVIL) for i in made.instances()]
+    renamed = {label: f"{label} {EVIL}" for label in made.LABELS}
+    methods = [m | {"label": renamed[m["label"]], "name": f"{m['name']} {EVIL}", "target": EVIL} for m in made.METHODS]
+    metrics = [
+        m | {"parameters": {"reference_lang": other["en"], "aligner": {f"{EVIL} {place}": {}}}}
+        for place, m in enumerate(made.METRICS)
+    ]
+    scores = [
+        replace(s, method=renamed[s.method], reason=EVIL if s.reason else None, detail=EVIL) for s in made.all_scores()
+    ]
+    run = write(
+        instances=instances,
+        methods=methods,
+        metrics=metrics,
+        scores=scores,
+        highlights=explained(instances, {renamed[label]: values for label, values in SCORES.items()}),
+        alignments=[Alignment(one.id, f"{one.parallel_id}-en", EVIL, ((0, 0), (2, 3))) for one in instances],
+    )
+    path.write_text(render(run), encoding="utf-8")
+    browser.open(path)
+    assert browser.ask("document.documentElement.hasAttribute('ran')") is False
+    assert browser.ask("document.images.length") == 0
+    assert browser.ask("document.scripts.length") == 1
+    assert browser.requests == [path.as_uri()]
+    assert browser.ask("document.querySelectorAll('.pair').length") == 8
+    # choosing repaints with hostile names, and still nothing runs
+    browser.ask(CHOOSE.format("method", "1"))
+    assert browser.ask("document.documentElement.hasAttribute('ran')") is False
+    assert "<img src=x" in browser.ask("document.querySelector('.pair .whose').textContent")
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_labels_fit_in_every_font(write, assert_texts_fit, width):
+    assert_texts_fit(render(write()), width)

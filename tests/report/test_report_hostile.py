@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from verax.report import markup
-from verax.report.markup import Html, visible
 from verax.report.page import render, write_report
+from verax.results.render import markup
+from verax.results.render.markup import Html, visible
 from verax.store.read import Stored
 from verax.store.store import Store
 from verax.types import Highlight, Human, Instance, Prediction, Score, Skip, Span, Target

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-
-from verax.report.content import content_of
-from verax.report.markup import visible
 from verax.report.masking_plot import between, panel, spark
 from verax.report.masking_words import distribution_said, marks, performance_said, ratios
-from verax.report.page import render
 from verax.report.tables import masking_table, to_csv, to_json, to_latex, to_markdown
+
+from verax.report.content import content_of
+from verax.report.page import render
 from verax.report.terminal import masking
-from verax.types import Interval, MaskingCurve, MaskingCurves, Score
+from verax.results.render.markup import visible
+from verax.types import Estimate, MaskingCurve, MaskingCurves, Score
 
 RANDOM = (1.0, 0.9, 0.8, 0.7, 0.5)
 LEFT, RIGHT, TOP, BOTTOM = 40, 350, 22, 168
@@ -25,8 +25,8 @@ LEFT, RIGHT, TOP, BOTTOM = 40, 350, 22, 168
 
 def curve(method, values, acu=0.0, racu=0.0, **changes):
     """A measure whose every point has an interval of 0.05 to either side, cut at 0 and 1."""
-    points = tuple(Interval(v, max(v - 0.05, 0.0), min(v + 0.05, 1.0)) for v in values)
-    areas = (Interval(acu, acu - 0.01, acu + 0.02), Interval(racu, racu - 0.1, racu + 0.1))
+    points = tuple(Estimate(v, max(v - 0.05, 0.0), min(v + 0.05, 1.0)) for v in values)
+    areas = (Estimate(acu, acu - 0.01, acu + 0.02), Estimate(racu, racu - 0.1, racu + 0.1))
     facts = {
         "metric": "accuracy",
         "reason": None,
@@ -175,7 +175,7 @@ def test_nothing_is_drawn_outside_the_plot_areas(tested, metric):
     if metric == "matthews":
         rows = (*curves.curves, curve("wrong", (1.0, -0.3, -0.9, 0.0, -1.0), metric=metric, p_values=p))
         curves = replace(curves, majority=0.0, curves=rows)
-    beyond = (Interval(1.0, 0.9, 1.3), *curves.curves[-1].curve[1:])
+    beyond = (Estimate(1.0, 0.9, 1.3), *curves.curves[-1].curve[1:])
     curves = replace(curves, curves=(*curves.curves[:-1], replace(curves.curves[-1], curve=beyond)))
     for row in curves.curves:
         svg = panel(curves, row)
@@ -190,8 +190,8 @@ def test_nothing_is_drawn_outside_the_plot_areas(tested, metric):
 
 
 def test_a_curve_without_intervals_and_with_two_points_is_drawn():
-    bare = tuple(Interval(v) for v in (1.0, 0.5))
-    rows = tuple(replace(curve(m, (1.0, 0.5)), curve=bare, acu=Interval(0.0)) for m in ("random", "m"))
+    bare = tuple(Estimate(v) for v in (1.0, 0.5))
+    rows = tuple(replace(curve(m, (1.0, 0.5)), curve=bare, acu=Estimate(0.0)) for m in ("random", "m"))
     curves = MaskingCurves("random", 0.5, rows)
     svg = panel(curves, rows[1])
     assert 'class="ribbon"' not in svg
@@ -365,3 +365,14 @@ def test_a_phone_shows_the_section_without_sideways_scrolling(browser, run, tmp_
     )
     expected = ["rgb(156, 192, 234)", "rgb(127, 137, 150)"] if dark else ["rgb(43, 79, 124)", "rgb(139, 147, 160)"]
     assert colours == expected
+
+
+def test_labels_fit_in_every_font(assert_texts_fit, run):
+    assert_texts_fit(render(scored(run)))
+
+
+def test_the_longest_label_of_an_axis_fits_in_every_font(assert_texts_fit):
+    curves = three(p_random=(1e-9,) * 5, p_good=(1e-9,) * 5)
+    svg = panel(curves, row_of(curves, "good"))
+    assert "≤ 0.0001" in svg
+    assert_texts_fit(f"<!doctype html><meta charset=utf-8><body style='font: 11px sans-serif'>{svg}")

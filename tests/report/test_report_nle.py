@@ -8,18 +8,18 @@ from dataclasses import replace
 
 import pytest
 from rich.console import Console
-
-import explained_runs as made
-from verax.report import markup
-from verax.report.markup import Html, visible
 from verax.report.nle_sheets import sheets
 from verax.report.nle_tables import COLUMNS, nle_papers, nle_records
 from verax.report.nle_terminal import nle as in_terminal
 from verax.report.nle_words import doubts, meaning, mention, summed_up
-from verax.report.page import render
 from verax.report.tables import to_csv, to_json, to_latex, to_markdown
 from verax.stats.nle import nle_tables
 from verax.stats.nle_rows import NleRun
+
+import explained_runs as made
+from verax.report.page import render
+from verax.results.render import markup
+from verax.results.render.markup import Html, visible
 from verax.types import Nle, Score, Skip, Span, Target, TrialLog
 
 RAN = "document.documentElement.setAttribute('ran','1')"

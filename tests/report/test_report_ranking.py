@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from verax.report.numbers import count, interval, number, p_value, plural, signed
 from verax.report.plot import axis_of, interval_svg
 from verax.report.ranking import best_group, by_metric, like_random, verdict
+
+from verax.results.render.numbers import count, interval, number, p_value, plural, signed
 from verax.types import Summary
 
 

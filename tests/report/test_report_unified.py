@@ -9,23 +9,23 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-
-from verax.report.markup import visible
-from verax.report.page import render
 from verax.report.tables import to_csv, to_json, to_latex, to_markdown
 from verax.report.unified_plot import better, names, panel, rows_of
 from verax.report.unified_tables import unified_records, unified_tables
 from verax.report.unified_terminal import unified as in_terminal
 from verax.report.unified_words import caption, lines, titles, verdict
 from verax.stats.unified import Bounds, Cell, Property, Stability, Unified
-from verax.types import Highlight, Interval, Score, Span, Target
+
+from verax.report.page import render
+from verax.results.render.markup import visible
+from verax.types import Estimate, Highlight, Score, Span, Target
 
 KINDS = ("span_interaction", "token_interaction", "token")
 BASES = ("shapley", "attention", "integrated_gradients", "random")
 
 
 def at(value, half=0.1):
-    return Interval(value, value - half, value + half)
+    return Estimate(value, value - half, value + half)
 
 
 def cells(value, difference, **changes):
@@ -129,7 +129,7 @@ def test_papers_get_a_table_for_each_property():
 
 
 def test_records_are_flat_and_in_full():
-    stable = Stability("louvain", "shapley", Interval(0.5, 0.4, 0.6), 7)
+    stable = Stability("louvain", "shapley", Estimate(0.5, 0.4, 0.6), 7)
     table = unified_records(of(COMPREHENSIVENESS, SIMULATABILITY, stability=(stable,)))
     rows = json.loads(to_json(table))
     assert len(rows) == 25
@@ -148,7 +148,7 @@ def test_records_are_flat_and_in_full():
 
 @pytest.mark.parametrize("width", [30, 60, 80, 120])
 def test_the_terminal_fits_and_cuts_no_number(width):
-    stable = Stability("louvain", "shapley", Interval(0.5, 0.4, 0.6), 1234)
+    stable = Stability("louvain", "shapley", Estimate(0.5, 0.4, 0.6), 1234)
     shown = printed(in_terminal(of(COMPREHENSIVENESS, SIMULATABILITY, COMPLEXITY, stability=(stable,))), width)
     assert "…" not in shown
     assert all(len(line) <= width for line in shown.splitlines())
@@ -177,7 +177,7 @@ def test_better_is_to_the_right():
     assert better(COMPREHENSIVENESS, COMPREHENSIVENESS.cells[0]) == at(0.3)
     turned = better(COMPLEXITY, COMPLEXITY.cells[0])
     assert turned == pytest.approx((0.5, 0.4, 0.6))
-    assert better(COMPLEXITY, replace(COMPLEXITY.cells[0], difference=Interval(-1.0))) == Interval(1.0)
+    assert better(COMPLEXITY, replace(COMPLEXITY.cells[0], difference=Estimate(-1.0))) == Estimate(1.0)
     assert better(COMPLEXITY, COMPLEXITY.cells[3]) is None
 
 
@@ -201,8 +201,8 @@ def marks(svg):
 
 
 def test_signs_and_whiskers_stand_where_their_numbers_are():
-    one = changed(COMPREHENSIVENESS, "token", "shapley", difference=Interval(-0.1, -0.4, 0.2))
-    one = changed(one, "span_interaction", "attention", difference=Interval(0.6, 0.4, 0.6))
+    one = changed(COMPREHENSIVENESS, "token", "shapley", difference=Estimate(-0.1, -0.4, 0.2))
+    one = changed(one, "span_interaction", "attention", difference=Estimate(0.6, 0.4, 0.6))
     one = changed(one, "token", "attention", difference=None)
     svg = panel(of(one), one, "Comprehensiveness")
     zero = float(re.search(r'<line x1="([\d.]+)%" x2="[\d.]+%" y1="0" y2="[\d.]+" class="random">', svg)[1])
@@ -225,7 +225,7 @@ def test_signs_and_whiskers_stand_where_their_numbers_are():
 def test_narrow_panels_write_every_other_number():
     wide = panel(of(COMPREHENSIVENESS), COMPREHENSIVENESS, "t")
     narrow = panel(of(*[COMPREHENSIVENESS] * 6), COMPREHENSIVENESS, "t")
-    numbers = [re.findall(r'class="tick">([+-]?[\d.]+)<', svg) for svg in (wide, narrow)]
+    numbers = [re.findall(r'class="tick"[^>]*>([+-]?[\d.]+)<', svg) for svg in (wide, narrow)]
     assert numbers == [["0", "+0.1", "+0.2", "+0.3", "+0.4"], ["0", "+0.2", "+0.4"]]
 
 
@@ -366,3 +366,8 @@ def test_a_wide_page_has_all_panels_beside_one_list_of_names(browser, run, tmp_p
     assert max(tops) - min(tops) < 1, "a row is at the same height in every panel"
     hidden = browser.ask("[...document.querySelectorAll('figure svg.names')].every(e => !e.getClientRects().length)")
     assert hidden is True
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_labels_fit_in_every_font(assert_texts_fit, run, width):
+    assert_texts_fit(render(scored(run)), width)

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from verax.report.arcs import INKS
-from verax.report.markup import visible
 from verax.report.notebook import highlight_html
 from verax.report.picture import picture
 from verax.report.words import STYLES, level, shade, style_sheet, words_html
+from verax.results.render.markup import visible
 from verax.types import Highlight, Human, Instance, Prediction, Span, Target
 
 CSS = (Path(__file__).parents[2] / "src/verax/report/assets/report.css").read_text()

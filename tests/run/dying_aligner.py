@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,10 @@ from test_translating import parallel_data
 
 from verax.api import evaluate
 from verax.models.load import load_model
-from verax.run import translating
+from verax.run.providers import Stage
+from verax.run.providers.alignment import AlignmentProvider
 from verax.store.store import Store
+from verax.store.tables import Row
 
 
 def go(model: Path, out: Path, kept: int | None) -> int:
@@ -35,13 +38,13 @@ def go(model: Path, out: Path, kept: int | None) -> int:
         if next(rows) == kept:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    whole = translating.Translating.run
+    after = AlignmentProvider.after
 
-    def armed(self: translating.Translating) -> None:
+    def armed(self: AlignmentProvider, stage: Stage) -> Iterator[tuple[str, Row]]:
         Store.append = dying  # type: ignore[assignment, method-assign]
-        whole(self)
+        return after(self, stage)
 
-    translating.Translating.run = armed  # type: ignore[method-assign]
+    AlignmentProvider.after = armed  # type: ignore[method-assign]
     metric = "crosslingual_faithfulness"
     evaluate(load_model(model), parallel_data(6), methods=["saliency"], metrics=[metric], out=out, progress=False)
     os._exit(0)

@@ -16,7 +16,7 @@ from verax.align.scores import score_alignments
 from verax.api import evaluate
 from verax.data.load import load_dataset
 from verax.models.load import load_encoder, load_model
-from verax.run.run import Run
+from verax.results.run import Run
 from verax.types import Dataset, Undefined
 
 GIVEN = "crosslingual_faithfulness(aligner=given)"
@@ -26,7 +26,7 @@ METHODS: list[Any] = ["saliency", "input_x_gradient", {"integrated_gradients": {
 
 
 def values(run: Run, method: str, metric: str) -> list[float]:
-    found = [s.value for s in run.scores if (s.method, s.metric) == (method, metric) and s.value is not None]
+    found = [s.value for s in run.score_rows() if (s.method, s.metric) == (method, metric) and s.value is not None]
     assert found, (method, metric)
     return found
 
@@ -40,14 +40,14 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_what_is_computed_alike_is_explained_alike(twins: Run) -> None:
     """Above 0.95 for every deterministic method: the same function of the same embeddings, up to rounding."""
-    for entry in twins.card["methods"]:
+    for entry in twins.tables.card["methods"]:
         if entry["name"] != "random":
             assert np.mean(values(twins, entry["label"], GIVEN)) > 0.95, entry["label"]
 
 
 def test_random_links_and_random_scores_leave_nothing(twins: Run) -> None:
     """About 0: within four standard errors, and below 0.15."""
-    nothing = [(entry["label"], DRAWN) for entry in twins.card["methods"]] + [("random", GIVEN)]
+    nothing = [(entry["label"], DRAWN) for entry in twins.tables.card["methods"]] + [("random", GIVEN)]
     for method, metric in nothing:
         found = values(twins, method, metric)
         error = np.std(found, ddof=1) / np.sqrt(len(found))
@@ -57,7 +57,7 @@ def test_random_links_and_random_scores_leave_nothing(twins: Run) -> None:
 def test_permuted_scores_leave_nothing(twins: Run, tmp_path: Path) -> None:
     """The saliency of the cipher with its scores in another order, as an explanation made elsewhere."""
     rng = np.random.default_rng(0)
-    instances = {instance.id: instance for instance in twins.stored.instances}
+    instances = {instance.id: instance for instance in twins.inputs()}
     lines = []
     for row in twins.highlights:
         if row.method != "saliency":
@@ -100,9 +100,11 @@ def test_any_language_can_be_the_reference(translated: Dataset, tmp_path: Path) 
     two = replace(translated, instances=tuple(i for i in translated.instances if i.lang in ("en", "de")))
     both = [{"crosslingual_faithfulness": {"aligner": "given", "reference_lang": lang}} for lang in ("en", "de")]
     run = evaluate(load_model("world/xnli"), two, ["occlusion"], both, out=tmp_path, progress=False)
-    there, back = ([s for s in run.scores if s.method == "occlusion" and s.metric == m] for m in run.directions)
+    there, back = ([s for s in run.score_rows() if s.method == "occlusion" and s.metric == m] for m in run.directions)
     assert {s.instance_id[-2:] for s in there} == {"de"}
     assert {s.instance_id[-2:] for s in back} == {"en"}
     assert np.corrcoef([s.value or 0 for s in there], [s.value or 0 for s in back])[0, 1] > 0.5
-    occluded, drawn = (np.mean([s.value or 0 for s in run.scores if s.method == m]) for m in ("occlusion", "random"))
+    occluded, drawn = (
+        np.mean([s.value or 0 for s in run.score_rows() if s.method == m]) for m in ("occlusion", "random")
+    )
     assert occluded > drawn + 0.2

@@ -23,9 +23,9 @@ from verax.data.text import split_words
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
 from verax.models.subject import Subject
-from verax.run import simulation
-from verax.run.execute_run import execute_run, prepare_with
+from verax.run.execute_run import execute_run
 from verax.run.held_out import Parts
+from verax.run.prepare import prepare
 from verax.run.spec import parse_spec
 from verax.stats.simulation import Simulated, simulated
 from verax.train.agent import Agent, Lessons, Shown
@@ -76,11 +76,11 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[Agent]:
 
 
 def rows(run: Run, metric: str = "simulatability") -> dict[tuple[str, str], Score]:
-    return {(s.method, s.instance_id): s for s in run.stored.scores if s.metric.startswith(metric)}
+    return {(s.method, s.instance_id): s for s in run.score_rows() if s.metric.startswith(metric)}
 
 
 def of_method(run: Run, method: str) -> Simulated:
-    (found,) = simulated(run.card, run.stored.scores).values()
+    (found,) = simulated(run.tables.card, run.score_rows()).values()
     return next(row for row in found if row.method == method)
 
 
@@ -113,7 +113,7 @@ def test_decisive_words_let_agents_foresee_what_random_words_do_not(run: Callabl
     assert random.rsf.high is not None
     assert random.rsf.low <= 0 <= random.rsf.high
     assert random.rsf.high < 0.2
-    value = {row.method: row.mean for row in found.summaries}
+    value = {row["method"]: row["mean"] for row in found.study("leaderboard").records()}
     assert (value["DecisivePair"] or 0) > 0.2 > (value["random"] or 0)
 
 
@@ -125,8 +125,8 @@ def test_no_gold_label_is_seen(run: Callable[..., Run], trained: list[Agent]) ->
     assert {where: score.series for where, score in rows(found).items()} == {
         where: score.series for where, score in rows(other).items()
     }
-    predictions = {row.instance_id: row.label for row in found.stored.predictions}
-    by_text = {tuple(p.raw for p in i.parts): i.id for i in found.stored.instances}
+    predictions = {row.instance_id: row.label for row in found.predictions()}
+    by_text = {tuple(p.raw for p in i.parts): i.id for i in found.inputs()}
     plain = next(agent for agent in trained if agent.lessons.train[0].texts in by_text)
     for part in plain.lessons:
         assert all(one.named == predictions[by_text[one.texts]] for one in part)
@@ -142,14 +142,14 @@ def test_agents_share_their_parts_and_those_without_explanations_are_trained_onc
     assert {tuple(map(len, agent.lessons)) for agent in trained} == {(24, 8, 8)}
     named = {tuple(tuple(one.named for one in part) for part in agent.lessons) for agent in trained}
     assert len(named) == 1
-    scores = [score for score in found.stored.scores if score.value is not None]
+    scores = [score for score in found.score_rows() if score.value is not None]
     held_out = {score.instance_id for score in scores}
     assert len(held_out) == 8
     assert len(scores) == 8 * 2 * 2
-    assert {s.reason for s in found.stored.scores if s.instance_id not in held_out} == {"not_held_out"}
-    counts = found.card["counts"]
+    assert {s.reason for s in found.score_rows() if s.instance_id not in held_out} == {"not_held_out"}
+    counts = found.tables.card["counts"]
     assert counts["rows"] == counts["done"] + counts["skipped"] == 40 * (1 + 2 + 2 * 2)
-    starts = {facts["start"] for facts in found.card["agents"].values()}
+    starts = {facts["start"] for facts in found.tables.card["agents"].values()}
     assert starts == {"weights drawn anew in the architecture of the model"}
     for agent in trained:
         assert agent.answers() is not None
@@ -222,7 +222,7 @@ def test_an_input_that_is_too_long_with_its_explanation_is_left_out(run: Callabl
     first = data.instances[0]
     long = replace(first, parts=(first.parts[0], split_words(" ".join(["boat"] * 27))))
     found = run(data=replace(data, instances=(long, *data.instances[1:])))
-    reasons = {s.method: (s.reason, s.detail) for s in found.stored.scores if s.instance_id == first.id}
+    reasons = {s.method: (s.reason, s.detail) for s in found.score_rows() if s.instance_id == first.id}
     assert reasons["DecisivePair"][0] == "too_long"
     assert "49 tokens with the explanation written in, the agents read 48" in reasons["DecisivePair"][1]
 
@@ -275,7 +275,7 @@ def test_a_model_that_always_says_the_same_can_not_be_learned_from(run: Callable
     data = hidden_place.texts(120)
     hot = [one for one in data.instances if one.parts[0].words[hidden_place.decisive(one)] == "hot"]
     made = run(data=replace(data, instances=tuple(hot[:30])))
-    reasons = {(score.reason, score.detail) for score in made.scores}
+    reasons = {(score.reason, score.detail) for score in made.score_rows()}
     assert {reason for reason, _ in reasons} == {"too_few_instances"}
     assert all("names 'hot' for all" in detail and "nothing to learn" in detail for _, detail in reasons)
 
@@ -301,7 +301,7 @@ def test_a_base_is_used_and_never_the_explained_model(
     base = tiny.save("bert", tmp_path / "base")
     found = run(metrics=[{"simulatability": {**QUICK, "base": str(base)}}])
     assert {agent.start.folder for agent in trained} == {base}
-    assert [facts["start"] for facts in found.card["agents"].values()] == [str(base)]
+    assert [facts["start"] for facts in found.tables.card["agents"].values()] == [str(base)]
 
 
 def test_agents_start_from_what_the_model_was_made_from_while_it_is_there(tmp_path: Path) -> None:
@@ -370,8 +370,9 @@ def test_the_cost_is_told_before_it_starts(hidden: Path, tmp_path: Path, monkeyp
 
     said = io.StringIO()
     spec = parse_spec({"model": "m", "data": "d", "methods": ["random"], "metrics": [{"simulatability": QUICK}]})
-    prepared = prepare_with(spec, load_model(hidden), hidden_place.texts(30), methods=[PAIR])
-    assert simulation.most_agents(prepared.plan) == 3
+    prepared = prepare(spec, load_model(hidden), hidden_place.texts(30), methods=[PAIR])
+    (line,) = [line for provider in prepared.providers if (line := provider.announcement()) is not None]
+    assert line.startswith("then at most 3 agents are trained")
     monkeypatch.setattr(Agent, "train", stop)
     with pytest.raises(KeyboardInterrupt):
         execute_run(prepared, tmp_path / "run", command="", console=Console(file=said, width=200))

@@ -21,6 +21,6 @@ def test_a_language_that_the_tokenizer_does_not_know_is_warned_of(tmp_path: Path
         ("entailment", "neutral", "contradiction"),
     )
     run = evaluate(load_model("world/nli"), data, [], ["comprehensiveness"], out=tmp_path, progress=False)
-    told = [line for line in run.card["warnings"] if "does not know" in line]
+    told = [line for line in run.tables.card["warnings"] if "does not know" in line]
     assert len(told) == 1
     assert told[0].startswith("th: the model's tokenizer does not know 100% of the words")

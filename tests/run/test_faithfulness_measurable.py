@@ -22,7 +22,7 @@ from verax.metrics.faithfulness.in_distribution import InDistribution
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
 from verax.models.subject import Subject
-from verax.run.reference import Reference
+from verax.run.providers.reference import Reference
 from verax.stats.inference import simes
 from verax.stats.masf import InDistributionTest
 from verax.train.masking import fully_masked
@@ -67,7 +67,7 @@ class Inverted:
 
     def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         made = yield from LeaveOneOut(GOLD)(x)
-        return x.attribution(-made.scores)
+        return x.attribution(-made.score_rows())
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -96,7 +96,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 @pytest.fixture(scope="module")
 def found(run: Run) -> Callable[[str], MaskingCurve]:
-    curves = run.masking_curves
+    (curves,) = run.study("masking").groups
     assert curves is not None
     return lambda method: next(curve for curve in curves.curves if curve.method.startswith(method))
 

@@ -16,9 +16,9 @@ from verax.data.text import split_words
 from verax.engine.engine import Engine
 from verax.metrics.faithfulness.in_distribution import InDistribution
 from verax.models.load import load_model
-from verax.run import reference
-from verax.run.execute_run import prepare
-from verax.run.reference import Reference
+from verax.run.prepare import prepare
+from verax.run.providers import reference
+from verax.run.providers.reference import Reference
 from verax.run.spec import parse_spec
 from verax.stats.inference import simes
 from verax.stats.masf import InDistributionTest
@@ -144,15 +144,17 @@ def test_p_values_of_a_run(folder: Path, tmp_path: Path) -> None:
     run = evaluate(
         load_model(folder), data, ["leave_one_out"], metrics, out=tmp_path / "run", progress=False, validation=_data(60)
     )
-    scores = [score for score in run.scores if score.metric == "in_distribution"]
+    scores = [score for score in run.score_rows() if score.metric == "in_distribution"]
     assert len(scores) == 16
     for score in scores:
         assert score.curve is not None
         assert len(score.curve) == 11
         assert all(1 / 31 <= p <= 1 for p in score.curve)
         assert score.value == pytest.approx(simes(np.array(score.curve)), abs=1e-15)
-    assert {row.metric for row in run.summaries} == {"recursive_masking"}  # p-values rank nobody
-    curves = run.masking_curves
+    assert {row["metric"] for row in run.study("leaderboard").records()} == {
+        "recursive_masking"
+    }  # p-values rank nobody
+    (curves,) = run.study("masking").groups
     assert curves is not None
     of_method = np.array([score.curve for score in scores if score.method == "leave_one_out"])
     found = next(curve for curve in curves.curves if curve.method == "leave_one_out")
@@ -165,7 +167,7 @@ def test_a_run_that_is_complete_learns_nothing(folder: Path, tmp_path: Path, mon
     shutil.rmtree(folder / "verax")
     monkeypatch.setattr(reference.InDistributionTest, "fit", None)
     again = evaluate(load_model(folder), _data(4, seed=5), ["random"], ["in_distribution"], **given)
-    assert len(again.scores) == 4
+    assert len(again.score_rows()) == 4
 
 
 def test_a_file_needs_a_validation_file_beside_it(folder: Path, tmp_path: Path) -> None:

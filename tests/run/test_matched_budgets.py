@@ -17,8 +17,9 @@ from verax.engine.questions import QuestionGenerator
 from verax.metrics.budget import budget_of
 from verax.models.load import load_model
 from verax.models.subject import Subject
+from verax.run.context import Explainer
 from verax.run.parameters import from_config
-from verax.run.plan import Source, sources, span_labels
+from verax.run.providers.budget import span_labels
 from verax.types import Attribution, Kind, Passes, Undefined, UserError
 
 N = 24
@@ -74,17 +75,17 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def mean(run: Run, method: str, metric: str) -> float:
-    values = [s.value for s in run.scores if (s.method, s.metric) == (method, metric) and s.value is not None]
+    values = [s.value for s in run.score_rows() if (s.method, s.metric) == (method, metric) and s.value is not None]
     assert values, (method, metric)
     return float(np.mean(values))
 
 
 def test_every_kind_has_every_property(run: Run) -> None:
-    labels = [entry["label"] for entry in run.card["methods"]]
-    kinds = {entry["label"]: entry["kind"] for entry in run.card["methods"]}
+    labels = [entry["label"] for entry in run.tables.card["methods"]]
+    kinds = {entry["label"]: entry["kind"] for entry in run.tables.card["methods"]}
     for label in labels:
         for metric in run.directions:
-            values = [s for s in run.scores if (s.method, s.metric) == (label, metric)]
+            values = [s for s in run.score_rows() if (s.method, s.metric) == (label, metric)]
             assert len(values) == N
             paired = metric == "agreement(level=interaction)" and kinds[label] == "token"
             reasons = {score.reason for score in values}
@@ -94,10 +95,10 @@ def test_every_kind_has_every_property(run: Run) -> None:
 @pytest.mark.parametrize("metric", ["agreement", "agreement(level=interaction)"])
 def test_the_gold_span_pairs_agree_best(run: Run, metric: str) -> None:
     gold = mean(run, "GoldSpans", metric)
-    others = [entry["label"] for entry in run.card["methods"] if entry["label"] != "GoldSpans"]
+    others = [entry["label"] for entry in run.tables.card["methods"] if entry["label"] != "GoldSpans"]
     if metric != "agreement":
         assert gold > 0.99
-        others = [e["label"] for e in run.card["methods"] if e["kind"] != "token" and e["label"] != "GoldSpans"]
+        others = [e["label"] for e in run.tables.card["methods"] if e["kind"] != "token" and e["label"] != "GoldSpans"]
     assert all(gold > mean(run, other, metric) for other in others)
 
 
@@ -112,19 +113,19 @@ def test_the_gold_span_pairs_are_comprehensive(tmp_path: Path) -> None:
     gold = mean(run, "GoldSpans", "comprehensiveness_flips(removal=delete)")
     for random in ("random", "random_interaction", "random_span"):
         assert gold > mean(run, random, "comprehensiveness_flips(removal=delete)") + 0.05
-    assert next(row for row in run.summaries if row.method == "GoldSpans").p_holm < 0.05  # type: ignore[operator]
+    assert next(row for row in run.study("leaderboard").records() if row["method"] == "GoldSpans")["p_holm"] < 0.05
 
 
 def test_each_base_has_the_budget_of_its_spans(run: Run) -> None:
     """And what has no base, the mean over those that are not random, rounded."""
     spans = [str(from_config("methods", given, 0).label) for given in (SPANS, ATTENTION_SPANS)]
-    highlights = {(h.instance_id, h.method): h for h in run.highlights}
+    highlights = {(h.instance_id, h.method): h for h in run.highlights()}
     by_base = {
         spans[0]: ["kernel_shap(budget=200)", "bivariate_shapley(budget=200)", spans[0]],
         spans[1]: ["attention", "attention_interaction", spans[1]],
     }
     checked = 0
-    for score in run.scores:
+    for score in run.score_rows():
         if score.metric != "comprehensiveness_flips" or score.value is None:
             continue
         own = [label for label, methods in by_base.items() if score.method in methods]
@@ -141,10 +142,10 @@ def test_what_is_there_is_not_computed_again_and_later_metrics_find_their_spans(
     data, model = load_dataset("world/nli", limit=N), load_model("world/nli")
     again = evaluate(model, data, [*METHODS, GoldSpans()], more, out=run.folder, progress=False)
     label = "sufficiency_flips(budget=shared)"
-    shared = {(s.method, s.instance_id): s for s in again.scores if s.metric == label}
+    shared = {(s.method, s.instance_id): s for s in again.score_rows() if s.metric == label}
     assert len(shared) == N * 11
     for instance in data.instances:
-        budgets = {shared[e["label"], instance.id].series["words"] for e in again.card["methods"]}
+        budgets = {shared[e["label"], instance.id].series["words"] for e in again.tables.card["methods"]}
         assert len(budgets) == 1  # the same for every method
 
 
@@ -155,13 +156,14 @@ def test_a_method_that_comes_later_finds_the_spans_of_its_budget(tmp_path: Path)
     evaluate(model, data, [ATTENTION_SPANS], metrics, out=tmp_path, progress=False)
     run = evaluate(model, data, [ATTENTION_SPANS, "saliency"], metrics, out=tmp_path, progress=False)
     label = from_config("methods", ATTENTION_SPANS, 0).label
-    words = {(score.method, score.instance_id): score.series["words"] for score in run.scores}
+    words = {(score.method, score.instance_id): score.series["words"] for score in run.score_rows()}
     assert all(words["saliency", one.id] == words[label, one.id] for one in data.instances)
 
 
 def test_whose_span_pairs_count() -> None:
     names: list[Any] = ["random", "kernel_shap", "saliency", "louvain", {"louvain": {"over": "attention_interaction"}}]
-    methods = sources([from_config("methods", given, 0) for given in [*names, "random_span"]], {})
+    components = [from_config("methods", given, 0) for given in [*names, "random_span"]]
+    methods = [Explainer(one.label, one.component.kind, getattr(one.component, "base", None)) for one in components]
     shapley, attention = "louvain", "louvain(over=attention_interaction)"
     assert span_labels(methods, "kernel_shap", "base") == (shapley,)
     assert span_labels(methods, attention, "base") == (attention,)
@@ -169,7 +171,7 @@ def test_whose_span_pairs_count() -> None:
     assert span_labels(methods, "random_span", "base") == (shapley, attention)
     assert span_labels(methods, "made elsewhere", "base") == (shapley, attention)
     assert span_labels(methods, "kernel_shap", "shared") == (shapley, attention)
-    mine = [*methods, Source("mine", "span_interaction")]
+    mine = [*methods, Explainer("mine", "span_interaction")]
     assert span_labels(mine, "mine", "base") == ("mine",)
     assert span_labels(mine, "saliency", "base") == (shapley, attention, "mine")
     only_random = [methods[0], methods[-1]]
@@ -192,7 +194,7 @@ def test_one_part_is_refused_before_anything_is_computed(tmp_path: Path) -> None
     within = {"parts": "within", "budget": 100}
     methods: list[Any] = [{"louvain": {"over": {"bivariate_shapley": within}}}, {"random_span": {"parts": "within"}}]
     run = evaluate(model, data, methods, ["comprehensiveness_flips"], out=tmp_path, progress=False)
-    assert all(score.value is not None for score in run.scores)
+    assert all(score.value is not None for score in run.score_rows())
 
 
 def test_a_part_that_is_not_explained_is_not_paired(tmp_path: Path) -> None:
@@ -213,15 +215,15 @@ def test_pairs_made_elsewhere_are_measured_and_set_their_own_budget(tmp_path: Pa
     metrics: list[Any] = [{"agreement": {"level": "interaction"}}, "comprehensiveness_flips"]
     files = [tmp_path / "people.jsonl"]
     run = evaluate(model, data, [], metrics, explanations=files, out=tmp_path / "run", progress=False)
-    assert next(e["kind"] for e in run.card["methods"] if e["label"] == "people") == "span_interaction"
+    assert next(e["kind"] for e in run.tables.card["methods"] if e["label"] == "people") == "span_interaction"
     assert mean(run, "people", "agreement(level=interaction)") == 1.0
-    budgets = {h.instance_id: budget_of([h]) for h in run.highlights if h.method == "people"}
-    for score in run.scores:
+    budgets = {h.instance_id: budget_of([h]) for h in run.highlights() if h.method == "people"}
+    for score in run.score_rows():
         if score.metric == "comprehensiveness_flips":
             assert score.series["words"][2] == budgets[score.instance_id].at(3)  # random is matched to it
     (tmp_path / "people.jsonl").write_text("\n".join(lines).replace("1.0", "0.75"))
     again = evaluate(model, data, [], metrics, explanations=files, out=tmp_path / "run", progress=False)
-    assert {h.scores[0] for h in again.highlights if h.method == "people"} == {0.75}
+    assert {h.scores[0] for h in again.highlights() if h.method == "people"} == {0.75}
 
 
 @pytest.mark.parametrize(

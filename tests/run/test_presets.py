@@ -8,15 +8,17 @@ import pytest
 
 from verax.registry import entries, resolve
 from verax.run.parameters import Configured, from_config
-from verax.run.presets import ATTRIBUTION_TABLE, IMPORTANCE_MEASURES, UNIFIED
+from verax.run.providers import needed_by
 from verax.run.spec import override, parse_spec, preset_spec
+from verax.studies.leaderboard.presets import ATTRIBUTION_TABLE, IMPORTANCE_MEASURES
+from verax.studies.unified.presets import UNIFIED
 from verax.types import Base, Target, UserError
 
 
 def built(preset: Any) -> list[Configured[Any]]:
-    methods = [from_config("methods", given, 0) for given in preset["methods"]]
+    methods = [from_config("methods", given, 0) for given in preset.content["methods"]]
     assert len({method.label for method in methods}) == len(methods)
-    assert all(from_config("metrics", given, 0) for given in preset["metrics"])
+    assert all(from_config("metrics", given, 0) for given in preset.content["metrics"])
     return methods
 
 
@@ -44,9 +46,9 @@ def test_the_unified_preset_has_three_kinds_of_three_bases_and_random_of_each() 
     kinds = ("token", "token_interaction", "span_interaction")
     assert places == {(kind, base) for kind in kinds for base in get_args(Base)}
     assert len(methods) == len(places) == 12
-    metrics = [from_config("metrics", given, 0) for given in UNIFIED["metrics"]]
+    metrics = [from_config("metrics", given, 0) for given in UNIFIED.content["metrics"]]
     assert len({metric.label for metric in metrics}) == len(metrics) == 7
-    needing = [metric for metric in metrics if "budget" in getattr(metric.component, "needs", ())]
+    needing = [metric for metric in metrics if "budget" in needed_by(metric.component)]
     assert len(needing) == 6, "all but agreement on pairs"
     assert {metric.component.insertion for metric in metrics if metric.name == "simulatability"} == {"symbol", "text"}
 
@@ -54,7 +56,7 @@ def test_the_unified_preset_has_three_kinds_of_three_bases_and_random_of_each() 
 @pytest.mark.parametrize("name", entries("presets"))
 def test_a_preset_alone_is_a_spec(name: str) -> None:
     spec = parse_spec(preset_spec(name, {}))
-    preset = resolve("presets", name)
+    preset = resolve("presets", name).content
     assert (spec.model.name, spec.data.name) == (preset["model"], preset["data"]["name"])
     assert parse_spec(spec.model_dump(mode="json")) == spec
 

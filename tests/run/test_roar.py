@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -273,7 +274,7 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_curves(ran: Ran, toy: Path,
     The last part is done here; every number is the same to the last digit.
     """
     out = tmp_path / "out"
-    env = {"OMP_NUM_THREADS": str(torch.get_num_threads()), "HF_HUB_OFFLINE": "1"}
+    env = {**os.environ, "OMP_NUM_THREADS": str(torch.get_num_threads()), "HF_HUB_OFFLINE": "1"}
     kills = (("save", 17, 17, 5, "1-leave_one_out-step-1"), ("finish", 3, 7, 7, "2-input_x_gradient-step-1"))
     for where, after, epochs, finished, newest in kills:
         command = [sys.executable, "-c", CHILD, where, str(after), str(out), json.dumps(content(toy))]

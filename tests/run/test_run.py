@@ -52,28 +52,30 @@ def progress_counter(classifier: Callable[..., Classifier]) -> Counting:
 
 
 def numbers(run: Run) -> dict[tuple[str, ...], Any]:
-    found: dict[tuple[str, ...], Any] = {(s.instance_id, s.method, s.metric): (s.value, s.reason) for s in run.scores}
-    found.update({(h.instance_id, h.method): h.scores for h in run.highlights})
+    found: dict[tuple[str, ...], Any] = {
+        (s.instance_id, s.method, s.metric): (s.value, s.reason) for s in run.score_rows()
+    }
+    found.update({(h.instance_id, h.method): h.scores for h in run.highlights()})
     return found
 
 
 def test_every_row_is_there_once(small_run: Callable[..., Run], dataset: Dataset) -> None:
     run = small_run()
-    assert run.card["counts"] == {
+    assert run.tables.card["counts"] == {
         "rows": len(dataset) * ROWS_OF_AN_INSTANCE,
         "done": len(dataset) * ROWS_OF_AN_INSTANCE,
         "failed": 0,
         "skipped": 0,
     }
-    assert [i.id for i in run.stored.instances] == [i.id for i in dataset.instances]
+    assert [i.id for i in run.inputs()] == [i.id for i in dataset.instances]
     table = run.summary()
     assert set(table["method"]) == {"random", "leave_one_out", "integrated_gradients(steps=4)"}
     assert len(table) == 9
     loo = table[(table.method == "leave_one_out") & (table.metric == "comprehensiveness")].iloc[0]
-    values = [s.value for s in run.scores if (s.method, s.metric) == ("leave_one_out", "comprehensiveness")]
+    values = [s.value for s in run.score_rows() if (s.method, s.metric) == ("leave_one_out", "comprehensiveness")]
     assert loo["mean"] == pytest.approx(np.mean([value for value in values if value is not None]))
     assert (loo["n"], loo["skipped"]) == (5, 0)
-    cost = run.card["cost"]
+    cost = run.tables.card["cost"]
     assert 0 < cost["forward"] < cost["forward_asked"]
 
 
@@ -84,7 +86,9 @@ def test_a_second_time_costs_nothing(small_run: Callable[..., Run], progress_cou
     again = small_run(model=progress_counter)
     assert progress_counter.passes == spent
     assert numbers(again) == first
-    assert again.card["cost"]["forward"] + again.card["cost"]["backward"] == spent, "the card counts the first time"
+    assert again.tables.card["cost"]["forward"] + again.tables.card["cost"]["backward"] == spent, (
+        "the card counts the first time"
+    )
 
 
 def test_more_methods_and_metrics_cost_only_themselves(
@@ -94,9 +98,9 @@ def test_more_methods_and_metrics_cost_only_themselves(
     spent = progress_counter.passes
     run = small_run(model=progress_counter, methods=["leave_one_out"], metrics=["agreement", "complexity"])
     assert progress_counter.passes == spent, "complexity asks the model nothing, and the explanations are there"
-    assert {s.metric for s in run.scores} == {"agreement", "complexity"}
+    assert {s.metric for s in run.score_rows()} == {"agreement", "complexity"}
     fewer = small_run(model=progress_counter, methods=["leave_one_out"], metrics=["complexity"])
-    assert {s.metric for s in fewer.scores} == {"complexity"}, "rows of an earlier spec are kept but not shown"
+    assert {s.metric for s in fewer.score_rows()} == {"complexity"}, "rows of an earlier spec are kept but not shown"
 
 
 def test_pooled_resumed_and_alone_agree(small_run: Callable[..., Run], dataset: Dataset, tmp_path: Path) -> None:
@@ -123,7 +127,7 @@ def test_changed_weights_are_computed_again(small_run: Callable[..., Run]) -> No
     assert first.passes > 0
     after = small_run(model=second)
     assert second.passes > 0
-    assert after.card["counts"]["rows"] == 5 * ROWS_OF_AN_INSTANCE
+    assert after.tables.card["counts"]["rows"] == 5 * ROWS_OF_AN_INSTANCE
     assert numbers(after)[("pair 0", "leave_one_out")] != before[("pair 0", "leave_one_out")]
     spent = first.passes
     assert numbers(small_run(model=first)) == before, "and the first weights' rows are still there"
@@ -146,7 +150,7 @@ def test_a_flipped_bit_costs_its_own_shard_alone(small_run: Callable[..., Run], 
         again = small_run(model=progress_counter)
         spent[table] = progress_counter.passes - before
         assert numbers(again).keys() == expected.keys()
-        assert again.card["counts"] == run.card["counts"]
+        assert again.tables.card["counts"] == run.tables.card["counts"]
         assert (run.folder / "quarantine").is_dir()
     assert spent["instances"] == 0
     assert spent["predictions"] == 5
@@ -161,10 +165,10 @@ def test_instances_that_cannot_be_explained_are_counted(small_run: Callable[...,
         Instance("long", (split_words("word " * 300), split_words("b"))),
     )
     run = small_run(data=replace(dataset, instances=(*dataset.instances, *bad)))
-    counts = run.card["counts"]
+    counts = run.tables.card["counts"]
     assert counts["skipped"] == 3 * ROWS_OF_AN_INSTANCE
     assert counts["rows"] == 8 * ROWS_OF_AN_INSTANCE == counts["done"] + counts["skipped"]
-    reasons = {(skip.instance_id, skip.reason) for skip in run.stored.skips}
+    reasons = {(skip.instance_id, skip.reason) for skip in run.skips()}
     assert reasons == {("blank", "empty"), ("three", "too_many_parts"), ("long", "too_long")}
     skipped = run.summary()["skipped"].unique().tolist()
     assert skipped == [3]
@@ -222,20 +226,20 @@ class Choking:
 def test_a_tokenizer_that_fails_costs_its_own_instance_alone(
     small_run: Callable[..., Run], classifier: Callable[..., Classifier]
 ) -> None:
-    counts = small_run(model=Choking(classifier("bert"))).card["counts"]
+    counts = small_run(model=Choking(classifier("bert"))).tables.card["counts"]
     assert counts["failed"] == ROWS_OF_AN_INSTANCE
     assert counts["done"] == 4 * ROWS_OF_AN_INSTANCE
 
 
 def test_methods_and_metrics_of_ones_own(small_run: Callable[..., Run]) -> None:
     run = small_run(methods=[Broken()], metrics=[Half(), "complexity"])
-    counts = run.card["counts"]
-    boats = sum("boat" in i.parts[0].words for i in run.stored.instances)
+    counts = run.tables.card["counts"]
+    boats = sum("boat" in i.parts[0].words for i in run.inputs())
     assert 0 < boats < 5
     assert counts["failed"] == boats * 3, "an explanation and two scores each"
-    failed = [skip for skip in run.stored.skips if skip.failed]
+    failed = [skip for skip in run.skips() if skip.failed]
     assert all("KeyError" in skip.detail and "nobody foresaw" in skip.detail for skip in failed)
-    assert {s.value for s in run.scores if s.metric == "Half" and s.value is not None} == {0.5}
+    assert {s.value for s in run.score_rows() if s.metric == "Half" and s.value is not None} == {0.5}
 
 
 def test_explanations_made_elsewhere_are_measured(
@@ -244,7 +248,7 @@ def test_explanations_made_elsewhere_are_measured(
     """Our own scores, written to a file and read back, measure the same as the method itself."""
     first = small_run(methods=["leave_one_out"])
     lines = []
-    for highlight in first.highlights:
+    for highlight in first.highlights():
         if highlight.method == "leave_one_out" and highlight.instance_id != "pair 3":
             instance = next(i for i in dataset.instances if i.id == highlight.instance_id)
             cut = len(instance.parts[0].words)
@@ -254,19 +258,21 @@ def test_explanations_made_elsewhere_are_measured(
     file.write_text("\n".join(lines))
     run = small_run(methods=["leave_one_out"], explanations=[file])
     ours, theirs = (
-        {(s.instance_id, s.metric): s.value for s in run.scores if s.method == method and s.value is not None}
+        {(s.instance_id, s.metric): s.value for s in run.score_rows() if s.method == method and s.value is not None}
         for method in ("leave_one_out", "theirs")
     )
     assert {key: value for key, value in ours.items() if key[0] != "pair 3"} == pytest.approx(theirs)
-    assert [s.reason for s in run.scores if s.method == "theirs" and s.instance_id == "pair 3"] == ["not_given"] * 3
+    assert [s.reason for s in run.score_rows() if s.method == "theirs" and s.instance_id == "pair 3"] == [
+        "not_given"
+    ] * 3
 
 
 def test_by_token(small_run: Callable[..., Run], dataset: Dataset) -> None:
     run = small_run(granularity="token")
     words = sum(len(part.words) for i in dataset.instances for part in i.parts)
-    pieces = sum(len(part.words) for i in run.stored.instances for part in i.parts)
+    pieces = sum(len(part.words) for i in run.inputs() for part in i.parts)
     assert pieces > words
-    assert run.card["counts"]["skipped"] == 0
+    assert run.tables.card["counts"]["skipped"] == 0
 
 
 def test_two_files_with_the_same_method(small_run: Callable[..., Run], tmp_path: Path) -> None:
@@ -310,12 +316,12 @@ def test_a_model_without_a_mask_token(small_run: Callable[..., Run], classifier:
     with pytest.raises(UserError, match="baseline: got 'pad'"):
         small_run(model=model, methods=["integrated_gradients"])
     can = [{"leave_one_out": {"removal": "delete"}}, {"integrated_gradients": {"baseline": "zero", "steps": 2}}]
-    assert small_run(model=model, methods=can).card["counts"]["failed"] == 0
+    assert small_run(model=model, methods=can).tables.card["counts"]["failed"] == 0
 
 
 def test_incomplete_integration_is_warned_of(small_run: Callable[..., Run]) -> None:
     rough = {"integrated_gradients": {"steps": 1, "rule": "riemann_right", "baseline": "zero"}}
-    warnings = small_run(methods=[rough]).card["warnings"]
+    warnings = small_run(methods=[rough]).tables.card["warnings"]
     assert len(warnings) == 1
     assert "miss completeness" in warnings[0]
 
@@ -331,4 +337,4 @@ def test_a_second_writer_is_refused(small_run: Callable[..., Run]) -> None:
     folder = small_run().folder
     with Store.open(folder), pytest.raises(UserError, match=r"pid|process"):
         small_run()
-    assert open_run(folder).scores, "but reading is free"
+    assert open_run(folder).score_rows(), "but reading is free"

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from verax.data.text import from_words, split_words
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
 from verax.store.store import Store
-from verax.types import Dataset, GivenAlignment, Instance, UserError
+from verax.types import Dataset, GivenAlignment, Highlight, Instance, UserError
 
 GIVEN = {"crosslingual_faithfulness": {"aligner": "given"}}
 _WORDS = ("the", "small", "red", "boat", "sails", "far", "away", "from", "home", "today")
@@ -55,14 +56,19 @@ def _run(model: Classifier, data: Dataset, out: Path, *metrics: Any) -> verax.Ru
     return verax.evaluate(model, data, methods=["saliency"], metrics=list(metrics), out=out)
 
 
+def _summary(run: verax.Run, method: str) -> dict[str, Any]:
+    """The line of a method on the leaderboard."""
+    return next(row for row in run.study("leaderboard").records() if row["method"] == method)
+
+
 def test_translations_are_scored_and_references_are_not(model: Classifier, tmp_path: Path) -> None:
     run = _run(model, parallel_data(langs=("en", "xx", "yy")), tmp_path / "run", GIVEN)
-    assert {score.instance_id.split("/")[1] for score in run.scores} == {"xx", "yy"}
-    assert len(run.scores) == 2 * 2 * 6
-    assert {(a.instance_id, a.reference_id) for a in run.stored.alignments} == {
+    assert {score.instance_id.split("/")[1] for score in run.score_rows()} == {"xx", "yy"}
+    assert len(run.score_rows()) == 2 * 2 * 6
+    assert {(a.instance_id, a.reference_id) for a in run.alignments()} == {
         (f"{n}/{lang}", f"{n}/en") for n in range(6) for lang in ("xx", "yy")
     }
-    first = run.stored.alignments[0]
+    first = run.alignments()[0]
     assert first.links[:6] == tuple((i, 5 - i) for i in range(6))
     assert first.links[6:] == tuple((6 + i, 9 - i) for i in range(4))
 
@@ -71,69 +77,67 @@ def test_the_value_is_that_of_the_two_stored_explanations(model: Classifier, tmp
     from scipy.stats import spearmanr
 
     run = _run(model, parallel_data(), tmp_path / "run", GIVEN)
-    rows = {(row.instance_id, row.method): row for row in run.highlights}
-    for score in run.scores:
+    rows = {(row.instance_id, row.method): row for row in run.highlights()}
+    for score in run.score_rows():
         own, reference = rows[score.instance_id, score.method], rows[score.instance_id[:-2] + "en", score.method]
         turned = [*own.scores[:6][::-1], *own.scores[6:][::-1]]
         assert score.value == pytest.approx(spearmanr(reference.scores, turned).statistic, abs=1e-12)
 
 
-def test_what_is_compared_is_held_as_it_is_made_and_read_again_where_there_is_no_room(
+def test_values_do_not_depend_on_how_many_stored_rows_are_read_at_a_time(
     model: Classifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read: list[str] = []
+    read: Counter[str] = Counter()
     rows = Store.rows
 
     def counted(self: Store, wanted: Any = None) -> Any:
         for key, row in rows(self, wanted):
-            read.append(type(row).__name__)
+            read[key] += isinstance(row, Highlight)
             yield key, row
 
     monkeypatch.setattr(Store, "rows", counted)
-    found = {}
-    for namespace, numbers in (("ample", 2**24), ("some", 25), ("none", 0)):
-        monkeypatch.setattr("verax.run.translating.MOST_HELD", numbers)
+    found = []
+    for most in (1, 7, 20_000):
+        monkeypatch.setattr("verax.run.stored.MOST_READ", most)
         read.clear()
-        run = _run(model, parallel_data(), tmp_path / namespace, GIVEN)
-        found[namespace] = {(score.instance_id, score.method): score.value for score in run.scores}, len(read)
-        assert set(read) <= {"Highlight"}
-    values, counts = zip(*found.values(), strict=True)
-    assert values[0] == values[1] == values[2]
-    assert counts[0] == 0 < counts[1] < counts[2] == 2 * 6  # two methods; those of the reference are always held
+        run = _run(model, parallel_data(), tmp_path / str(most), GIVEN)
+        found.append({(score.instance_id, score.method): score.value for score in run.score_rows()})
+        assert sum(read.values()) == 2 * 6 * 2, "two methods, and of six pairs both sides, once each"
+    assert found[0] == found[1] == found[2]
 
 
 def test_translations_of_one_input_count_once_on_the_leaderboard(model: Classifier, tmp_path: Path) -> None:
     run = _run(model, parallel_data(langs=("en", "xx", "yy")), tmp_path / "run", GIVEN)
-    row = next(one for one in run.summaries if one.method == "saliency")
-    values = [score.value for score in run.scores if score.method == "saliency"]
-    assert row.n == 6
-    assert row.mean == pytest.approx(np.mean([value for value in values if value is not None]), abs=1e-12)
+    row = _summary(run, "saliency")
+    values = [score.value for score in run.score_rows() if score.method == "saliency"]
+    assert row["n"] == 6
+    assert row["mean"] == pytest.approx(np.mean([value for value in values if value is not None]), abs=1e-12)
 
 
 def test_parts_can_be_aligned_as_one(model: Classifier, tmp_path: Path) -> None:
     joint = {"crosslingual_faithfulness": {"aligner": "given", "align_parts": "joint"}}
     run = _run(model, parallel_data(2), tmp_path / "run", GIVEN, joint)
     by_metric: dict[str, list[float | None]] = {}
-    for score in run.scores:
+    for score in run.score_rows():
         by_metric.setdefault(score.metric, []).append(score.value)
     apart, together = by_metric.values()
     assert apart == together  # given links never cross parts, so only their counting could go wrong
-    assert {one.aligner for one in run.stored.alignments} == {"given", "given, parts joint"}
+    assert {one.aligner for one in run.alignments()} == {"given", "given, parts joint"}
 
 
 def test_parts_aligned_as_one_may_be_linked_across(model: Classifier, tmp_path: Path) -> None:
     joint = {"crosslingual_faithfulness": {"aligner": "random", "align_parts": "joint"}}
     run = _run(model, parallel_data(4), tmp_path / "run", joint)
-    assert any((a < 6) != (b < 6) for one in run.stored.alignments for a, b in one.links)
-    assert all(a < 10 and b < 10 for one in run.stored.alignments for a, b in one.links)
+    assert any((a < 6) != (b < 6) for one in run.alignments() for a, b in one.links)
+    assert all(a < 10 and b < 10 for one in run.alignments() for a, b in one.links)
 
 
 def test_another_alignment_in_the_data_is_another_score(model: Classifier, tmp_path: Path) -> None:
     data = parallel_data(3)
-    before = {(s.instance_id, s.method): s.value for s in _run(model, data, tmp_path / "run", GIVEN).scores}
+    before = {(s.instance_id, s.method): s.value for s in _run(model, data, tmp_path / "run", GIVEN).score_rows()}
     crooked = (GivenAlignment("en", (((0, 0), (1, 1), (2, 2)), ((0, 0),))),)
     again = _run(model, dataclasses.replace(data, aligned={**data.aligned, "1/xx": crooked}), tmp_path / "run", GIVEN)
-    after = {(s.instance_id, s.method): s.value for s in again.scores}
+    after = {(s.instance_id, s.method): s.value for s in again.score_rows()}
     changed = {where for where in after if after[where] != before[where]}
     assert changed
     assert {instance for instance, _ in changed} == {"1/xx"}
@@ -150,8 +154,8 @@ def test_a_second_run_does_nothing_anew(model: Classifier, tmp_path: Path, monke
 
     monkeypatch.setattr(type(model), "token_states", counted)
     second = _run(model, parallel_data(3), tmp_path / "run", GIVEN, "crosslingual_faithfulness")
-    assert second.scores == first.scores
-    assert second.stored.alignments == first.stored.alignments
+    assert second.score_rows() == first.score_rows()
+    assert second.alignments() == first.alignments()
     assert calls == []
 
 
@@ -168,16 +172,16 @@ def test_killed_while_aligning_and_scoring_it_ends_as_if_nothing_had_been(
     assert json.loads(child.stdout) == [signal.SIGKILL] * 2 + [0], child.stderr
     whole = _run(load_model(checkpoint("bert")), parallel_data(6), tmp_path / "whole", "crosslingual_faithfulness")
     found = verax.open_run(folder)
-    assert found.stored.damaged == ()
-    assert found.stored.alignments == whole.stored.alignments
-    assert found.scores == whole.scores
+    assert found.problems == ()
+    assert found.alignments() == whole.alignments()
+    assert found.score_rows() == whole.score_rows()
 
 
 def test_an_input_without_translation_is_skipped_with_its_reason(model: Classifier, tmp_path: Path) -> None:
     data = parallel_data(3)
     lonely = tuple(one for one in data.instances if one.id != "1/en")
     run = _run(model, dataclasses.replace(data, instances=lonely), tmp_path / "run", GIVEN)
-    reasons = {score.instance_id: score.reason for score in run.scores if score.method == "saliency"}
+    reasons = {score.instance_id: score.reason for score in run.score_rows() if score.method == "saliency"}
     assert reasons == {"0/xx": None, "1/xx": "no_reference", "2/xx": None}
 
 
@@ -191,12 +195,12 @@ def test_constant_scores_are_skipped_and_counted(model: Classifier, tmp_path: Pa
         lines.append(f'{{"id": "{instance.id}", "method": "ours", "scores": {rows}}}\n')
     given.write_text("".join(lines))
     run = verax.evaluate(model, data, methods=[], metrics=[GIVEN], explanations=[given], out=tmp_path / "run")
-    ours = {score.instance_id: score for score in run.scores if score.method == "ours"}
+    ours = {score.instance_id: score for score in run.score_rows() if score.method == "ours"}
     assert ours["2/xx"].reason == "constant_scores"
     # 0 to 9 against 5 4 3 2 1 0 9 8 7 6: the squared differences of the ranks are 90 in all
     assert ours["0/xx"].value == pytest.approx(1 - 6 * 90 / (10 * 99), abs=1e-12)
-    row = next(one for one in run.summaries if one.method == "ours")
-    assert (row.n, row.skipped) == (3, 1)
+    row = _summary(run, "ours")
+    assert (row["n"], row["skipped"]) == (3, 1)
 
 
 @pytest.mark.parametrize(
@@ -250,8 +254,8 @@ def test_what_is_skipped_in_one_language_is_counted(model: Classifier, tmp_path:
     data = parallel_data(3, ("en", "xx", "yy"))
     bare = {**data.aligned, "0/yy": (), "1/yy": ()}
     run = _run(model, dataclasses.replace(data, aligned=bare), tmp_path / "run", GIVEN)
-    row = next(one for one in run.summaries if one.method == "saliency")
-    assert (row.n, row.skipped) == (3, 2)
+    row = _summary(run, "saliency")
+    assert (row["n"], row["skipped"]) == (3, 2)
 
 
 def test_who_learns_from_all_pairs_learns_anew_when_there_are_others(
@@ -271,7 +275,7 @@ def test_who_learns_from_all_pairs_learns_anew_when_there_are_others(
     metric = {"crosslingual_faithfulness": {"aligner": "eflomal"}}
     runs = [_run(model, parallel_data(n), tmp_path / "run", metric) for n in (2, 2, 4)]
     assert told.read_text().split() == ["4", "8"]  # two parts each; nothing the second time, all four the third
-    assert [{one.links[1] for one in run.stored.alignments} for run in runs] == [{(1, 1)}, {(1, 1)}, {(1, 2)}]
+    assert [{one.links[1] for one in run.alignments()} for run in runs] == [{(1, 1)}, {(1, 1)}, {(1, 2)}]
 
 
 def test_parts_that_do_not_match_are_refused(model: Classifier, tmp_path: Path) -> None:
@@ -289,5 +293,5 @@ def test_the_seed_of_a_random_aligner_is_the_runs(model: Classifier, tmp_path: P
         verax.evaluate(model, parallel_data(3), methods=[], metrics=[spec], seed=seed, out=tmp_path / str(seed))
         for seed in (0, 1)
     ]
-    assert {score.metric for run in runs for score in run.scores} == {"crosslingual_faithfulness(aligner=random)"}
-    assert [one.links for one in runs[0].stored.alignments] != [one.links for one in runs[1].stored.alignments]
+    assert {score.metric for run in runs for score in run.score_rows()} == {"crosslingual_faithfulness(aligner=random)"}
+    assert [one.links for one in runs[0].alignments()] != [one.links for one in runs[1].alignments()]

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from verax.stats.unified import KINDS, Bounds, Cell, Property, Unified, holds_zero, unified
 
 from verax.stats import bca, summarise
 from verax.stats.recorded import baselines
 from verax.stats.simulation import simulated
-from verax.stats.unified import KINDS, Bounds, Cell, Property, Unified, holds_zero, unified
-from verax.types import Base, Highlight, Interval, Kind, Score, Span, Target
+from verax.types import Base, Estimate, Highlight, Kind, Score, Span, Target
 
 RANDOM: dict[Kind, str] = {
     "token": "random",
@@ -144,7 +144,7 @@ def test_complexity_is_measured_from_as_many_drawn_scores() -> None:
     (one,) = found(card([entry]), scores).properties
     louvain = cell(one, "span_interaction", "shapley")
     assert louvain.bounds == Bounds(2.0, 3.0)
-    assert louvain.difference == Interval(-0.5, -0.5, -0.5)
+    assert louvain.difference == Estimate(-0.5, -0.5, -0.5)
     assert cell(one, "token", "shapley").difference is not None  # the run has no random words: the bound is enough
     assert cell(one, "span_interaction", "random").difference is None
     assert unified(card([metric("complexity", top="all")]), scores) is None
@@ -179,7 +179,7 @@ def test_of_several_methods_of_a_kind_and_base_the_first_counts() -> None:
     columns = {"shap": [1.0], "sampling": [0.0], "lime": [0.0], "louvain": [1.0]}
     (one,) = found(card(methods=more), scored("comprehensiveness_flips", columns)).properties
     assert {c.method for c in one.cells} == {"shap", "louvain"}
-    assert cell(one, "token", "shapley").value == Interval(1.0)
+    assert cell(one, "token", "shapley").value == Estimate(1.0)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_simulatability_is_rsf_and_its_difference_is_paired() -> None:
     rows = {row.method: row for row in simulated(card([entry]), scores)["simulatability"]}
     shap = cell(one, "token", "shapley")
     assert (shap.value, shap.sf, shap.n) == (rows["shap"].rsf, rows["shap"].sf, n)
-    assert shap.sf == Interval(1.0, 1.0, 1.0)
+    assert shap.sf == Estimate(1.0, 1.0, 1.0)
     assert shap.difference is not None
     assert shap.difference.value == pytest.approx(rows["shap"].rsf.value - rows["random"].rsf.value)
     assert not holds_zero(shap.difference)
@@ -240,7 +240,7 @@ def test_an_agent_that_answers_as_with_random_can_t_be_told_from_it() -> None:
     named = [(i % 2 if i % 5 else 0,) for i in range(20)]
     scores = agents("simulatability", {"shap": named, "random": named, "louvain": named}, named)
     (one,) = found(card([metric("simulatability")]), scores).properties
-    assert cell(one, "token", "shapley").difference == Interval(0.0, 0.0, 0.0)
+    assert cell(one, "token", "shapley").difference == Estimate(0.0, 0.0, 0.0)
     assert cell(one, "token", "shapley").like_random
 
 
@@ -261,11 +261,11 @@ def test_stability_is_the_mean_of_the_notes_of_spans() -> None:
 @pytest.mark.parametrize(
     ("interval", "holds"),
     [
-        (Interval(1.0, 0.5, 2.0), False),
-        (Interval(1.0, 0.0, 2.0), True),
-        (Interval(-1.0, -2.0, -0.1), False),
-        (Interval(1.0), True),
+        (Estimate(1.0, 0.5, 2.0), False),
+        (Estimate(1.0, 0.0, 2.0), True),
+        (Estimate(-1.0, -2.0, -0.1), False),
+        (Estimate(1.0), True),
     ],
 )
-def test_told_apart_means_that_the_interval_leaves_0_out(interval: Interval, holds: bool) -> None:
+def test_told_apart_means_that_the_interval_leaves_0_out(interval: Estimate, holds: bool) -> None:
     assert holds_zero(interval) is holds

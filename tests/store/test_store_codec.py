@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from verax.store.escape import escape, unescape
+from verax.store.codec import escape, unescape
 from verax.store.read import read_run
 from verax.store.store import Store
 from verax.types import Alignment, Cost, Highlight, Human, Instance, Nle, Prediction, Score, Skip, Span, Target, Text

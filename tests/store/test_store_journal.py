@@ -4,8 +4,8 @@ import shutil
 import pytest
 
 from verax.store.journal import Journal, frame, read_journal, unpack
-from verax.store.manifest import Damaged
 from verax.store.read import read_run
+from verax.store.shards import Damaged
 from verax.store.store import Store
 
 ROWS = 4
@@ -64,13 +64,13 @@ def test_a_flipped_bit_at_any_byte_leaves_the_rows_before_it_and_is_told(tmp_pat
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << dice.randrange(8)]) + whole[at + 1 :])
         hit = sum(end <= at for end in ends)
         if hit == 0:
-            with pytest.raises(Damaged, match="no whole beginning"):
+            with pytest.raises(Damaged, match="no complete first record"):
                 read_journal(path)
             continue
         contents = read_journal(path)
         assert len(contents.payloads) == hit - 1
         assert contents.end == ends[hit - 1]
-        assert contents.rotten == (hit < ROWS), at
+        assert contents.damaged == (hit < ROWS), at
 
 
 @pytest.mark.parametrize("place", ["length", "payload"])
@@ -81,12 +81,12 @@ def test_damage_in_the_middle_is_told_and_the_rows_before_it_stay(run, place):
     path.write_bytes(data)
     stored = read_run(run)
     assert stored.damaged == (
-        f"journal-000002.log is damaged at byte {ends_of(path.read_bytes())[2]}; the rows behind it can't be read",
+        f"journal-000002.log is damaged at byte {ends_of(path.read_bytes())[2]}; the rows after it cannot be read",
     )
     with Store.open(run) as store:
         assert store.keys == {f"k{number}" for number in range(7)}
         assert len(store.repaired) == 1
-        assert "a damaged record and all that follow it" in store.repaired[0]
+        assert "a damaged record and all records after it" in store.repaired[0]
     with Store.open(run) as store:
         assert store.keys == {f"k{number}" for number in range(7)}
         assert store.repaired == ()
@@ -96,7 +96,7 @@ def test_a_journal_with_no_beginning_is_kept_aside(run):
     path = run / "journal-000002.log"
     rotten = b"\xff" + path.read_bytes()[1:]
     path.write_bytes(rotten)
-    assert read_run(run).damaged == ("journal-000002.log has no whole beginning",)
+    assert read_run(run).damaged == ("journal-000002.log has no complete first record",)
     with Store.open(run) as store:
         assert store.keys == {f"k{number}" for number in range(5)}
         assert "rows that were not sealed yet will be computed again" in store.repaired[0]
@@ -115,7 +115,7 @@ def test_zeros_at_the_end_are_no_records(run):
     path = run / "journal-000002.log"
     path.write_bytes(path.read_bytes() + bytes(100))
     contents = read_journal(path)
-    assert (len(contents.payloads), contents.torn, contents.rotten) == (ROWS, 100, False)
+    assert (len(contents.payloads), contents.torn, contents.damaged) == (ROWS, 100, False)
 
 
 def test_the_same_row_twice_in_a_journal_is_read_once(run):

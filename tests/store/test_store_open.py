@@ -1,3 +1,4 @@
+import errno
 import os
 import subprocess
 
@@ -26,7 +27,7 @@ def test_an_empty_folder_becomes_a_run(tmp_path):
 def test_a_file_is_no_run(tmp_path):
     (tmp_path / "file").write_text("x")
     for path in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(UserError, match="a file is in the way"):
+        with pytest.raises(UserError, match="it is a file, or below a file"):
             Store.open(path)
     with pytest.raises(UserError, match=r"there is no run at .*file"):
         read_run(tmp_path / "file")
@@ -34,7 +35,9 @@ def test_a_file_is_no_run(tmp_path):
 
 def test_a_folder_of_other_things_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("x")
-    with pytest.raises(UserError, match=r"is not a run but holds other things \('thesis\.tex'\); name a new or empty"):
+    with pytest.raises(
+        UserError, match=r"is not a run and contains other files \('thesis\.tex'\); name a new or empty"
+    ):
         Store.open(tmp_path)
     with pytest.raises(UserError, match=r"is not a run: it has no manifest\.json"):
         read_run(tmp_path)
@@ -43,7 +46,7 @@ def test_a_folder_of_other_things_is_left_alone(tmp_path):
 
 def test_a_manifest_of_another_program_is_left_alone(tmp_path):
     (tmp_path / "manifest.json").write_text('{"name": "my web app"}')
-    with pytest.raises(UserError, match=r"can't be opened: manifest\.json is damaged"):
+    with pytest.raises(UserError, match=r"cannot be opened: manifest\.json is damaged"):
         Store.open(tmp_path)
     assert (tmp_path / "manifest.json").read_text() == '{"name": "my web app"}'
 
@@ -85,7 +88,7 @@ def test_a_key_can_be_there_only_once(tmp_path, make_row):
     folder = tmp_path / "run"
     with Store.open(folder) as store:
         store.append("k", make_row(4))
-        with pytest.raises(ValueError, match="the key 'k' is in the run already"):
+        with pytest.raises(ValueError, match="already has a row with the key 'k'"):
             store.append("k", make_row(4))
         store.seal()
         with pytest.raises(ValueError, match="already"):
@@ -125,3 +128,24 @@ def test_a_damaged_card_is_told(tmp_path, text):
     (tmp_path / "run.json").write_text(text)
     assert read_run(tmp_path).card == {}
     assert read_run(tmp_path).damaged == ("run.json is damaged",)
+
+
+def test_the_plan_is_written_as_its_keys_come(tmp_path, monkeypatch):
+    """A collection is iterated again when the disk was full; an iterator cannot be, and is not lost either."""
+    monkeypatch.setattr("verax.store.files._PAUSE", 0.0)
+    keys = [f"key-{number}" for number in range(1000)]
+    replace = os.replace
+    for number, plan in enumerate([keys, iter(keys), (key for key in keys)]):
+        failures = [OSError(errno.ENOSPC, "No space left on device")] * 2
+
+        def full(*arguments, failures=failures):
+            if failures:
+                raise failures.pop()
+            replace(*arguments)
+
+        said = []
+        with Store.open(tmp_path / str(number), say=said.append) as store, monkeypatch.context() as patch:
+            patch.setattr(os, "replace", full)
+            store.write_plan(plan)
+        assert (tmp_path / str(number) / "plan.txt").read_text() == "".join(f"{key}\n" for key in keys)
+        assert len(said) == 2

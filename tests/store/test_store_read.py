@@ -4,7 +4,7 @@ import subprocess
 import sys
 import time
 
-from verax.store.layout import find_manifest
+from verax.store.folder import find_index
 from verax.store.read import read_run
 from verax.store.store import Store
 
@@ -71,19 +71,19 @@ def test_reading_needs_no_torch_and_starts_no_thread(tmp_path, fill):
 
 
 def test_a_seal_between_two_steps_of_reading_is_no_damage(tmp_path, make_row, monkeypatch):
-    """The manifest is read, then its journal is sealed and gone: reading begins again with the new manifest."""
+    """The index is read, then its journal is sealed and deleted: reading begins again with the new index."""
     with Store.open(tmp_path) as store:
         store.append("k", make_row(0))
         looks = []
 
         def find_then_seal(folder):
-            found = find_manifest(folder)
+            found = find_index(folder)
             looks.append(found)
             if len(looks) == 1:
                 store.seal()
             return found
 
-        monkeypatch.setattr("verax.store.read.find_manifest", find_then_seal)
+        monkeypatch.setattr("verax.store.read.find_index", find_then_seal)
         stored = read_run(tmp_path)
     assert len(looks) == 2
     assert stored.instances == [make_row(0)]

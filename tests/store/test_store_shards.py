@@ -6,11 +6,10 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from verax.store.manifest import Damaged, read_manifest
 from verax.store.read import read_run
-from verax.store.schema import SCHEMAS
-from verax.store.shards import read_shard
+from verax.store.shards import Damaged, read_index, read_shard
 from verax.store.store import Store
+from verax.store.tables import TABLES
 from verax.types import UserError
 
 
@@ -30,7 +29,7 @@ ALL = {f"k{number}" for number in range(30)}
 
 
 def test_a_flipped_bit_anywhere_in_a_shard_is_found(run):
-    shard = read_manifest(run).shards[5]
+    shard = read_index(run).shards[5]
     path = run / "shards" / shard.name
     whole = path.read_bytes()
     dice = random.Random(2)
@@ -48,14 +47,14 @@ def test_a_flipped_bit_anywhere_in_a_shard_is_found(run):
 
 @pytest.mark.parametrize("which", range(12))
 def test_a_damaged_shard_is_set_aside_and_only_its_rows_are_computed_again(run, which, make_row, keys_on_disk):
-    name = read_manifest(run).shards[which].name
+    name = read_index(run).shards[which].name
     lost = keys_in(run, name)
     path = run / "shards" / name
     data = bytearray(path.read_bytes())
     data[random.Random(which).randrange(len(data))] ^= 0x10
     path.write_bytes(data)
 
-    assert read_run(run).damaged == (f"shards/{name} is damaged: its SHA-256 is not that of the manifest",)
+    assert read_run(run).damaged == (f"shards/{name} is damaged: its SHA-256 differs from the one in manifest.json",)
     assert path.exists(), "reading changes nothing"
     with Store.open(run) as store:
         assert store.keys == ALL - lost
@@ -107,7 +106,7 @@ def test_pandas_reads_the_tables(run, make_row):
     manifest = json.loads((run / "manifest.json").read_text())
     for shard in manifest["shards"]:
         table = pq.read_table(run / "shards" / shard["name"])
-        assert table.schema.remove_metadata() == SCHEMAS[shard["table"]]
+        assert table.schema.remove_metadata() == TABLES[shard["table"]].schema
         assert table.num_rows == shard["rows"]
         column = pq.ParquetFile(run / "shards" / shard["name"]).metadata.row_group(0).column(0)
         assert column.compression == "ZSTD"
@@ -123,10 +122,10 @@ def test_a_long_journal_is_sealed_by_itself(tmp_path, make_row, monkeypatch):
     with Store.open(tmp_path / "run", seal_every=4) as store:
         for number in range(10):
             store.append(f"k{number}", make_row(number))
-        assert read_manifest(tmp_path / "run").number == 3
+        assert read_index(tmp_path / "run").number == 3
     monkeypatch.setattr("verax.store.store.SEAL_BYTES", 1000)
     with Store.open(tmp_path / "big") as store:
         for number in range(10):
             store.append(f"k{number}", make_row(number))
-        assert read_manifest(tmp_path / "big").number > 2
+        assert read_index(tmp_path / "big").number > 2
     shutil.rmtree(tmp_path / "big")

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from verax.store.cards import read_card, write_card
-from verax.store.codec import Row, decode, encode
+from verax.store.codec import codec_of
 from verax.store.read import read_rows, read_run
-from verax.store.schema import SCHEMAS
 from verax.store.store import Store
+from verax.store.tables import TABLES, Row, decode, encode
 from verax.types import Cost, Finish, Generated, LabelSource, Nle, Score, Span, Target, Trial, TrialLog
+from verax.types.stored import StoredAs
 
 HOSTILE = [
     "\0",
@@ -79,6 +79,7 @@ scores = st.one_of(
     st.builds(Score, texts, texts, texts, floats, trial_log=st.none() | cards),
     st.builds(Score, texts, texts, texts, st.none(), texts, texts, trial_log=cards),
 )
+LOG = codec_of(TrialLog, StoredAs(json=True), name="card")
 TRIAL = Trial("edit", ("a b", "c"), "yes", True, "parsed", Span(0, 1, 2), "b", "yes", "since b", True, "word", "b", 0.5)
 
 
@@ -102,14 +103,14 @@ def test_every_row_comes_back_exactly(table: dict[str, Row]) -> None:
 
 @given(cards)
 def test_a_card_is_one_line_that_any_utf8_holds(card: TrialLog) -> None:
-    line = write_card(card)
+    line = LOG.encode(card)
     assert "\n" not in line
     assert line.encode()
-    assert repr(read_card(line)) == repr(card)
+    assert repr(LOG.decode(line)) == repr(card)
 
 
 def test_a_card_is_json_that_others_can_read() -> None:
-    found = json.loads(write_card(TrialLog(5, (TRIAL,), {"timeout": 1}, 0, 0.8)))
+    found = json.loads(LOG.encode(TrialLog(5, (TRIAL,), {"timeout": 1}, 0, 0.8)))
     assert found["trials"][0]["inserted"] == [0, 1, 2]
     assert (found["tried"], found["unanswered"], found["decisive"], found["threshold"]) == (
         5,
@@ -121,14 +122,14 @@ def test_a_card_is_json_that_others_can_read() -> None:
 
 def test_cards_of_an_earlier_version_do_not_say_why_there_was_no_answer() -> None:
     for count, unanswered in ((0, {}), (3, {"unknown": 3})):
-        line = write_card(TrialLog(5, (TRIAL,))).replace('"unanswered": {}', f'"unanswered": {count}')
-        assert read_card(line) == TrialLog(5, (TRIAL,), unanswered)
+        line = LOG.encode(TrialLog(5, (TRIAL,))).replace('"unanswered": {}', f'"unanswered": {count}')
+        assert LOG.decode(line) == TrialLog(5, (TRIAL,), unanswered)
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 def test_a_number_that_is_not_finite_is_refused(number: float) -> None:
     score = Score("i", "mt_ra", "counterfactual_test", 1.0, trial_log=TrialLog(1, (replace(TRIAL, similarity=number),)))
-    with pytest.raises(ValueError, match="JSON compliant"):
+    with pytest.raises(ValueError, match="similarity must be a finite number"):
         encode("key", 0, score)
     with pytest.raises(ValueError, match="finite"):
         encode("key", 0, Nle("i", "mt_ra", Target(), "so", "a", ("a",), (number,)))
@@ -161,8 +162,8 @@ def test_answers_are_no_part_of_what_a_reader_of_the_run_sees(tmp_path: Path) ->
 
 def test_shards_of_an_earlier_version_have_no_such_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     score = Score("i", "random", "agreement", 0.5)
-    earlier = pa.schema([field for field in SCHEMAS["scores"] if field.name not in {"card", "series"}])
-    monkeypatch.setitem(SCHEMAS, "scores", earlier)
+    earlier = pa.schema([field for field in TABLES["scores"].schema if field.name not in {"card", "series"}])
+    monkeypatch.setitem(TABLES, "scores", replace(TABLES["scores"], schema=earlier))
     with Store.open(tmp_path / "run") as store:
         store.append("old", score)
     monkeypatch.undo()

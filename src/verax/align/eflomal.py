@@ -33,9 +33,12 @@ class Eflomal:
 
     symmetrise: Symmetrise = "intersection"
 
+    name: ClassVar[str] = "eflomal"
+    summary: ClassVar[str] = "Links learned from the texts alone by the tool eflomal, if it is installed."
+    kind: ClassVar[str] = "tool"
     learns: ClassVar[bool] = True
     version: ClassVar[int] = 1
-    source: ClassVar[str] = "Östling and Tiedemann 2016, Efficient word alignment with Markov chain Monte Carlo"
+    reference: ClassVar[str] = "Östling and Tiedemann 2016, Efficient word alignment with Markov chain Monte Carlo"
 
     def check(self, _: Encoder | None) -> None:
         """Refuse to begin where the tool is not installed."""

@@ -43,8 +43,12 @@ class Embedding:
     extract: Extract = "softmax"
     threshold: float = 1e-3
 
+    name: ClassVar[str] = "embedding"
+    summary: ClassVar[str] = "Links words with similar hidden states in a multilingual encoder."
+    cost: ClassVar[str] = "1 forward for each text"
+    kind: ClassVar[str] = "encoder"
     version: ClassVar[int] = 1
-    source: ClassVar[str] = (
+    reference: ClassVar[str] = (
         "Dou and Neubig 2021, Word alignment by fine-tuning embeddings on parallel corpora; "
         "Jalili Sabet et al. 2020, SimAlign"
     )

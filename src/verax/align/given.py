@@ -20,8 +20,11 @@ class Given:
 
     possible: bool = False
 
+    name: ClassVar[str] = "given"
+    summary: ClassVar[str] = "Links that come with the data."
+    kind: ClassVar[str] = "data"
     version: ClassVar[int] = 1
-    source: ClassVar[str] = "the data"
+    reference: ClassVar[str] = "the data"
 
     def align(self, pairs: Sequence[TextPair]) -> Iterator[IntArray | Undefined]:
         """What the data says of each pair; Undefined where it says nothing."""

@@ -1,4 +1,4 @@
-"""What an aligner is to the rest of the house: pairs of texts in, pairs of word numbers out."""
+"""The protocol of aligners: pairs of texts in, pairs of word numbers out."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Aligner(Protocol):
 
     Attributes:
         version: raised whenever the code comes to give other links: it is part of every key in the store.
-        source: whose way of aligning it is.
+        reference: the publication of the method.
 
     One that learns from all pairs together, so that the links of one depend on the others, says
     `learns: ClassVar[bool] = True`. One that may be unable to align at all (a tool that is not installed, a layer that
@@ -46,7 +46,7 @@ class Aligner(Protocol):
     """
 
     version: ClassVar[int]
-    source: ClassVar[str]
+    reference: ClassVar[str]
 
     def align(self, pairs: Sequence[TextPair]) -> Iterator[IntArray | Undefined]:
         """For each pair, in order, its links: shape [links, 2], (word of the reference, word of the translation).

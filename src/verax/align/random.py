@@ -24,8 +24,11 @@ class Random:
 
     seed: int = 0
 
+    name: ClassVar[str] = "random"
+    summary: ClassVar[str] = "Random links: the baseline."
+    kind: ClassVar[str] = "baseline"
     version: ClassVar[int] = 1
-    source: ClassVar[str] = "Zaman and Belinkov 2022, Appendix D"
+    reference: ClassVar[str] = "Zaman and Belinkov 2022, Appendix D"
 
     def __post_init__(self) -> None:
         if self.seed < 0:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from verax.checks.checked import Check
-from verax.checks.handed import handing
 from verax.checks.surroundings import GlobalRandom, changed, model_facts
 from verax.checks.trials import Case, Outcomes, alone, apart, first_of, improper, numbers, together
+from verax.engine.protocols import needs
 from verax.models.classifier import Classifier
-from verax.models.subject import Memo
-from verax.run.plan import per_layer
-from verax.types import Passes
+from verax.models.subject import Memo, Subject
+from verax.run.plan import passes_of
+from verax.run.providers import provider_class
+from verax.types import Highlight, Passes
 
 ROUNDING = {"float64": 1e-9}
 COARSE_ROUNDING = 1e-4
@@ -56,7 +57,7 @@ class Behaviour:
         self._touched = [f"{case.name!r}: {', '.join(what)}" for case, what in zip(cases, after, strict=True) if what]
 
     def _handing(self, what: Any) -> Any:
-        return handing(what, self.model, [case.x.encoding for case in self.cases])
+        return with_examples(what, [case.x for case in self.cases])
 
     def leave(self) -> None:
         """Put the global random state back."""
@@ -86,9 +87,8 @@ class Behaviour:
     def _too_many(self, case: Case) -> str | None:
         n, cost = case.x.n_units, self.first[case.name].cost
         try:
-            said = Passes(*self.what.passes(n))
-            if per_layer(self.what):
-                said = said._replace(backward=said.backward * getattr(self.model, "attention_layers", 1))
+            layers = getattr(self.model, "attention_layers", 1)
+            said = Passes(*passes_of(self.what, n, layers))
             over = cost.forward > said.forward or cost.backward > said.backward
         except Exception as error:  # noqa: BLE001 - code of others: whatever goes wrong is the finding
             return f"passes({n}) gives no Passes(forward, backward): {type(error).__name__}: {error}"
@@ -118,8 +118,8 @@ class Behaviour:
         """If it has a seed, another one must give other numbers somewhere."""
         if not dataclasses.is_dataclass(self.what) or not hasattr(self.what, "seed"):
             return Check("seed", True, "it has none")
-        if "agents" in getattr(self.what, "needs", ()):
-            return Check("seed", True, "it is about the agents, which are handed over")
+        if any(provider_class(self.what, name).owns_seed for name in needs(cast("Any", self.what))):
+            return Check("seed", True, "it decides what the metric is handed")
         try:
             other = dataclasses.replace(self.what, seed=self.what.seed + 1)  # type: ignore[type-var]
         except Exception as error:  # noqa: BLE001 - code of others: whatever goes wrong is the finding
@@ -166,6 +166,19 @@ class Behaviour:
         """Copies of all cases, with one new memo."""
         memo: Memo = {}
         return [case.copy(memo) for case in self.cases]
+
+
+def with_examples(component: Any, subjects: Sequence[Subject]) -> Any:
+    """A metric that is called with examples of what its providers provide; a method as it is."""
+    names = needs(component)
+    examples = {name: provider_class(component, name).example(component, subjects) for name in names}
+    if not examples:
+        return component
+
+    def call(x: Subject, highlight: Highlight) -> Any:
+        return component(x, highlight, **{name: example(x, highlight) for name, example in examples.items()})
+
+    return call
 
 
 def _content(case: Case) -> dict[str, str]:

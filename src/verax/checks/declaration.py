@@ -10,8 +10,8 @@ from typing import Any, cast
 from verax.checks.checked import Check
 from verax.models.classifier import Classifier
 from verax.registry import Namespace
+from verax.run.checking import check_fit
 from verax.run.parameters import Configured, from_config, from_parameters
-from verax.run.plan import check_fit
 from verax.types import SCORE_KINDS, UserError
 
 

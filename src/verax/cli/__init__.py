@@ -2,12 +2,11 @@
 
 from verax.cli import (
     aligning,
-    crosslingual,
     explaining,
     highlights,
-    nle,
     roaring,
     running,
+    show,
     similarity,
     training,
     training_text,
@@ -18,13 +17,12 @@ from verax.cli.main import main
 __all__ = [
     "aligning",
     "app",
-    "crosslingual",
     "explaining",
     "highlights",
     "main",
-    "nle",
     "roaring",
     "running",
+    "show",
     "similarity",
     "training",
     "training_text",

@@ -15,7 +15,7 @@ from rich.text import Text
 from verax.cli.app import Json, app, notes, out, print_json, print_raw
 from verax.cli.explaining import open_inputs
 from verax.registry import unknown
-from verax.report.numbers import count, number, plural
+from verax.results.render.numbers import count, number, plural
 from verax.types import Links, Undefined, UserError
 
 if TYPE_CHECKING:

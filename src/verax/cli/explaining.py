@@ -1,43 +1,47 @@
-"""Commands about single explanations: list what there is, explain one input, take in what others computed."""
+"""Commands about single explanations: list components, explain one input, import explanations of other tools."""
 # ruff: noqa: PLC0415
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
 from verax.cli.app import Json, app, notes, out, print_json
-from verax.registry import Namespace, entries, unknown
+from verax.registry import NAMESPACES, described, entries, unknown
 from verax.types import Dataset, Undefined, UserError
 
 
 @app.command("list")
 def list_names(
-    what: Annotated[
-        str, typer.Argument(help="methods, metrics, aligners, editors, reconstructions, datasets, models or presets.")
+    namespace: Annotated[
+        str, typer.Argument(metavar="COMPONENTS", help=f"{', '.join(NAMESPACES[:-1])} or {NAMESPACES[-1]}.")
     ],
     as_json: Json = False,
 ) -> None:
-    """Show what there is.
+    """List available components.
 
-    Example: `verax list methods`
+    Those of installed plug-ins come last.
+
+    Examples: `verax list methods`
+
+    `verax list datasets --json`
     """
-    if what not in get_args(Namespace):
-        raise UserError(unknown("list", what, get_args(Namespace)))
-    found = entries(what)  # type: ignore[arg-type]
+    if namespace not in NAMESPACES:
+        raise UserError(unknown("list", namespace, NAMESPACES))
+    listed = [described(entry) for entry in entries(namespace).values()]
     if as_json:
-        fields = ("name", "kind", "summary", "cost", "reference")
-        print_json([{field: getattr(entry, field) for field in fields} for entry in found.values()])
+        fields = ("name", "display", "kind", "summary", "cost", "reference")
+        print_json([{field: getattr(entry, field) for field in fields} for entry in listed])
         return
     table = Table(box=None, pad_edge=False)
     table.add_column("name", style="bold", no_wrap=True)
     table.add_column("kind", no_wrap=True)
     table.add_column("")
-    for entry in found.values():
+    for entry in listed:
         facts = Text(entry.summary)
         if entry.cost:
             facts.append(f"\npasses for n words: {entry.cost}", "dim")
@@ -143,7 +147,7 @@ def open_inputs(data: str, limit: int | None = None) -> Dataset:
 
     if not data.endswith((".yaml", ".yml")):
         return load_dataset(data, limit=limit)
-    from verax.run.execute_run import open_data
+    from verax.run.opening import open_data
     from verax.run.spec import parse_data, read_spec
 
     content = read_spec(Path(data))

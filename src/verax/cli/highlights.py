@@ -146,7 +146,7 @@ def _show_built(built: Built, folder: Path) -> None:
 
 
 def _overlap(built: Built) -> str:
-    from verax.report.numbers import count, number
+    from verax.results.render.numbers import count, number
 
     tuned = built.choice.tuned
     if tuned is None:
@@ -157,8 +157,8 @@ def _overlap(built: Built) -> str:
 
 
 def _candidates(built: Built) -> Board:
-    from verax.report.numbers import count, interval, number
     from verax.report.terminal import Board
+    from verax.results.render.numbers import count, interval, number
 
     tuned = built.choice.tuned
     rows = tuple(
@@ -178,8 +178,8 @@ def _candidates(built: Built) -> Board:
 
 
 def _languages(built: Built) -> Board:
-    from verax.report.numbers import count, interval, number
     from verax.report.terminal import Board
+    from verax.results.render.numbers import count, interval, number
     from verax.run.highlights.card import reasons
 
     rows = tuple(
@@ -233,8 +233,8 @@ def check_highlights(
 
 
 def _checked_table(checked: Sequence[Checked]) -> Table:
-    from verax.report.numbers import count, number
     from verax.report.tables import Table
+    from verax.results.render.numbers import count, number
 
     records = tuple(
         {"language": one.lang, **one.overlap._asdict(), "rows": one.rows, "edited": one.edited} for one in checked

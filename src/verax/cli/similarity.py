@@ -72,8 +72,8 @@ def similarity(
 
 def _table(found: Sequence[Similarity], batch: int, candidates: int) -> Table:
     """A row for each language, a column for each model; the fewest batches and the most skipped pairs of any model."""
-    from verax.report.numbers import count, interval, number
     from verax.report.tables import Table
+    from verax.results.render.numbers import count, interval, number
 
     models = list(dict.fromkeys(one.model for one in found))
     records = [{**asdict(one), **dict(zip(("accuracy", "low", "high"), one.accuracy, strict=True))} for one in found]

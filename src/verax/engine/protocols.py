@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
@@ -12,7 +12,7 @@ from verax.engine.questions import QuestionGenerator
 from verax.models.classifier import Capability, Model
 from verax.models.subject import Subject
 from verax.models.wording import Stage
-from verax.types import SCORE_KINDS, Attribution, Kind, LabelSource, Measured, Note, Passes
+from verax.types import SCORE_KINDS, Attribution, Dataset, Kind, LabelSource, Measured, Note, Passes
 
 T = TypeVar("T")
 Explain = Callable[[Subject], QuestionGenerator[Attribution]]
@@ -132,6 +132,46 @@ class TextMetric(Metric, Protocol):
 def kinds_of(metric: Metric) -> frozenset[Kind]:
     """Kinds of explanation that a metric measures."""
     return frozenset(getattr(metric, "kinds", SCORE_KINDS))
+
+
+class NamedComponent(Protocol):
+    """A method or metric with its name in the registry and its label in the run."""
+
+    @property
+    def name(self) -> str:
+        """Name in the registry."""
+
+    @property
+    def label(self) -> str:
+        """Name and parameters that differ from their defaults."""
+
+    @property
+    def component(self) -> Any:
+        """The method or metric."""
+
+
+class RunFacts(Protocol):
+    """A run before it starts.
+
+    A method or metric may define `check(run: RunFacts)`, which raises UserError if it does not fit, and a metric
+    `fitted(run: RunFacts)`, which returns it with the parameters that were left open.
+    """
+
+    @property
+    def model(self) -> Any:
+        """The model that is explained."""
+
+    @property
+    def data(self) -> Dataset:
+        """The inputs."""
+
+    @property
+    def methods(self) -> Sequence[NamedComponent]:
+        """All methods of the run."""
+
+    @property
+    def metrics(self) -> Sequence[NamedComponent]:
+        """All metrics of the run."""
 
 
 def needs(metric: Metric) -> frozenset[str]:

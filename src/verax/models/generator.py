@@ -130,6 +130,8 @@ class Chooser(TextGenerator, Protocol):
         """A label for each pass, or the reason why its answer names none."""
 
 
+ConcurrentRequest = GeneratePass | ChoicePass
+"""What can be asked of a generator that answers concurrently."""
 TextAnswer = Generated | Choice | Undefined
 Deliver = Callable[[Any], None]
 """Takes the answer to one request: a `TextAnswer` of the request's own kind."""
@@ -148,7 +150,7 @@ class Session(Protocol):
     def outstanding(self) -> int:
         """Number of requests whose answers were not delivered yet."""
 
-    def submit(self, request: GeneratePass | ChoicePass, deliver: Deliver) -> None:
+    def submit(self, request: ConcurrentRequest, deliver: Deliver) -> None:
         """Begin a request; `deliver` is called with its answer, at once if it is known, else by `collect`."""
 
     def collect(self, timeout: float | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The words of an instance set in lines: wrapped, in their direction of writing, each with the place that it takes."""
+"""The words of an instance set in lines: wrapped, in their writing direction, each with its place."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import NamedTuple, Protocol
 
-from verax.report.markup import visible
-from verax.report.text_width import cut_to, text_width
+from verax.results.render.markup import visible
+from verax.results.render.text_width import cut_to, text_width
 from verax.types import Text
 
 SIZE = 15.0
@@ -22,9 +22,9 @@ _RTL_LANGUAGES = frozenset({"ar", "ckb", "dv", "fa", "he", "iw", "ks", "nqo", "p
 
 
 class Box(NamedTuple):
-    """A word, or what stands between two words, and from where to where it reaches.
+    """A word or the text between two words, with its left and right edge.
 
-    `word` is its number, None for what belongs to no word; `space` whether white space stands before it.
+    `word` is its number, None for text between words; `space` whether white space precedes it.
     """
 
     shown: str
@@ -37,6 +37,11 @@ class Box(NamedTuple):
     def middle(self) -> float:
         """Where the text is centred."""
         return (self.left + self.right) / 2
+
+    @property
+    def width(self) -> float:
+        """How wide the text is drawn."""
+        return self.right - self.left
 
 
 class Line(NamedTuple):
@@ -52,7 +57,7 @@ class Line(NamedTuple):
 
 @lru_cache(maxsize=16)  # the same words are set for each method that explains them
 def lay_out(parts: tuple[Text, ...], width: float) -> tuple[tuple[Line, ...], float]:
-    """All parts one below the other in lines at most `width` wide, and how wide the widest is with its margins."""
+    """All parts one below the other in lines at most `width` wide, and the width of the widest with its margins."""
     wrapped = [
         (index, is_rtl(part), line)
         for index, part in enumerate(parts)
@@ -71,7 +76,7 @@ def is_rtl(part: Text) -> bool:
 
 
 class _Piece(NamedTuple):
-    """Something to be set that is never broken."""
+    """A piece of text that is never broken."""
 
     shown: str
     word: int | None
@@ -80,7 +85,7 @@ class _Piece(NamedTuple):
 
 
 def _pieces(part: Text) -> list[_Piece]:
-    """The words and what stands between them, in reading order."""
+    """The words and the text between them, in reading order."""
     found: list[tuple[str, int | None, int]] = []
     end = 0
     for word, (start, stop) in enumerate(part.offsets):
@@ -96,15 +101,15 @@ def _pieces(part: Text) -> list[_Piece]:
 
 
 class Spaced(Protocol):
-    """What may have white space before it."""
+    """Anything that white space may precede."""
 
     @property
     def space(self) -> bool:
-        """Whether it has."""
+        """Whether white space precedes it."""
 
 
 def gap(piece: Spaced) -> float:
-    """How far a piece stands from the one before it."""
+    """Distance of a piece from the one before it."""
     return _SPACE if piece.space else _GLUED
 
 
@@ -113,7 +118,7 @@ def _length(line: Sequence[_Piece]) -> float:
 
 
 def _wrapped(pieces: Sequence[_Piece], room: float) -> list[list[_Piece]]:
-    """Lines no longer than the room; what has no white space between it stays together if it can."""
+    """Lines no longer than the room; pieces without white space between them stay together if possible."""
     fitting = [piece._replace(shown=cut_to(piece.shown, room, SIZE), width=min(piece.width, room)) for piece in pieces]
     lines: list[list[_Piece]] = [[]]
     for chunk in _chunks(fitting):

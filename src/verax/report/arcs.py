@@ -1,4 +1,4 @@
-"""The picture of an explanation by interactions: parts one below the other, an arc for each of the strongest pairs."""
+"""Interactions as a picture: the parts of an input one below the other, an arc for each of the strongest pairs."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ from typing import NamedTuple
 from verax.report.arc_layout import Arc, Bracket, Layout, layout
 from verax.report.arc_lines import SIZE, Box
 from verax.report.arc_routes import TEXT, Point
-from verax.report.markup import Html, join, tag
-from verax.report.numbers import count, plural
 from verax.report.pairs import SHOWN, Pair, joined, pairs_table, step, top_pairs, words_of
-from verax.report.text_width import FONT
 from verax.report.words import gold_words
+from verax.results.render.markup import Html, join, tag
+from verax.results.render.numbers import count, plural
+from verax.results.render.text_width import FONT, fitted, label
 from verax.types import Highlight, Instance, Unit
 
 INKS = {"for": "#b05800", "against": "#0072b2", "neither": "#707784"}
-"""Each carries white figures, and stands out from a light and from a dark page alike."""
+"""Colours with enough contrast to white figures and to light and dark pages."""
 _PEOPLE_SHOWN = 30
 _RADIUS = 7.5
+_RANK_SIZE = 10.0
 _ARROW = 6.0
 _BASELINE = 15.0
 
 
 class _Drawn(NamedTuple):
-    """One pair as it is drawn: what pointing at it tells, its rank if it has one, and how its arc looks.
+    """One pair as it is drawn: its tooltip, its rank if it has one, and the look of its arc.
 
-    `share` is how strong it is compared with the strongest, `step` the class by which the page can hide it.
+    `share` is its strength relative to the strongest pair, `step` the class by which the page can hide it.
     """
 
     unit: Unit
@@ -54,7 +55,7 @@ def arcs_html(highlight: Highlight, instance: Instance, *, inline: bool, top: in
     Args:
         highlight: an explanation by interactions.
         instance: the input it explains.
-        inline: for a place without the page's style sheet, which hides what a reader does not choose to see.
+        inline: for places without the style sheet of the page, which hides pairs that a reader did not ask for.
         top: how many pairs are drawn.
     """
     pairs = top_pairs(highlight, instance, top)
@@ -68,7 +69,7 @@ def arcs_html(highlight: Highlight, instance: Instance, *, inline: bool, top: in
 
 
 def people_html(instance: Instance, *, inline: bool) -> Html | None:
-    """The span pairs that people marked, in grey; None where they marked none."""
+    """The annotated span pairs, in grey; None where there are none."""
     units = () if instance.human is None else instance.human.span_pairs or ()
     if not units:
         return None
@@ -95,7 +96,7 @@ def _listed(drawn: Sequence[_Drawn]) -> str:
 
 
 def _drawing(drawn: Sequence[_Drawn], instance: Instance, spoken: str, *, bracketed: bool, inline: bool) -> Html:
-    """Arcs below, words over them, ranks on top."""
+    """Arcs at the bottom, words over them, ranks on top."""
     plan = layout(instance, [pair.unit for pair in drawn], bracketed=bracketed)
     # Weak ones first, so that strong ones lie over them.
     arcs = [
@@ -107,7 +108,7 @@ def _drawing(drawn: Sequence[_Drawn], instance: Instance, spoken: str, *, bracke
         "svg",
         tag("g", arcs, fill="none", stroke_linecap="round"),
         _words(plan, instance),
-        tag("g", labels, font_size="10", font_weight="bold", text_anchor="middle"),
+        tag("g", labels, font_size=f"{_RANK_SIZE:g}", font_weight="bold", text_anchor="middle"),
         width=f"{plan.width:.0f}",
         height=f"{plan.height:.0f}",
         viewBox=f"0 0 {plan.width:.0f} {plan.height:.0f}",
@@ -121,13 +122,10 @@ def _drawing(drawn: Sequence[_Drawn], instance: Instance, spoken: str, *, bracke
 
 
 def _arc(plan: Layout, pair: _Drawn, arc: Arc, *, tinted: bool) -> Html:
-    """One arc with the brackets or the coloured words that it joins; pointing at it tells the pair."""
+    """One arc with the brackets or coloured words that it joins, and the pair as a tooltip."""
     opacity = f"{0.12 + 0.25 * pair.share:.2f}"
-    tints = [
-        _rectangle(place.left, place.right, plan.tops[place.line], fill=pair.ink, fill_opacity=opacity)
-        for place in arc.stretches
-        if tinted
-    ]
+    words = [_rectangle(place.left, place.right, plan.tops[place.line]) for place in arc.stretches]
+    tints = tag("g", words, stroke="none", fill=pair.ink, fill_opacity=opacity) if tinted else None
     brackets = tag("path", d="".join(map(_bracket, arc.brackets)), stroke_width="1.6") if arc.brackets else None
     line = tag("path", d=arc.path, **pair.stroke())
     head = tag("path", d=_arrow(arc), stroke_width="2") if pair.directed else None
@@ -154,12 +152,12 @@ def _rectangle(left: float, right: float, top: float, **looks: str) -> Html:
         width=f"{right - left + 2:.1f}",
         height=f"{TEXT:.0f}",
         rx="3",
-        **({"stroke": "none"} | looks),
+        **looks,
     )
 
 
 def _words(plan: Layout, instance: Instance) -> Html:
-    """The words at their places, in reading order; those that people marked are boxed."""
+    """The words at their places, in reading order; annotated words are boxed."""
     gold = gold_words(instance)
     lines: list[Html] = []
     for line, top in zip(plan.lines, plan.tops, strict=True):
@@ -168,21 +166,20 @@ def _words(plan: Layout, instance: Instance) -> Html:
             for box in line.boxes
             if box.word is not None and (line.part, box.word) in gold
         ]
-        y = f"{top + _BASELINE:.1f}"
-        words = [_word(box, y) for box in line.boxes]
+        words = tag("g", map(_word, line.boxes), transform=f"translate(0 {top + _BASELINE:.1f})")
         lines.append(
             tag("g", boxed, words, direction="rtl" if line.rtl else "ltr", lang=instance.parts[line.part].lang)
         )
     return tag("g", lines, fill="currentColor", font_size=f"{SIZE:g}", text_anchor="middle")
 
 
-def _word(box: Box, y: str) -> Html:
-    # The space belongs to the text that a reader searches, not to the picture.
-    return join(" " if box.space else None, tag("text", box.shown, x=f"{box.middle:.1f}", y=y))
+def _word(box: Box) -> Html:
+    # The space is for text search and copying; it takes no room in the picture.
+    return join(" " if box.space else None, fitted(box.shown, box.width, x=f"{box.middle:.1f}"))
 
 
 def _label_spots(arcs: Sequence[Arc]) -> list[Point]:
-    """A place on each arc for its rank, the first that is clear of those before it, else the clearest."""
+    """A place on each arc for its rank: the first that is clear of earlier ranks, else the clearest."""
     chosen: list[Point] = []
     for arc in arcs:
         clear = [min((_distance(spot, other) for other in chosen), default=99.0) for spot in arc.spots]
@@ -198,5 +195,5 @@ def _distance(one: Point, other: Point) -> float:
 def _label(pair: _Drawn, spot: Point) -> Html:
     """The rank on its arc."""
     disc = tag("circle", cx=f"{spot.x:.1f}", cy=f"{spot.y:.1f}", r=f"{_RADIUS}", fill=pair.ink)
-    figure = tag("text", pair.rank, x=f"{spot.x:.1f}", y=f"{spot.y + 3.6:.1f}", fill="#fff")
+    figure = label(str(pair.rank), _RANK_SIZE, x=f"{spot.x:.1f}", y=f"{spot.y + 3.6:.1f}", fill="#fff")
     return tag("g", disc, figure, class_=pair.step)

@@ -1,48 +1,51 @@
-"""The run card: everything one needs to judge a run and to do it again."""
+"""The run card: everything needed to assess a run and to reproduce it."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import yaml
 
-from verax.report.content import NOT_RECORDED, Content, entries, entry, written
-from verax.report.labels import parameter
-from verax.report.markup import Child, Html, join, tag
-from verax.report.numbers import count, plural
+from verax.report.content import Content
+from verax.results.manifest import NOT_RECORDED, Manifest, MethodEntry, MetricEntry
+from verax.results.render.markup import Child, Html, join, tag
+from verax.results.render.numbers import count, plural
 from verax.types import Skip
 
 _EXAMPLES = 5
+_METHOD_COLUMNS = ("name", "parameters", "target", "version", "reference")
+_METRIC_COLUMNS = ("name", "parameters", "range", "reference")
 
 
 def section(content: Content) -> Html:
-    """Reproduction first, then what went in, what it cost and what is missing."""
-    card = content.card
+    """Reproduction first, then inputs, cost and what is missing."""
+    manifest = content.manifest
     return join(
         _block(
-            "Do it again", tag("pre", tag("code", written(card, "command")), tabindex=0, class_="command"), wide=True
+            "Reproduce", tag("pre", tag("code", manifest.command), tabindex=0, class_="command"), wide=True
         ),
-        _block("Model", _facts(card, "model", ("name", "architecture", "labels", "dtype", "device", "hash"))),
-        _block("Data", _facts(card, "data", ("name", "split", "n", "hash", "provenance"))),
-        _block("Counts", _counts(card)),
-        _block("Cost", _cost(card)),
+        _block("Warnings", _lines(manifest.warnings), wide=True) if manifest.warnings else None,
+        _block("Model", _facts(manifest.model.facts, ("name", "architecture", "labels", "dtype", "device", "hash"))),
+        _block("Data", _facts(manifest.data.model_dump(), ("name", "split", "n", "hash", "provenance"))),
+        _block("Counts", _counts(manifest)),
+        _block("Cost", _cost(manifest)),
         _block("Skipped and failed", _skips(content), wide=True),
-        _block("Damage", _damage(content.damaged), wide=True),
-        _block(
-            "Methods",
-            _entries(card, "methods", ("label", "name", "parameters", "target", "version", "reference")),
-            wide=True,
-        ),
-        _block("Metrics", _entries(card, "metrics", ("label", "name", "parameters", "range", "reference")), wide=True),
-        _block("Environment", _environment(card)),
-        _block("Spec", _spec(card)),
-    )
+        _block("Unreadable data", _unreadable(content.run.problems), wide=True),
+        _block("Methods", _entries(manifest.methods, _METHOD_COLUMNS), wide=True),
+        _block("Metrics", _entries(manifest.metrics, _METRIC_COLUMNS), wide=True),
+        _block("Environment", _environment(manifest)),
+        _block("Spec", _spec(manifest)),
+    )  # fmt: skip
 
 
 def _block(title: str, body: Html, *, wide: bool = False) -> Html:
     return tag("section", tag("h3", title), body, class_="block wide" if wide else "block")
+
+
+def _lines(lines: Sequence[str]) -> Html:
+    return tag("ul", [tag("li", line, dir="auto") for line in lines])
 
 
 def _list(pairs: Sequence[tuple[str, Child]]) -> Html:
@@ -54,8 +57,8 @@ def _list(pairs: Sequence[tuple[str, Child]]) -> Html:
 
 
 def _value(value: Any) -> Html:
-    """A value of the card as it is: tables as lists of facts, lists side by side, nothing as `not recorded`."""
-    if value is None or value in ("", {}, []):
+    """A value of the card: mappings as lists of facts, lists in one line, missing ones as `not recorded`."""
+    if value is None or value in ("", {}, [], ()):
         return tag("span", NOT_RECORDED if value in (None, "") else "none", class_="quiet")
     if isinstance(value, Mapping):
         return _list([(str(key), _value(inner)) for key, inner in value.items()])
@@ -72,155 +75,118 @@ def _is_hash(value: str) -> bool:
     return len(value) >= 16 and all(char in "0123456789abcdef" for char in value.removeprefix("sha256:"))
 
 
-def _facts(card: Mapping[str, Any], key: str, known: Sequence[str]) -> Html:
-    """The entries that every card should have, whether it has them or not, then whatever else it holds."""
-    table = entry(card, key)
-    extra = [name for name in table if name not in known] if isinstance(table, Mapping) else []
-    return _list([(str(name), _value(entry(table, name))) for name in [*known, *extra]])
+def _facts(facts: Mapping[str, Any], known: Sequence[str]) -> Html:
+    """The entries that every card should have, whether it has them or not, then all others."""
+    return _list([(name, _value(facts.get(name))) for name in dict.fromkeys([*known, *facts])])
 
 
-def _counts(card: Mapping[str, Any]) -> Html:
-    """Rows in = done + failed + skipped, and whether that holds."""
-    names = ("rows", "done", "failed", "skipped")
-    values = [entry(card, "counts", name) for name in names]
-    rows, *parts = [value if isinstance(value, int) else None for value in values]
-    if rows is None or None in parts:
-        return _facts(card, "counts", names)
-    numbers = [part for part in parts if part is not None]
-    sign, said = (
-        ("=", "Every row is accounted for.")
-        if sum(numbers) == rows
-        else ("≠", "The count does not add up: rows are missing.")
-    )
+def _counts(manifest: Manifest) -> Html:
+    """Rows = done + failed + skipped, and whether that holds."""
+    counts = manifest.counts
+    if counts is None:
+        return tag("p", NOT_RECORDED, class_="quiet")
+    parts = {"done": counts.done, "failed": counts.failed, "skipped": counts.skipped}
+    complete = sum(parts.values()) == counts.rows
     terms = [
-        tag("span", tag("b", count(number)), f" {name}") for name, number in zip(names, [rows, *numbers], strict=True)
+        tag("span", tag("b", count(number)), f" {name}") for name, number in {"rows": counts.rows, **parts}.items()
     ]
-    equation = join(terms[0], f" {sign} ", terms[1], " + ", terms[2], " + ", terms[3])
-    return join(tag("p", equation, class_="equation"), tag("p", said, class_="note" if sign == "=" else "alarm"))
+    equation = join(terms[0], f" {'=' if complete else '≠'} ", terms[1], " + ", terms[2], " + ", terms[3])
+    words = "Every row is accounted for." if complete else "The counts do not add up: rows are missing."
+    return join(tag("p", equation, class_="equation"), tag("p", words, class_="note" if complete else "alarm"))
 
 
-def _cost(card: Mapping[str, Any]) -> Html:
-    """Passes asked for, passes computed, passes saved because their answer was known."""
+def _cost(manifest: Manifest) -> Html:
+    """Passes requested, passes computed, passes saved because their answer was known."""
     rows = []
     for name in ("forward", "backward"):
-        asked, done = entry(card, "cost", f"{name}_asked"), entry(card, "cost", name)
-        known = isinstance(asked, int) and isinstance(done, int)
-        saved = count(asked - done) if known else NOT_RECORDED
-        cells = [count(value) if isinstance(value, int) else NOT_RECORDED for value in (asked, done)]
-        rows.append(
-            tag(
-                "tr",
-                tag("th", f"{name} passes", scope="row"),
-                [tag("td", cell, class_="number") for cell in [*cells, saved]],
-            )
-        )
-    head = tag(
-        "tr", tag("td"), [tag("th", label, scope="col", class_="number") for label in ("asked", "evaluated", "saved")]
-    )
-    seconds = entry(card, "cost", "seconds")
-    time = f"{seconds:,.1f} s" if isinstance(seconds, int | float) else NOT_RECORDED
+        asked, done = manifest.cost.get(f"{name}_asked"), manifest.cost.get(name)
+        saved = None if asked is None or done is None else asked - done
+        cells = [NOT_RECORDED if value is None else count(int(value)) for value in (asked, done, saved)]
+        numbers = [tag("td", cell, class_="number") for cell in cells]
+        rows.append(tag("tr", tag("th", f"{name} passes", scope="row"), numbers))
+    labels = ("requested", "computed", "saved")
+    head = tag("tr", tag("td"), [tag("th", label, scope="col", class_="number") for label in labels])
+    seconds = manifest.cost.get("seconds")
+    time = NOT_RECORDED if seconds is None else f"{seconds:,.1f} s"
     table = tag("table", tag("thead", head), tag("tbody", rows))
     return join(tag("div", table, class_="scroll"), tag("p", f"Time: {time}", class_="note"))
 
 
 def _skips(content: Content) -> Html:
-    """Explanations that could not be had, by reason, with examples; then values that could not."""
-    groups: dict[tuple[bool, str], list[Skip]] = defaultdict(list)
-    for skips in content.skips.values():
-        for skip in skips:
-            groups[skip.failed, skip.reason].append(skip)
-    rows = []
-    for (failed, reason), skips in sorted(
-        groups.items(), key=lambda group: (not group[0][0], -len(group[1]), group[0][1])
-    ):
-        examples = [
-            tag(
-                "li",
-                tag("code", skip.instance_id),
-                f" · {skip.method}",
-                f" · {skip.detail}" if skip.detail else None,
-                dir="auto",
-            )
-            for skip in skips[:_EXAMPLES]
-        ]
-        more = tag("li", f"and {count(len(skips) - _EXAMPLES)} more") if len(skips) > _EXAMPLES else None
-        kind = "failed" if failed else "skipped"
-        cells = (tag("td", kind), tag("td", count(len(skips)), class_="number"), tag("td", tag("ul", examples, more)))
-        rows.append(tag("tr", tag("th", reason, scope="row", dir="auto"), cells))
-    head = tag(
-        "tr",
-        [
-            tag("th", label, scope="col", class_="number" if label == "Times" else None)
-            for label in ("Reason", "What", "Times", "Examples")
-        ],
-    )
-    explanations = tag("p", "Every explanation could be had.")
+    """Missing explanations by reason, with examples; then the number of missing values."""
+    run = content.run
+    ordered = sorted(run.skip_groups().items(), key=lambda group: (not group[0][0], -len(group[1]), group[0][1]))
+    rows = [
+        _skip_row(failed, reason, run.skips(rows=places[:_EXAMPLES]), len(places))
+        for (failed, reason), places in ordered
+    ]
+    heads = [
+        tag("th", label, scope="col", class_="number" if label == "Times" else None)
+        for label in ("Reason", "Outcome", "Times", "Examples")
+    ]
+    explanations = tag("p", "No explanation is missing.")
     if rows:
-        table = tag("table", tag("thead", head), tag("tbody", rows), class_="skips")
+        table = tag("table", tag("thead", tag("tr", heads)), tag("tbody", rows), class_="skips")
         explanations = tag("div", table, class_="scroll", role="region", aria_label="Skips by reason", tabindex=0)
-    missing = sum(sum(reasons.values()) for reasons in content.reasons.values())
-    values = (
-        f"{plural(missing, 'metric value')} could not be had; the leaderboard gives the reasons." if missing else None
+    missing = int(np.isnan(content.run.scores.value).sum())
+    words = f"{plural(missing, 'metric value')} not available; the tables give the reasons." if missing else None
+    return join(explanations, tag("p", words, class_="note") if words else None)
+
+
+def _skip_row(failed: bool, reason: str, skips: Sequence[Skip], number: int) -> Html:
+    examples = []
+    for skip in skips:
+        detail = f" · {skip.detail}" if skip.detail else None
+        examples.append(tag("li", tag("code", skip.instance_id), f" · {skip.method}", detail, dir="auto"))
+    more = tag("li", f"and {count(number - len(skips))} more") if number > len(skips) else None
+    return tag(
+        "tr",
+        tag("th", reason, scope="row", dir="auto"),
+        tag("td", "failed" if failed else "skipped"),
+        tag("td", count(number), class_="number"),
+        tag("td", tag("ul", examples, more)),
     )
-    return join(explanations, tag("p", values, class_="note") if values else None)
 
 
-def _damage(damaged: Sequence[str]) -> Html:
-    if not damaged:
-        return tag("p", "None: every file of the run matches its hash.")
-    return join(
-        tag(
-            "p",
-            "Some of this run can't be read, and what it held is not in this report. Run it again to redo only that.",
-            class_="alarm",
-        ),
-        tag("ul", [tag("li", line, dir="auto") for line in damaged]),
-    )
+def _unreadable(problems: Sequence[str]) -> Html:
+    if not problems:
+        return tag("p", "None.")
+    words = "Some rows of this run are missing or cannot be read and are not in this report. Run it again to add them."
+    return join(tag("p", words, class_="alarm"), _lines(problems))
 
 
-def _entries(card: Mapping[str, Any], key: str, columns: Sequence[str]) -> Html:
-    """Methods or metrics with their parameters, one a row."""
+def _entries(entries: Sequence[MethodEntry | MetricEntry], columns: Sequence[str]) -> Html:
+    """Methods or metrics with their parameters, one per row."""
     rows = [
         tag(
             "tr",
-            tag("th", str(row.get("label", NOT_RECORDED)), scope="row", dir="auto"),
-            [tag("td", _inline(row.get(name)), dir="auto") for name in columns[1:]],
+            tag("th", entry.label, scope="row", dir="auto"),
+            [tag("td", _inline(getattr(entry, name)), dir="auto") for name in columns],
         )
-        for row in entries(card, key)
+        for entry in entries
     ]
     if not rows:
         return tag("p", NOT_RECORDED, class_="quiet")
-    head = tag("tr", [tag("th", name, scope="col") for name in columns])
-    return tag(
-        "div",
-        tag("table", tag("thead", head), tag("tbody", rows)),
-        class_="scroll",
-        role="region",
-        aria_label=key,
-        tabindex=0,
-    )
+    head = tag("tr", [tag("th", name, scope="col") for name in ("label", *columns)])
+    table = tag("table", tag("thead", head), tag("tbody", rows))
+    return tag("div", table, class_="scroll", role="region", aria_label="Parameters", tabindex=0)
 
 
 def _inline(value: Any) -> Html:
     """A value in one line: parameters as `name = value`."""
     if isinstance(value, Mapping) and value:
-        return join(", ".join(f"{key} = {parameter(inner)}" for key, inner in value.items()))
+        return join(", ".join(f"{key} = {inner}" for key, inner in value.items()))
     return _value(value)
 
 
-def _spec(card: Mapping[str, Any]) -> Html:
-    """The spec as a person would write it, ready to be copied."""
-    spec = entry(card, "spec")
-    if spec is None:
-        return _value(spec)
-    return tag("pre", tag("code", yaml.safe_dump(spec, sort_keys=False, allow_unicode=True)), tabindex=0)
+def _spec(manifest: Manifest) -> Html:
+    """The spec as YAML, ready to be copied."""
+    if not manifest.spec:
+        return _value(None)
+    return tag("pre", tag("code", yaml.safe_dump(manifest.spec, sort_keys=False, allow_unicode=True)), tabindex=0)
 
 
-def _environment(card: Mapping[str, Any]) -> Html:
-    pairs: list[tuple[str, Child]] = [
-        (key, _value(entry(card, key))) for key in ("created", "seed", "verax", "format", "machine")
-    ]
-    versions = entry(card, "versions")
-    if isinstance(versions, Mapping):
-        pairs += [(str(key), _value(value)) for key, value in versions.items()]
-    return _list(pairs)
+def _environment(manifest: Manifest) -> Html:
+    names = ("created", "seed", "verax", "format", "machine")
+    pairs: list[tuple[str, Child]] = [(name, _value(getattr(manifest, name))) for name in names]
+    return _list([*pairs, *((name, _value(value)) for name, value in manifest.versions.items())])

@@ -1,173 +1,125 @@
-"""A stored run laid out for the sections of the report, each of which takes it and returns HTML."""
+"""What the sections of a report show of a run: rows are read for the instances that the page holds, and no others."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
-from verax.stats import summarise
-from verax.stats.areas import masked_runs, masking_curves
-from verax.stats.crosslingual import CrossLingual, crosslingual
-from verax.stats.crosslingual_rows import LanguageRun
-from verax.stats.nle import NleTables, nle_tables
-from verax.stats.nle_rows import NleRun, setups
-from verax.stats.recorded import baselines, parallel
-from verax.stats.unified import Unified, unified
-from verax.store.read import Stored
-from verax.types import Alignment, Highlight, Instance, MaskingCurves, Nle, Prediction, Score, Skip, Summary
-
-NOT_RECORDED = "not recorded"
+from verax.results.manifest import Manifest
+from verax.results.run import Run
+from verax.types import Alignment, Highlight, Instance, Nle, Prediction, Score, Skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Content:
-    """What every section may use.
+    """A run as sections of a report use it.
 
     Args:
-        card: the run card as it was written; any entry may be missing.
-        instances: in the order of the run, all of them; a section shows at most `limit`.
-        methods, metrics: labels, in the order of the run card.
-        setups: labels of what explains in free text; they are none of the methods.
-        baseline: the label of the random explanation of words.
-        baselines: for each method the label of the random explanation that it is tested against: that of its own kind,
-            where the run has one.
-        summaries: the leaderboard's rows; none of a metric that does not rank.
-        masking: for each metric that masked recursively and has scores, its curves; None where random has no curve.
-        unified: the properties of each kind of explanation; None of a run with fewer than two kinds.
-        crosslingual: faithfulness across languages; None of a run that did not measure it.
-        nle: what the tests of free-text explanations found; None of a run that has none.
-        highlights: by instance and method.
-        texts: explanations in free text, by instance and set-up.
-        skips, scores: by instance.
-        alignments: which words of translations belong together, by each aligner.
-        reasons: how many scores are missing for which reason, by method and metric.
-        damaged: what the store could not read.
+        run: the run.
+        limit: number of instances that the page shows at most.
     """
 
-    card: Mapping[str, Any]
-    instances: Sequence[Instance]
+    run: Run
     limit: int
-    methods: tuple[str, ...]
-    metrics: tuple[str, ...]
-    setups: tuple[str, ...]
-    baseline: str
-    baselines: Mapping[str, str]
-    summaries: tuple[Summary, ...]
-    masking: Mapping[str, MaskingCurves | None]
-    unified: Unified | None
-    crosslingual: CrossLingual | None
-    nle: NleTables | None
-    predictions: Mapping[str, Prediction]
-    highlights: Mapping[tuple[str, str], Highlight]
-    texts: Mapping[tuple[str, str], Nle]
-    skips: Mapping[str, Sequence[Skip]]
-    scores: Mapping[str, Sequence[Score]]
-    alignments: Sequence[Alignment]
-    reasons: Mapping[tuple[str, str], Counter[str]]
-    damaged: tuple[str, ...]
 
     @property
-    def chance(self) -> str:
-        """What methods are tested against, in words: the name of the random explanation, if there is just one."""
-        met = {self.baselines[method] for method in self.methods}
-        return "the random explanation of the same kind" if len(met) > 1 else self.baseline
+    def manifest(self) -> Manifest:
+        """What was run."""
+        return self.run.manifest
+
+    @cached_property
+    def methods(self) -> tuple[str, ...]:
+        """Labels of the methods that give scores."""
+        return tuple(label for label in self.run.methods if label not in self.text_methods)
 
     @property
+    def text_methods(self) -> tuple[str, ...]:
+        """Labels of the methods that explain in free text."""
+        return self.run.text_methods
+
+    @property
+    def total(self) -> int:
+        """Number of instances of the run."""
+        return len(self.run.instances)
+
+    @cached_property
     def shown(self) -> Sequence[Instance]:
-        """The first instances of the run, as many as the report holds."""
-        return self.instances[: self.limit]
+        """The first instances of the run, as many as the page shows."""
+        return self.inputs(self.run.instances.ids[: self.limit])
 
-    @property
-    def only_texts(self) -> bool:
-        """Whether all explanations are in free text: there are no scores of words to show, and no ranks."""
-        return bool(self.setups) and not self.methods
+    def inputs(self, ids: Sequence[str]) -> list[Instance]:
+        """Instances by their ids, in that order."""
+        found = {instance.id: instance for instance in self.run.inputs(ids)}
+        return [found[one] for one in ids if one in found]
 
-    def metric(self, label: str) -> Mapping[str, Any]:
-        """The run card's entry of a metric; empty when there is none."""
-        return next((entry for entry in entries(self.card, "metrics") if entry.get("label") == label), {})
+    @cached_property
+    def _ids(self) -> list[str]:
+        return [instance.id for instance in self.shown]
 
+    @cached_property
+    def predictions(self) -> Mapping[str, Prediction]:
+        """Predictions for the instances shown."""
+        return {row.instance_id: row for row in self.run.predictions(self._ids)}
 
-def content_of(stored: Stored, limit: int) -> Content:
-    """Lay out a run: labels in order, rows by instance, and the summary of its scores."""
-    card = stored.card
-    met = [row.method for rows in (stored.highlights, stored.skips, stored.scores) for row in rows]
-    written_in_words = setups(card, stored.texts)
-    methods = tuple(label for label in _labels(card, "methods", met) if label not in written_in_words)
-    metrics = _labels(card, "metrics", [score.metric for score in stored.scores])
-    baseline = next(
-        (str(entry.get("label")) for entry in entries(card, "methods") if entry.get("name") == "random"), "random"
-    )
-    against = dict.fromkeys(methods, baseline) | baselines(card)
-    directions = dict.fromkeys(metrics, True)
-    directions |= {str(e.get("label")): bool(e.get("higher_is_better", True)) for e in entries(card, "metrics")}
-    unranked = {str(e.get("label")) for e in entries(card, "metrics") if not e.get("ranked", True)}
-    ranked = [s for s in stored.scores if s.metric not in unranked and s.method not in written_in_words]
-    skips: dict[str, list[Skip]] = defaultdict(list)
-    for skip in stored.skips:
-        skips[skip.instance_id].append(skip)
-    scores: dict[str, list[Score]] = defaultdict(list)
-    reasons: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for score in stored.scores:
-        scores[score.instance_id].append(score)
-        if score.reason is not None:
-            reasons[score.method, score.metric][score.reason] += 1
-    return Content(
-        card=card,
-        instances=stored.instances,
-        limit=limit,
-        methods=methods,
-        metrics=metrics,
-        setups=written_in_words,
-        baseline=baseline,
-        baselines=against,
-        summaries=tuple(
-            summarise(ranked, directions, baseline=against, order=methods, parallel=parallel(stored.instances))
-        ),
-        masking=_masking(card, stored.scores),
-        unified=unified(card, stored.scores, stored.highlights),
-        crosslingual=crosslingual([LanguageRun(card, stored.instances, stored.predictions, stored.scores)]),
-        nle=nle_tables([NleRun(written(card, "model", "name"), card, stored.instances, stored.texts, stored.scores)]),
-        predictions={prediction.instance_id: prediction for prediction in stored.predictions},
-        highlights={(row.instance_id, row.method): row for row in stored.highlights},
-        texts={(row.instance_id, row.method): row for row in stored.texts},
-        skips=skips,
-        scores=scores,
-        alignments=stored.alignments,
-        reasons=reasons,
-        damaged=stored.damaged,
-    )
+    @cached_property
+    def highlights(self) -> Mapping[tuple[str, str], Highlight]:
+        """Explanations of the instances shown, by instance and method."""
+        return {(row.instance_id, row.method): row for row in self.run.highlights(self._ids)}
+
+    @cached_property
+    def texts(self) -> Mapping[tuple[str, str], Nle]:
+        """Free-text explanations of the instances shown, by instance and method."""
+        return {(row.instance_id, row.method): row for row in self.run.texts(self._ids)}
+
+    @cached_property
+    def skips(self) -> Mapping[str, Sequence[Skip]]:
+        """Missing explanations of the instances shown, by instance."""
+        found: dict[str, list[Skip]] = defaultdict(list)
+        for row in self.run.skips(self._ids):
+            found[row.instance_id].append(row)
+        return found
+
+    @cached_property
+    def scores(self) -> Mapping[str, Sequence[Score]]:
+        """Scores of the instances shown, by instance."""
+        found: dict[str, list[Score]] = defaultdict(list)
+        for row in self.run.score_rows(self._ids):
+            found[row.instance_id].append(row)
+        return found
+
+    def of(self, instances: Sequence[Instance]) -> View:
+        """Explanations, predictions and alignments of other instances than those shown."""
+        return View(self, tuple(instance.id for instance in instances))
 
 
-def _masking(card: Any, scores: Sequence[Score]) -> dict[str, MaskingCurves | None]:
-    """The curves of each recursive masking, with the p-values that were taken at the same steps."""
-    runs = masked_runs(card, scores) if isinstance(card, Mapping) else {}
-    return {label: masking_curves([run]) for label, run in runs.items()}
+@dataclass(frozen=True)
+class View:
+    """Rows of some instances of a run."""
 
+    content: Content
+    ids: tuple[str, ...]
 
-def entry(card: Any, *path: str) -> Any:
-    """What stands in a run card under these keys, one inside the other; None where anything on the way is missing."""
-    for key in path:
-        if not isinstance(card, Mapping):
-            return None
-        card = card.get(key)
-    return card
+    @cached_property
+    def highlights(self) -> Mapping[tuple[str, str], Highlight]:
+        """Explanations by instance and method."""
+        return {(row.instance_id, row.method): row for row in self.content.run.highlights(self.ids)}
 
+    @cached_property
+    def predictions(self) -> Mapping[str, Prediction]:
+        """Predictions by instance."""
+        return {row.instance_id: row for row in self.content.run.predictions(self.ids)}
 
-def written(card: Any, *path: str) -> str:
-    """The same as text, `not recorded` for what is missing."""
-    value = entry(card, *path)
-    return NOT_RECORDED if value is None or value == "" else str(value)
+    @cached_property
+    def scores(self) -> Mapping[str, Sequence[Score]]:
+        """Scores by instance."""
+        found: dict[str, list[Score]] = defaultdict(list)
+        for row in self.content.run.score_rows(self.ids):
+            found[row.instance_id].append(row)
+        return found
 
-
-def entries(card: Any, key: str) -> list[Mapping[str, Any]]:
-    """The list of tables that a run card holds under a key; whatever is no table is passed over."""
-    rows = entry(card, key)
-    return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list | tuple) else []
-
-
-def _labels(card: Any, key: str, met: Iterable[str]) -> tuple[str, ...]:
-    """Labels in the order of the run card, then those that only the rows know."""
-    known = [str(row["label"]) for row in entries(card, key) if row.get("label") is not None]
-    return tuple(dict.fromkeys([*known, *met]))
+    @cached_property
+    def alignments(self) -> Sequence[Alignment]:
+        """Word alignments of these instances."""
+        return self.content.run.alignments(self.ids)

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from verax.report.arcs import people_html
 from verax.report.content import Content
 from verax.report.labels import is_wrong, method_label
-from verax.report.markup import Html, join, tag
-from verax.report.masking_plot import spark
-from verax.report.numbers import count, number, plural
 from verax.report.pairs import CHOICES, TOP
 from verax.report.picture import picture
 from verax.report.words import words_html
+from verax.results.render.markup import Html, join, tag
+from verax.results.render.numbers import count, number, plural
 from verax.types import Highlight, Instance, Prediction, Skip
 
 _CLASSES = 4
+_SPARK = (120, 30)
 
 
 def section(content: Content) -> Html:
     """A legend, a filter and the first instances of the run; nothing where all explanations are in free text."""
-    if content.only_texts:
+    if content.text_methods and not content.methods:
         return join()
     shown = content.shown
     if not shown:
@@ -38,7 +38,7 @@ def section(content: Content) -> Html:
 
 def extent(content: Content) -> str:
     """How many instances of the run the report holds."""
-    shown, every = len(content.shown), len(content.instances)
+    shown, every = len(content.shown), content.total
     held = plural(every, "instance")
     return f"{f'The first {count(shown)} of {held}' if shown < every else held}, in the order of the run."
 
@@ -48,24 +48,24 @@ def _legend(content: Content, *, arcs: bool) -> Html:
         (
             "for8",
             "orange, solid line",
-            "speaks for what is explained (the predicted class, unless a method says otherwise)",
+            "supports what is explained (the predicted class, unless a method says otherwise)",
         ),
-        ("against8", "blue, dotted line", "speaks against it"),
-        ("gold", "boxed", "marked by people"),
+        ("against8", "blue, dotted line", "opposes it"),
+        ("gold", "boxed", "annotated by people"),
     )
     keys = [tag("li", tag("mark", sample, class_=f"word {look}"), f" {meaning}") for look, sample, meaning in samples]
     strength = "Deeper and thicker is stronger, compared with the strongest word of the same explanation."
     notes = [strength, "Point at a word for its score."]
-    if content.masking:
+    if _masked(content):
         notes.append(
             "The small curve is the probability of the gold class while words are masked by this explanation, from "
-            f"none to all (0 to 1); in grey {content.baseline}."
+            "none to all (0 to 1); in grey, masked at random."
         )
     if arcs:
         notes.append(
             "An arc joins two words or spans that work together; its number is its rank by score, highest first. It is "
             "thicker the stronger the pair, compared with the strongest pair of the same explanation; orange and solid "
-            "for, blue and dotted against. Point at an arc for its score. Pairs that people marked are grey."
+            "supporting, blue and dotted opposing. Point at an arc for its score. Annotated pairs are grey."
         )
     return tag("ul", keys, [tag("li", note) for note in notes], class_="legend keys")
 
@@ -138,7 +138,7 @@ def _instance(content: Content, instance: Instance) -> Html:
     return tag(
         "article",
         tag("header", tag("h3", instance.id, dir="auto"), _labels(instance, prediction, wrong=wrong)),
-        people_said(instance),
+        human_explanations(instance),
         tag(
             "dl",
             [_explanation(content, instance, method, skips) for method in content.methods],
@@ -170,8 +170,8 @@ def _labels(instance: Instance, prediction: Prediction | None, *, wrong: bool) -
     return tag("p", facts, tag("span", classes, more, class_="classes"), class_="labels")
 
 
-def people_said(instance: Instance) -> Html | None:
-    """What people said of this instance."""
+def human_explanations(instance: Instance) -> Html | None:
+    """The human explanations of an instance."""
     if instance.human is None or not instance.human.explanations:
         return None
     return tag(
@@ -182,9 +182,9 @@ def people_said(instance: Instance) -> Html | None:
 
 
 def _people(instance: Instance) -> Html | None:
-    """The pairs that people marked, below those of the methods."""
+    """The annotated pairs, below those of the methods."""
     drawn = people_html(instance, inline=False)
-    return None if drawn is None else tag("div", tag("dt", "marked by people"), tag("dd", drawn))
+    return None if drawn is None else tag("div", tag("dt", "annotated by people"), tag("dd", drawn))
 
 
 def _explanation(content: Content, instance: Instance, method: str, skips: Iterable[Skip]) -> Html:
@@ -201,11 +201,36 @@ def _explanation(content: Content, instance: Instance, method: str, skips: Itera
     return tag("div", tag("dt", method_label(content, method), target), tag("dd", said), curves, data_method=method)
 
 
+def _masked(content: Content) -> list[str]:
+    """Labels of the metrics that mask words step by step."""
+    return [entry.label for entry in content.manifest.metrics if entry.name == "recursive_masking"]
+
+
 def _sparks(content: Content, instance: Instance, method: str) -> list[Html]:
-    """How the gold class's probability fell while this instance was masked recursively."""
+    """The gold class's probability while this instance was masked recursively."""
+    metrics = _masked(content)
+    if not metrics:
+        return []
     scores = {(score.method, score.metric): score.curve for score in content.scores.get(instance.id, ())}
-    curves = [(scores.get((method, metric)), scores.get((content.baseline, metric))) for metric in content.masking]
-    return [spark(curve, random if method != content.baseline else None) for curve, random in curves if curve]
+    baseline = content.manifest.baseline(method)
+    curves = [(scores.get((method, metric)), scores.get((baseline, metric))) for metric in metrics]
+    return [_spark(curve, random if method != baseline else None) for curve, random in curves if curve]
+
+
+def _spark(curve: Sequence[float], random: Sequence[float] | None) -> Html:
+    """One instance: the gold class's probability while words are masked, masking at random in grey."""
+    width, height = _SPARK
+    shapes = [tag("path", d=f"M2 {y}H{width - 2}", class_="grid") for y in (3, height - 3)]
+    for values, look in ((random, "random"), (curve, "measure")):
+        if values:
+            step = (width - 4) / max(len(values) - 1, 1)
+            points = [
+                f"{2 + place * step:.1f} {height - 3 - (height - 6) * min(max(value, 0.0), 1.0):.1f}"
+                for place, value in enumerate(values)
+            ]
+            shapes.append(tag("path", d=f"M{'L'.join(points)}", class_=look))
+    spoken = f"gold probability while masked: {', '.join(map(number, curve))}"
+    return tag("svg", shapes, class_="plot spark", width=width, height=height, role="img", aria_label=spoken)
 
 
 def missing(method: str, skips: Iterable[Skip]) -> Html:
@@ -226,7 +251,7 @@ def _scores(content: Content, instance: Instance) -> Html | None:
     rows = []
     for method in content.methods:
         cells = []
-        for metric in content.metrics:
+        for metric in content.run.metrics:
             score = values.get((method, metric))
             shown = "" if score is None else score.reason or number(score.value)
             cells.append(tag("td", shown, title=score.detail or None if score else None, class_="number"))
@@ -234,7 +259,7 @@ def _scores(content: Content, instance: Instance) -> Html | None:
     head = tag(
         "tr",
         tag("th", "Method", scope="col"),
-        [tag("th", metric, scope="col", dir="auto") for metric in content.metrics],
+        [tag("th", metric, scope="col", dir="auto") for metric in content.run.metrics],
         tag("th", "Notes", scope="col"),
     )
     table = tag("table", tag("thead", head), tag("tbody", rows))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from verax.report.arcs import people_html
-from verax.report.markup import Html, join, tag
-from verax.report.numbers import number
 from verax.report.pairs import TOP
 from verax.report.picture import picture
+from verax.results.render.markup import Html, join, tag
+from verax.results.render.numbers import number
 from verax.types import Highlight, Instance, Prediction
 
 _LEGEND = "Orange, solid line: for. Blue, dotted line: against. Boxed: marked by people. Point at a word for its score."

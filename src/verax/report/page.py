@@ -1,21 +1,22 @@
-"""The report: one HTML file that needs no network, in which nothing but its own small script can run."""
+"""The report: one HTML file that needs no network, in which only its own small script can run."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-from verax.report import card, crosslingual, instances, leaderboard, masking, nle, unified
-from verax.report.content import Content, content_of, entry, written
-from verax.report.markup import Html, join, tag, visible
-from verax.report.numbers import plural
+from verax.report import card, instances, parallel, texts
+from verax.report.content import Content
 from verax.report.words import style_sheet
+from verax.results.render.html import findings_html
+from verax.results.render.markup import Html, join, tag, visible
+from verax.results.render.numbers import plural
+from verax.results.run import Run
 from verax.store.files import replace_file
-from verax.store.read import Stored, read_run
 
 
 class Section(NamedTuple):
@@ -26,15 +27,13 @@ class Section(NamedTuple):
     draw: Callable[[Content], Html]
 
 
-SECTIONS = (
-    Section("leaderboard", "Leaderboard", leaderboard.section),
-    Section("masking", "Recursive masking", masking.section),
-    Section("unified", "Kinds and properties", unified.section),
-    Section("crosslingual", "Across languages", crosslingual.section),
-    Section("nle", "Free-text explanations", nle.section),
+INSTANCES = (
+    Section("parallel", "Parallel sentences", parallel.section),
+    Section("texts", "Free text, instance by instance", texts.section),
     Section("instances", "Instances", instances.section),
     Section("card", "Run card", card.section),
 )
+"""The sections below those of the studies."""
 
 
 def write_report(folder: Path, out: Path | None = None, *, instances: int = 100) -> Path:
@@ -43,68 +42,81 @@ def write_report(folder: Path, out: Path | None = None, *, instances: int = 100)
     Args:
         folder: the run.
         out: the file to write, `report.html` in the folder by default; replaced as a whole or not at all.
-        instances: how many instances the page shows at most.
+        instances: number of instances that the page shows at most.
 
     Returns:
         The file that was written.
     """
     path = out or folder / "report.html"
-    page = render(read_run(folder), instances=instances)
+    page = render(Run(folder), instances=instances)
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, page.encode())
     return path
 
 
-def render(stored: Stored, *, instances: int = 100) -> str:
+def render(run: Run, *, instances: int = 100) -> str:
     """The page of a run; the same run always gives the same characters."""
-    content = content_of(stored, instances)
-    drawn = [(section, html) for section in SECTIONS if (html := section.draw(content))]
-    links = [tag("a", section.title, href=f"#{section.anchor}") for section, _ in drawn]
+    content = Content(run, instances)
+    drawn = list(_sections(content))
+    links = [tag("a", title, href=f"#{anchor}") for anchor, title, _ in drawn]
     body = join(
-        tag("a", "To the content", href="#content", class_="skip-link"),
+        tag("a", "Skip to the content", href="#content", class_="skip-link"),
         tag("header", tag("div", _head(content), tag("nav", links, aria_label="Sections")), class_="top"),
-        tag(
-            "main",
-            [
-                tag(
-                    "section",
-                    tag("h2", section.title, id=f"{section.anchor}-title"),
-                    html,
-                    id=section.anchor,
-                    aria_labelledby=f"{section.anchor}-title",
-                    class_=f"page {section.anchor}",
-                )
-                for section, html in drawn
-            ],
-            id="content",
-        ),
-        tag("footer", tag("p", f"verax {written(content.card, 'verax')} · {written(content.card, 'created')}")),
+        tag("main", _problems(run), [_section(*section) for section in drawn], id="content"),
+        tag("footer", tag("p", f"verax {run.manifest.verax} · {run.manifest.created}")),
     )
-    return _document(_title(content), body)
+    return _document(run.name, body)
 
 
-def _title(content: Content) -> str:
-    return f"{written(content.card, 'model', 'name')} on {written(content.card, 'data', 'name')}"
+def _sections(content: Content) -> Iterator[tuple[str, str, Html]]:
+    """Anchor, title and content of each section: the studies that apply, then the instances, then the card."""
+    found = content.run.findings()
+    for findings in found:
+        yield findings.study.name, findings.study.title, findings_html(findings)
+    if not found:
+        yield (
+            "leaderboard",
+            "Leaderboard",
+            tag("p", "This run holds no scores, so there is nothing to rank.", class_="note"),
+        )
+    for section in INSTANCES:
+        html = section.draw(content)
+        if html:
+            yield section.anchor, section.title, html
+
+
+def _section(anchor: str, title: str, html: Html) -> Html:
+    return tag(
+        "section",
+        tag("h2", title, id=f"{anchor}-title"),
+        html,
+        id=anchor,
+        aria_labelledby=f"{anchor}-title",
+        class_=f"page {anchor}",
+    )
+
+
+def _problems(run: Run) -> Html | None:
+    """What the reader must know before anything else: what could not be read, what is not finished."""
+    if not run.problems:
+        return None
+    return tag("ul", [tag("li", line, dir="auto") for line in run.problems], class_="alarm", role="alert")
 
 
 def _head(content: Content) -> Html:
     """What was run on what, and how much of it."""
-    counts = [
-        plural(len(content.instances), "instance"),
-        *([] if content.only_texts else [plural(len(content.methods), "method")]),
-        *([plural(len(content.setups), "set-up")] if content.setups else []),
-        plural(len(content.metrics), "metric"),
-    ]
-    split = entry(content.card, "data", "split")
-    name = written(content.card, "data", "name") + (f" ({split})" if split else "")
+    manifest = content.manifest
+    counts = [plural(content.total, "instance"), plural(len(content.run.methods), "method")]
+    counts.append(plural(len(content.run.metrics), "metric"))
+    split = manifest.data.split
     return tag(
         "div",
         tag("p", "verax report", class_="brand"),
         tag(
             "h1",
-            tag("span", written(content.card, "model", "name"), dir="auto"),
+            tag("span", manifest.model.name, dir="auto"),
             tag("small", " on "),
-            tag("span", name, dir="auto"),
+            tag("span", manifest.data.name + (f" ({split})" if split else ""), dir="auto"),
         ),
         tag("p", " · ".join(counts), class_="facts-line"),
     )

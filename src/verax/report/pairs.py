@@ -6,8 +6,8 @@ import heapq
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from verax.report.markup import Html, tag
-from verax.report.numbers import count, signed
+from verax.results.render.markup import Html, tag
+from verax.results.render.numbers import count, signed
 from verax.types import Highlight, Instance, Span, Unit
 
 SHOWN = 10

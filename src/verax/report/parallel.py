@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from verax.report.content import Content
-from verax.report.markup import Html, tag
-from verax.report.numbers import number, plural
+from verax.report.content import Content, View
 from verax.report.parallel_plot import Scored, drawing
 from verax.report.words import word_scores
-from verax.stats.crosslingual import CrossLingual
-from verax.stats.crosslingual_rows import Explainer, Measure
+from verax.results.render.markup import Html, join, tag
+from verax.results.render.numbers import number, plural
+from verax.studies.crosslingual.analysis import CrossLingual
+from verax.studies.crosslingual.rows import Explainer, Measure
+from verax.studies.crosslingual.tables import method_name
 from verax.types import Alignment, Highlight, Instance
 
 PAIRS = 60
 """How many pairs of texts a page holds at most."""
-_RANDOM = "random"
 
 
 class Pair(NamedTuple):
@@ -29,63 +28,65 @@ class Pair(NamedTuple):
     alignment: Alignment | None
 
 
-def parallel(content: Content, found: CrossLingual) -> Html | None:
+def section(content: Content) -> Html:
     """A choice of language and method, and the pairs; nothing where no pair was explained."""
-    pairs = pairs_of(content, found)
-    methods = [method for method in found.methods if any(_explained(content, pair, method.label) for pair in pairs)]
-    if not pairs or not methods:
-        return None
+    found: CrossLingual | None = content.run.study("crosslingual")
+    pairs = [] if found is None else pairs_of(content, found)
+    view = content.of([instance for pair in pairs for instance in pair[:2]])
+    methods = (
+        [] if found is None else [m for m in found.methods if any(_explained(view, pair, m.label) for pair in pairs)]
+    )
+    if found is None or not pairs or not methods:
+        return join()
     first = _first(found, methods)
     return tag(
-        "section",
-        tag("h3", "Parallel sentences", id="parallel-title"),
-        tag("p", _said(found, pairs), class_="note"),
+        "div",
+        tag("p", _reading(found, pairs), class_="note"),
         _choice(pairs, methods, first),
-        tag("div", [_pair(content, found, pair, methods, first) for pair in pairs], id="pairs"),
+        tag("div", [_pair(view, found, pair, methods, first) for pair in pairs], id="pairs"),
         class_="parallel-texts",
-        aria_labelledby="parallel-title",
     )
 
 
 def pairs_of(content: Content, found: CrossLingual) -> list[Pair]:
     """The first inputs of the reference language with each of their translations."""
-    groups: dict[str, dict[str, Instance]] = {}
-    for instance in content.instances:
-        if instance.parallel_id is not None:
-            groups.setdefault(instance.parallel_id, {}).setdefault(instance.lang, instance)
-    inputs = max(1, min(content.limit, PAIRS // len(found.by_language))) if content.limit else 0
+    inputs = content.run.instances
+    groups: dict[str, dict[str, str]] = {}
+    for one, lang, shared in zip(inputs.ids, inputs.langs, inputs.parallel_ids, strict=True):
+        if shared is not None:
+            groups.setdefault(shared, {}).setdefault(lang, one)
+    limit = max(1, min(content.limit, PAIRS // len(found.by_language))) if content.limit else 0
     whole = [group for group in groups.values() if found.reference in group and len(group) > 1]
     both = [
         (group[found.reference], group[str(one.language)])
-        for group in whole[:inputs]
+        for group in whole[:limit]
         for one in found.by_language
         if one.language in group
     ]
+    ids = list(dict.fromkeys(one for pair in both for one in pair))
+    texts = dict(zip(ids, content.inputs(ids), strict=True))
     # a run may align the same translation with inputs of several reference languages
-    wanted = {(translation.id, reference.id) for reference, translation in both}
-    known = [one for one in content.alignments if (one.instance_id, one.reference_id) in wanted]
-    aligned = _aligned(known, found.overall[0].measure)
-    return [Pair(reference, translation, aligned.get(translation.id)) for reference, translation in both]
+    wanted = {(translation, reference) for reference, translation in both}
+    rows = content.run.alignments([translation for _, translation in both])
+    aligned = _aligned([row for row in rows if (row.instance_id, row.reference_id) in wanted], found.overall[0].measure)
+    return [Pair(texts[one], texts[other], aligned.get(other)) for one, other in both]
 
 
 def _aligned(alignments: Sequence[Alignment], measure: Measure) -> dict[str, Alignment]:
-    """The alignment of each translation by the aligner of the tables, as far as labels tell it, else by another."""
-    wanted = (measure.aligner or "").replace("align_parts=", "parts ")
-    name = re.split("[(,]", wanted, maxsplit=1)[0]
-
-    def nearness(label: str) -> tuple[bool, ...]:
-        return label == wanted, label.startswith(name), not label.startswith(_RANDOM)
-
-    chosen = max(dict.fromkeys(one.aligner for one in alignments), key=nearness, default=None)
+    """The alignment of each translation by the aligner of the tables."""
+    known = dict.fromkeys(one.aligner for one in alignments)
+    chosen = next((label for label in measure.aligner_labels if label in known), None)
+    if chosen is None and len(known) == 1:  # the only aligner of the run, labelled by other defaults
+        (chosen,) = known
     return {one.instance_id: one for one in alignments if one.aligner == chosen}
 
 
-def _explained(content: Content, pair: Pair, method: str) -> bool:
-    return any(_highlight(content, instance, method) for instance in pair[:2])
+def _explained(view: View, pair: Pair, method: str) -> bool:
+    return any(_highlight(view, instance, method) for instance in pair[:2])
 
 
-def _highlight(content: Content, instance: Instance, method: str) -> Highlight | None:
-    made = content.highlights.get((instance.id, method))
+def _highlight(view: View, instance: Instance, method: str) -> Highlight | None:
+    made = view.highlights.get((instance.id, method))
     return made if made is not None and made.kind == "token" else None
 
 
@@ -99,18 +100,14 @@ def _first(found: CrossLingual, methods: Sequence[Explainer]) -> int:
     return values.index(max(values))
 
 
-def _name(method: Explainer) -> str:
-    return f"{method.row}, {method.output}" if method.output else method.row
-
-
-def _said(found: CrossLingual, pairs: Sequence[Pair]) -> str:
+def _reading(found: CrossLingual, pairs: Sequence[Pair]) -> str:
     shown = len({pair.reference.id for pair in pairs})
     return (
         f"The first {plural(shown, 'input')} in {found.reference}, above, and their translations, below. Each side is "
-        "coloured by its own explanation, of the class that is predicted for it: orange over a solid line for, blue "
-        "over a dotted one against, deeper is stronger. A line joins words that are aligned: the stronger both words, "
-        "the stronger the line; orange or blue where both are. Where texts are cut, numbers stand at both ends of a "
-        "link that leads to another line. Point at a word for its score. ρ is the correlation of this pair."
+        "coloured by its own explanation, of the class that is predicted for it: orange over a solid line supports it, "
+        "blue over a dotted one opposes it, deeper is stronger. A line joins words that are aligned: the stronger both "
+        "words, the stronger the line; orange or blue where both are. Where texts are cut, numbers are at both ends of "
+        "a link that leads to another line. Point at a word for its score. ρ is the correlation of this pair."
     )
 
 
@@ -136,7 +133,7 @@ def _choice(pairs: Sequence[Pair], methods: Sequence[Explainer], first: int) -> 
             tag(
                 "select",
                 [
-                    tag("option", _name(method), value=place, selected=place == first)
+                    tag("option", method_name(method), value=place, selected=place == first)
                     for place, method in enumerate(methods)
                 ],
                 id="parallel-method",
@@ -150,10 +147,10 @@ def _choice(pairs: Sequence[Pair], methods: Sequence[Explainer], first: int) -> 
     )
 
 
-def _pair(content: Content, found: CrossLingual, pair: Pair, methods: Sequence[Explainer], first: int) -> Html:
+def _pair(view: View, found: CrossLingual, pair: Pair, methods: Sequence[Explainer], first: int) -> Html:
     """One pair: whose explanations, what was predicted, and the picture."""
-    sides = [tuple(_scored(_highlight(content, one, method.label), one) for one in pair[:2]) for method in methods]
-    values = [_value(content, found, pair.translation, method.label) for method in methods]
+    sides = [tuple(_scored(_highlight(view, one, method.label), one) for one in pair[:2]) for method in methods]
+    values = [_value(view, found, pair.translation, method.label) for method in methods]
     told = [
         [[_short(side.scores, instance) for side, instance in zip(both, pair[:2], strict=True)], value]
         for both, value in zip(sides, values, strict=True)
@@ -164,9 +161,9 @@ def _pair(content: Content, found: CrossLingual, pair: Pair, methods: Sequence[E
         tag(
             "figcaption",
             tag("span", f"{pair.reference.lang} ↔ {pair.translation.lang}", class_="languages"),
-            tag("span", _name(methods[first]), class_="whose", dir="auto"),
+            tag("span", method_name(methods[first]), class_="whose", dir="auto"),
             tag("span", values[first], class_="value"),
-            tag("span", _predicted(content, pair), class_="quiet", dir="auto"),
+            tag("span", _predicted(view, pair), class_="quiet", dir="auto"),
             _trouble(pair.alignment),
         ),
         drawing(pair.reference, pair.translation, pair.alignment.links if pair.alignment else (), (upper, lower)),
@@ -197,19 +194,19 @@ def _short(scores: Mapping[int, float], instance: Instance) -> list[float | None
     return [float(f"{scores[word]:.3g}") if word in scores else None for word in range(len(instance.units))]
 
 
-def _value(content: Content, found: CrossLingual, translation: Instance, method: str) -> str:
+def _value(view: View, found: CrossLingual, translation: Instance, method: str) -> str:
     """The faithfulness of one pair, or why it has none."""
     metric = found.overall[0].measure.metric
-    for score in content.scores.get(translation.id, ()):
+    for score in view.scores.get(translation.id, ()):
         if (score.metric, score.method) == (metric, method):
             return f"ρ {number(score.value)}" if score.value is not None else f"no ρ: {score.reason}"
     return "no ρ"
 
 
-def _predicted(content: Content, pair: Pair) -> str:
+def _predicted(view: View, pair: Pair) -> str:
     """What the model says of both."""
     labels = [
-        made.label if (made := content.predictions.get(instance.id)) is not None else "nothing" for instance in pair[:2]
+        made.label if (made := view.predictions.get(instance.id)) is not None else "nothing" for instance in pair[:2]
     ]
     gold = f", gold {pair.reference.label}" if pair.reference.label is not None else ""
     return f"predicted {labels[0]}{gold}" if labels[0] == labels[1] else f"predicted {labels[0]} and {labels[1]}{gold}"

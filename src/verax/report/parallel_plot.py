@@ -1,4 +1,4 @@
-"""Two parallel texts as inline SVG: words coloured by their scores, lines between those that translate each other."""
+"""Two parallel texts as inline SVG: words coloured by their scores, lines between aligned words."""
 
 from __future__ import annotations
 
@@ -7,35 +7,36 @@ from typing import NamedTuple
 
 from verax.report.arc_lines import SIZE, Box
 from verax.report.arc_routes import TEXT
-from verax.report.markup import Html, join, tag
-from verax.report.numbers import signed
 from verax.report.parallel_layout import Layout, Mark, Row, Strand, layout
-from verax.report.text_width import FONT
 from verax.report.words import LEVELS, level
+from verax.results.render.markup import Html, join, tag
+from verax.results.render.numbers import signed
+from verax.results.render.text_width import FONT, fitted, label
 from verax.types import Instance, Links
 
 _BASELINE = 15.0
 _DEEPEST = 0.6
 _FAINTEST = 0.25
 _SAID = 40
+_MARK_SIZE = 10.0
 
 
 class Scored(NamedTuple):
-    """The scores of the words of one side, by their numbers over all parts; words without a score are not there."""
+    """Scores of the words of one side, by their numbers over all parts; words without a score are left out."""
 
     scores: Mapping[int, float]
 
     @property
     def strongest(self) -> float:
-        """The largest of them, whatever its sign."""
+        """The largest absolute score."""
         return max((abs(score) for score in self.scores.values()), default=0.0)
 
     def level(self, word: int) -> int:
-        """The share of the strongest, in ten steps."""
+        """Strength relative to the strongest word, in ten steps."""
         return level(self.scores.get(word, 0.0), self.strongest)
 
     def look(self, word: int) -> str:
-        """The class of a word: for, against, or neither because it is too weak to see or has no score."""
+        """CSS class of a word: for, against, neither (too weak to be visible) or unscored."""
         if word not in self.scores:
             return "unscored"
         if not self.level(word):
@@ -44,7 +45,7 @@ class Scored(NamedTuple):
 
 
 def drawing(reference: Instance, translation: Instance, links: Links, sides: tuple[Scored, Scored]) -> Html:
-    """The picture. The page's script repaints it for another method: see `paint` there for the same rules."""
+    """The picture. The script of the page repaints it for another method by the same rules (`paint` there)."""
     plan = layout(reference, translation, links)
     rows = [_row(row, side, sides[side]) for pair in plan.rows for side, row in enumerate(pair)]
     words = [[word for part in one.parts for word in part.words] for one in (reference, translation)]
@@ -69,16 +70,16 @@ def _all_rtl(plan: Layout) -> bool:
 
 
 def _row(row: Row, side: int, scored: Scored) -> Html:
-    # SVG's own attribute beside HTML's: each is read by some who show or read the page
+    # both the attribute of SVG and that of HTML: some readers know only one of them
     way = "rtl" if row.rtl else "ltr"
     return tag("g", [_word(box, row.top, side, scored) for box in row.boxes], direction=way, dir=way, lang=row.lang)
 
 
 def _word(box: Box, top: float, side: int, scored: Scored) -> Html:
     """One word with its colour behind it and a line below: solid for, dotted against."""
-    # the space belongs to the text that a reader searches, not to the picture
+    # the space is for text search and copying; it takes no room in the picture
     before = " " if box.space else None
-    shown = tag("text", box.shown, x=f"{box.middle:.1f}", y=f"{top + _BASELINE:.1f}")
+    shown = fitted(box.shown, box.width, x=f"{box.middle:.1f}", y=f"{top + _BASELINE:.1f}")
     if box.word is None:
         return join(before, shown)
     depth = scored.level(box.word) / LEVELS
@@ -107,7 +108,7 @@ def _word(box: Box, top: float, side: int, scored: Scored) -> Html:
 
 
 def _strand(strand: Strand, words: Sequence[Sequence[str]], sides: tuple[Scored, Scored]) -> Html:
-    """A link, the stronger the more both its words weigh; in their colour where they agree."""
+    """A link, stronger the more both its words weigh, in their colour where they agree."""
     a, b = strand.ends
     looks = sides[0].look(a), sides[1].look(b)
     look = looks[0] if looks[0] == looks[1] and looks[0] in {"for", "against"} else "neither"
@@ -123,11 +124,11 @@ def _strand(strand: Strand, words: Sequence[Sequence[str]], sides: tuple[Scored,
 
 
 def _mark(mark: Mark) -> Html:
-    return tag("text", mark.shown, x=f"{mark.x:.1f}", y=f"{mark.y:.1f}", text_anchor="middle", class_="tick")
+    return label(mark.shown, _MARK_SIZE, x=f"{mark.x:.1f}", y=f"{mark.y:.1f}", text_anchor="middle", class_="tick")
 
 
 def _said(words: Sequence[Sequence[str]], links: Links) -> str:
-    """The picture for who can't see it: which words belong together."""
+    """Text alternative of the picture: which words are aligned."""
     known = [(a, b) for a, b in links if a < len(words[0]) and b < len(words[1])]
     if not known:
         return f"{' '.join(words[0])} / {' '.join(words[1])}: no words are linked."

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from verax.report.arcs import arcs_html
-from verax.report.markup import Html
 from verax.report.pairs import SHOWN
 from verax.report.words import words_html
+from verax.results.render.markup import Html
 from verax.types import Highlight, Instance
 
 

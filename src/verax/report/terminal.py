@@ -1,7 +1,4 @@
-"""The same in a terminal: leaderboard, comparison, recursive masking, one explanation, as things that rich prints.
-
-Every name and text goes in as plain text: neither rich's markup nor a terminal's control codes mean anything in it.
-"""
+"""Explanations in a terminal: one input explained by one method, or by many side by side."""
 
 from __future__ import annotations
 
@@ -11,192 +8,25 @@ from dataclasses import dataclass
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
-from rich.padding import Padding
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from verax.report.markup import visible
-from verax.report.masking_words import (
-    PERFORMANCE,
-    areas,
-    distribution_said,
-    intervals_said,
-    invalid,
-    ordered,
-    performance_said,
-    ratios,
-)
-from verax.report.numbers import count, interval, number, p_value, plural, signed
 from verax.report.pairs import SHOWN, TOP, heads, top_pairs
-from verax.report.ranking import best_group, by_metric
-from verax.report.tables import difference
 from verax.report.words import LEVELS, gold_words, level, word_scores
-from verax.stats.leaderboard import ALPHA
-from verax.types import Comparison, Highlight, Instance, MaskingCurves, Prediction, Skip, Summary
+from verax.results.render.markup import visible
+from verax.results.render.numbers import count, number, plural, signed
+from verax.results.render.terminal import plain
+from verax.types import Highlight, Instance, Prediction, Skip
 
-_NARROW = 76
-_LEAST_NAME = 14
 _SCORE_WIDTH = 9
 _GAP = 2
 _FOR = ("#fdd0a2", "#fdae6b", "#f28e2b")
 _AGAINST = ("#c6dbef", "#9ecae1", "#6baed6")
 
 
-def plain(raw: str, style: str | Style = "") -> Text:
-    """A text from data as it reads, on one line."""
-    return Text(visible(" ".join(raw.splitlines())).replace("\t", " "), style=style)
-
-
-@dataclass(frozen=True)
-class Board:
-    """A table that becomes a list of entries where the terminal is too narrow for its columns.
-
-    Args:
-        title: what the table is about.
-        heads: of the columns; the first is the name of the row.
-        rows: shape [rows, heads].
-        strong: which rows are set in bold.
-    """
-
-    title: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    strong: frozenset[int] = frozenset()
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The table, or the list below 76 columns and where the names of the rows would be squeezed."""
-        yield plain(self.title, "bold")
-        left = options.max_width - sum(map(self._width, range(1, len(self.heads))))
-        squeezed = left < min(_LEAST_NAME, self._width(0))
-        yield from self._listed() if options.max_width < _NARROW or squeezed else [self._table()]
-        yield Text()
-
-    def _width(self, column: int) -> int:
-        """What a column needs, with the space behind it and that between columns."""
-        return 2 + max(cell_len(row[column]) for row in (self.heads, *self.rows))
-
-    def _table(self) -> Table:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-        for index, head in enumerate(self.heads):
-            table.add_column(plain(head), justify="right" if index else "left", no_wrap=index > 0, overflow="fold")
-        for index, row in enumerate(self.rows):
-            table.add_row(*(plain(cell) for cell in row), style="bold" if index in self.strong else "")
-        return table
-
-    def _listed(self) -> Iterable[RenderableType]:
-        for index, row in enumerate(self.rows):
-            yield plain(row[0], "bold" if index in self.strong else "")
-            facts = ", ".join(f"{head} {cell}" for head, cell in zip(self.heads[1:], row[1:], strict=True))
-            yield Padding(plain(facts), (0, 0, 0, 4))
-
-
-def _breakable(label: str) -> str:
-    """A method's label, which may go on in the next line where its parameters begin."""
-    return label.replace("(", " (", 1)
-
-
-def leaderboard(summaries: Sequence[Summary]) -> RenderableType:
-    """A table for each metric, best first; the best and those that can't be told apart from it are marked."""
-    if not summaries:
-        return Text("No scores yet.")
-    boards: list[RenderableType] = []
-    for metric, rows in by_metric(summaries).items():
-        best = set(best_group(rows))
-        cells = tuple(
-            (
-                f"{'◆' if row.method in best else ' '}\N{NO-BREAK SPACE}{_breakable(row.method)}",
-                number(row.mean),
-                interval(row.low, row.high),
-                p_value(row.p_holm),
-                count(row.n),
-                count(row.skipped),
-                row.group,
-            )
-            for row in rows
-        )
-        heads = ("method", "mean", "95 % interval", "p", "n", "skipped", "group")
-        direction = "higher" if rows[0].higher_is_better else "lower"
-        strong = frozenset(index for index, row in enumerate(rows) if row.method in best)
-        boards.append(Board(f"{metric} ({direction} is better)", heads, cells, strong))
-        tested = [row.p_holm for row in rows if row.p_holm is not None]
-        if tested and min(tested) >= ALPHA:
-            boards.append(Text("No method can be told apart from random here.\n", "yellow"))
-    boards.append(
-        Text("◆ best, or can't be told apart from the best. Methods that share a letter can't be told apart.", "dim")
-    )
-    against = "p: paired test against the random explanation (of the same kind, where the run has one), Holm-corrected."
-    boards.append(Text(against, "dim"))
-    return Group(*boards)
-
-
-def comparison(comparisons: Sequence[Comparison], name_a: str = "A", name_b: str = "B") -> RenderableType:
-    """Two runs side by side; a row whose difference is more than chance says which way it went."""
-    if not comparisons:
-        return Text("The two runs share no method under the same metric.")
-    boards: list[RenderableType] = []
-    for metric in dict.fromkeys(row.metric for row in comparisons):
-        rows = [row for row in comparisons if row.metric == metric]
-        direction = "higher" if rows[0].higher_is_better else "lower"
-        cells = tuple(
-            (
-                _breakable(row.method),
-                number(row.mean_a),
-                number(row.mean_b),
-                number(difference(row)),
-                p_value(row.p_holm),
-                count(row.n),
-                _change(row),
-            )
-            for row in rows
-        )
-        heads = ("method", "A", "B", "B - A", "p", "n", "B is")
-        boards.append(Board(f"{metric} ({direction} is better)", heads, cells))
-    boards.append(plain(f"A: {name_a}"))
-    boards.append(plain(f"B: {name_b}"))
-    boards.append(Text("p: paired test over the instances of both runs, Holm-corrected over all rows.", "dim"))
-    return Group(*boards)
-
-
-def _change(row: Comparison) -> str:
-    gain = difference(row)
-    if gain is None or row.p_holm is None:
-        return "unknown"
-    if row.p_holm >= ALPHA:
-        return "not told apart"
-    return "better" if (gain > 0) == row.higher_is_better else "worse"
-
-
-def masking(curves: MaskingCurves) -> RenderableType:
-    """The areas of recursive masking, best first, and what must be known to read them."""
-    rows = ordered(curves)
-    wrong: dict[str, list[str]] = {}
-    cells: list[tuple[str, ...]] = []
-    for row in rows:
-        places = invalid(curves, row)
-        if places:
-            wrong.setdefault(ratios(places, len(row.curve)), []).append(row.method)
-        no_bound = row.signed and row.method != curves.baseline
-        signs = f"{'✗' if places else ''}{'±' if no_bound else ''}" or "–"
-        cells.append((_breakable(row.method), *areas(curves, row), count(row.n), count(row.skipped), signs))
-    lines = [plain(performance_said(curves)), plain(distribution_said(curves), "yellow" if wrong else "")]
-    for where, methods in wrong.items():
-        who = "all measures" if len(methods) == len(rows) else ", ".join(methods)
-        lines.append(plain(f"✗ not valid at {where}, where it or {curves.baseline} is not in-distribution: {who}"))
-    if any("±" in row[-1] for row in cells):
-        lines.append(Text("± signed: it can turn the prediction round, so its RACU may exceed 100.", "dim"))
-    if any(row.racu is None for row in rows):
-        lines.append(Text("A missing RACU: masking at random costs nothing, so there is no area to share.", "dim"))
-    lines.append(plain(f"{intervals_said(curves)} The areas of {curves.baseline} are 0 by definition.", "dim"))
-    heads: tuple[str, ...] = ("measure", "ACU", "RACU", "n", "skipped", "mark")
-    if not any(row.skipped for row in rows):  # room for long names
-        heads, cells = (*heads[:4], heads[5]), [(*row[:4], row[5]) for row in cells]
-    title = f"recursive masking: areas between curves of {PERFORMANCE[rows[0].metric]} in percent (higher is better)"
-    return Group(Board(title, heads, tuple(cells)), *lines)
-
-
 def explanation(highlight: Highlight, instance: Instance, prediction: Prediction | None = None) -> RenderableType:
-    """Who explains what, the text with coloured words, and a table of words, or of pairs, and scores."""
+    """The method and its target, the text with coloured words, and a table of words, or of pairs, and scores."""
     head = Text.assemble(plain(highlight.method, "bold"), " explains ", plain(str(highlight.target)))
     if prediction is not None:
         chance = dict(zip(prediction.labels, prediction.probabilities, strict=True)).get(prediction.label)
@@ -230,7 +60,7 @@ def _pairs(highlight: Highlight, instance: Instance, top: int) -> Iterable[Rende
 class SideBySideTable:
     """Words in rows, methods in columns; as many tables one below the other as the terminal is narrow.
 
-    A score is coloured by its share of the strongest one of its own method: methods speak in units of their own.
+    A score is coloured by its share of the strongest one of its own method: methods have different units.
     """
 
     highlights: tuple[Highlight, ...]
@@ -276,13 +106,13 @@ def _score(score: float | None, strongest: float) -> Text:
 def side_by_side(
     highlights: Sequence[Highlight], instance: Instance, prediction: Prediction, skips: Sequence[Skip]
 ) -> RenderableType:
-    """One input explained by many methods, and why some have nothing to say."""
+    """One input explained by many methods, and why some give no explanation."""
     chance = dict(zip(prediction.labels, prediction.probabilities, strict=True)).get(prediction.label)
     head = Text.assemble("predicted ", plain(prediction.label, "bold"), f" ({number(chance)})")
     reasons = [plain(f"{skip.method}: {skip.reason}: {skip.detail}", "dim") for skip in skips]
-    legend = Text("Orange, underlined: for. Blue, slanted: against. Each column has a scale of its own.", "dim")
+    legend = Text("Orange, underlined: supports. Blue, slanted: opposes. Each column has its own scale.", "dim")
     if not highlights:
-        return Group(head, Text("No method has anything to say:"), *reasons)
+        return Group(head, Text("No method gives an explanation:"), *reasons)
     of_words = tuple(highlight for highlight in highlights if highlight.kind == "token")
     shown: list[RenderableType] = [SideBySideTable(of_words, instance), legend] if of_words else []
     for highlight in highlights:
@@ -305,7 +135,7 @@ def _lines(instance: Instance, scores: dict[tuple[int, int], float]) -> Iterable
 
 
 def _style(score: float, strongest: float) -> Style | None:
-    """Orange and underlined for, blue and italic against; None when too weak to see."""
+    """Orange and underlined for support, blue and italic for opposition; None when too weak to see."""
     steps = level(score, strongest)
     if steps == 0:
         return None
@@ -315,7 +145,7 @@ def _style(score: float, strongest: float) -> Style | None:
 
 
 def _scores(instance: Instance, scores: dict[tuple[int, int], float]) -> Table:
-    """Words in reading order with score and a bar; # for, - against, * for a word that people marked."""
+    """Words in reading order with score and a bar; # supports, - opposes, * marks annotated words."""
     strongest = max((abs(score) for score in scores.values()), default=0.0)
     gold = gold_words(instance)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from verax.report.markup import Html, tag, text
-from verax.report.numbers import signed
+from verax.results.render.markup import Html, tag, text
+from verax.results.render.numbers import signed
 from verax.types import Highlight, Instance, Text
 
 LEVELS = 10

@@ -1,280 +1,204 @@
-"""Carry out a plan: every row that is not there yet is computed, once, and appended to the store."""
+"""Execution: from planned instances to rows. It knows neither the store nor the console."""
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
-
-import numpy as np
-from scipy.special import softmax
+from typing import Any, NamedTuple
 
 from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.protocols import Method, Metric, as_generator, needs
-from verax.engine.questions import Outputs, QuestionGenerator
-from verax.metrics.budget import budget_of
-from verax.models.classifier import Classifier
+from verax.engine.protocols import as_generator, needs
+from verax.engine.questions import QuestionGenerator
 from verax.models.subject import Subject
-from verax.run.parameters import Configured
-from verax.run.plan import Plan, PlannedExplanation, PlannedInstance, PlannedScore, explain_again
-from verax.stats.masf import InDistributionTest
-from verax.store.store import Store
-from verax.types import (
-    Attribution,
-    Cost,
-    FloatArray,
-    Highlight,
-    Instance,
-    Measured,
-    Prediction,
-    Score,
-    Skip,
-    Target,
-    Undefined,
-    UserError,
-)
+from verax.run.context import TEXT
+from verax.run.plan import Plan, PlannedExplanation, PlannedInstance
+from verax.run.providers import Request
+from verax.run.rows import PREDICTION, as_explanation, as_score, as_skip, explain, predict, skipped_score
+from verax.store.tables import Row
+from verax.types import Highlight, Nle, Skip, Undefined, UserError
 
-FAILED = "failed"
-PREDICTION = "prediction"
-"""The method of a skip that concerns the instance as a whole: the model could not be asked about it at all."""
-
-Explained = Highlight | Skip
+Explained = Highlight | Nle | Skip
+KeyedRow = tuple[str, Row]
 
 
-@dataclass
-class Execution:
-    """One process's work on a plan.
+class Work(NamedTuple):
+    """What is to be computed of one instance.
 
     Args:
-        plan: what the run consists of.
-        store: where its rows go, and where those that are there already come from.
-        engine: runs the tasks.
-        model: the model that is explained.
-        on_row: called after each row.
-        on_explained: called with each explanation that was made, and its key.
-        references: what was learned from a validation set, for each metric that needs it, by its label.
+        todo: keys of the rows to compute.
+        rows: stored rows that are needed for that, by key.
+        provided: what deferred providers provide to scores, by the score's key: arguments by name, or the reason why
+            there are none.
     """
 
-    plan: Plan
-    store: Store
-    engine: Engine
-    model: Classifier
-    on_row: Callable[[], None] = lambda: None
-    on_explained: Callable[[str, Explained], None] = lambda *_: None
-    references: Mapping[str, InDistributionTest] = field(default_factory=dict)
-    _found: dict[str, Explained] = field(default_factory=dict)
+    planned: PlannedInstance
+    todo: AbstractSet[str]
+    rows: Mapping[str, Row]
+    provided: Mapping[str, Mapping[str, Any] | Undefined]
 
-    def run(self) -> None:
-        """Do all that is left."""
-        present = self.store.keys
-        todo = [planned for planned in self.plan.instances if any(key not in present for key in planned.row_keys())]
-        for planned in self.plan.instances:
-            if planned.key not in present:
-                self.store.append(planned.key, planned.instance)
-        self._found = self._explanations_with_scores_to_do(todo)
-        self.engine.run(task for planned in todo for task in self._tasks(planned))
 
-    def _explanations_with_scores_to_do(self, todo: Iterable[PlannedInstance]) -> dict[str, Explained]:
-        """Stored explanations that some metric has yet to measure."""
-        present = self.store.keys
-        wanted = {
-            explanation.key
-            for planned in todo
-            for explanation in planned.explanations
-            if explanation.key in present and _wanted(explanation, planned, present)
-        }
-        if not wanted:
-            return {}
-        return {key: row for key, row in self.store.rows(wanted) if isinstance(row, (Highlight, Skip))}
+Shard = tuple[Work, ...]
 
-    def _tasks(self, planned: PlannedInstance) -> Iterator[Task[Any]]:
-        """The tasks of one instance, or none if the model can't be asked about it: then all its rows are skips."""
+
+class Execution:
+    """Computes rows.
+
+    Args:
+        plan: of the run.
+        engine: asks the models.
+    """
+
+    def __init__(self, plan: Plan, engine: Engine) -> None:
+        self._plan, self._engine = plan, engine
+        self._rows: deque[KeyedRow] = deque()
+
+    def rows(self, works: Iterable[Work]) -> Iterator[KeyedRow]:
+        """Rows as they are computed; work of several instances is pooled."""
         try:
-            x = Subject(planned.instance, self.model, self.plan.parts).encoded()
+            for _ in self._engine.rounds(task for work in works for task in self._tasks(work)):
+                yield from self._drain()
+        except GeneratorExit:
+            raise
+        except BaseException:
+            yield from self._drain()  # what is computed is handed over, whatever ends the run
+            raise
+        yield from self._drain()
+
+    def _drain(self) -> Iterator[KeyedRow]:
+        while self._rows:
+            yield self._rows.popleft()
+
+    def _tasks(self, work: Work) -> Iterator[Task[Any]]:
+        instance = _InstanceWork(work, Subject(work.planned.instance, self._plan.run.model, self._plan.run.parts))
+        unreadable = self._unreadable(instance)
+        prediction = work.planned.prediction
+        if prediction is not None and prediction in work.todo:
+            if unreadable is not None:
+                self._add(prediction, as_skip(work.planned.instance.id, PREDICTION, unreadable))
+            else:
+                yield self._prediction(prediction, instance.x)
+        for explanation in work.planned.explanations:
+            if explanation.key in work.rows:
+                yield from self._measure(instance, explanation, work.rows[explanation.key])  # type: ignore[arg-type]
+            elif explanation.key in work.todo:
+                yield from self._explain(instance, explanation, unreadable)
+
+    def _unreadable(self, instance: _InstanceWork) -> Exception | None:
+        """Why the model cannot be asked about the words of an instance, if it is to be: then rows are skips."""
+        planned, todo = instance.work.planned, instance.work.todo
+        words = [explanation for explanation in planned.explanations if explanation.kind != TEXT]
+        if planned.prediction not in todo and not any(_concerns(explanation, todo) for explanation in words):
+            return None
+        try:
+            instance.x.encoded()
         except UserError:
             raise
         except Exception as error:  # noqa: BLE001 - a tokenizer that fails on one text must not end the run
-            self._skip_instance(planned, error)
-            return
-        if planned.prediction not in self.store.keys:
-            yield self._prediction(planned, x)
-        made = _Made()
-        for explanation in planned.explanations:
-            found = self._found.pop(explanation.key, None)
-            if found is not None:
-                yield from self._measure(x, explanation, found, made)
-            elif explanation.key not in self.store.keys:
-                yield from self._explain(x, explanation, made)
+            return error
+        return None
 
-    def _add(self, key: str, row: Prediction | Highlight | Skip | Score) -> None:
-        self.store.append(key, row)
-        self.on_row()
-        if isinstance(row, (Highlight, Skip)):
-            self.on_explained(key, row)
+    def _add(self, key: str, row: Row) -> None:
+        self._rows.append((key, row))
 
-    def _skip_instance(self, planned: PlannedInstance, error: Exception) -> None:
-        instance_id, present = planned.instance.id, self.store.keys
-        if planned.prediction not in present:
-            self._add(planned.prediction, as_skip(instance_id, PREDICTION, error))
-        for explanation in planned.explanations:
-            skip = as_skip(instance_id, explanation.label, error)
-            if explanation.key not in present:
-                self._add(explanation.key, skip)
-            self._skip_scores(explanation, skip)
-
-    def _skip_scores(self, explanation: PlannedExplanation, skip: Skip) -> None:
-        for planned in explanation.scores:
-            if planned.key not in self.store.keys and not is_deferred(planned.metric):
-                score = Score(skip.instance_id, skip.method, planned.metric.label, None, skip.reason, skip.detail)
-                self._add(planned.key, score)
-
-    def _prediction(self, planned: PlannedInstance, x: Subject) -> Task[Any]:
-        def done(outcome: Outcome[Prediction]) -> Iterable[Task[Any]]:
-            row: Prediction | Skip = as_skip(planned.instance.id, PREDICTION, outcome.error)
-            if outcome.value is not None:
-                row = replace(outcome.value, cost=outcome.cost)
-            self._add(planned.prediction, row)
+    def _prediction(self, key: str, x: Subject) -> Task[Any]:
+        def done(outcome: Outcome[Any]) -> Iterable[Task[Any]]:
+            if outcome.value is None:
+                self._add(key, as_skip(x.instance.id, PREDICTION, outcome.error))
+            else:
+                self._add(key, replace(outcome.value, cost=outcome.cost))
             return ()
 
         return Task(predict(x), done)
 
-    def _explain(self, x: Subject, explanation: PlannedExplanation, made: _Made) -> Iterator[Task[Any]]:
-        instance = x.instance
-        if explanation.method is None:
-            missing = Skip(instance.id, explanation.label, "not_given", "the file has no explanation of this instance")
-            row: Explained = explanation.given or missing
-            self._add(explanation.key, row)
-            yield from self._measure(x, explanation, row, made)
+    def _explain(
+        self, instance: _InstanceWork, explanation: PlannedExplanation, unreadable: Exception | None
+    ) -> Iterator[Task[Any]]:
+        x, method = instance.x, explanation.method
+        if unreadable is not None and explanation.kind != TEXT:
+            row: Explained = as_skip(x.instance.id, explanation.label, unreadable)
+        elif method is None:
+            why = ("not_given", "the file has no explanation of this instance")
+            row = explanation.given or Skip(x.instance.id, explanation.label, *why)
+        else:
+            yield self._explaining(instance, explanation)
             return
-        method = explanation.method
+        self._add(explanation.key, row)
+        yield from self._measure(instance, explanation, row)
 
-        def done(outcome: Outcome[Attribution]) -> Iterable[Task[Any]]:
+    def _explaining(self, instance: _InstanceWork, explanation: PlannedExplanation) -> Task[Any]:
+        x, method = instance.x, explanation.method
+        assert method is not None  # noqa: S101 - what was made elsewhere is not explained
+
+        def done(outcome: Outcome[Any]) -> Iterable[Task[Any]]:
             row: Explained
             if outcome.value is None:
-                row = as_skip(instance.id, method.label, outcome.error)
+                row = as_skip(x.instance.id, method.label, outcome.error)
             else:
-                row = as_highlight(instance, method, outcome.value, outcome.cost)
+                row = as_explanation(x.instance, method, outcome.value, x.model.labels, outcome.cost)
             self._add(explanation.key, row)
-            return self._measure(x, explanation, row, made)
+            return self._measure(instance, explanation, row)
 
-        yield Task(as_generator(method.component, x), done)
+        return Task(explain(x, method), done)
 
-    def _measure(self, x: Subject, explanation: PlannedExplanation, row: Explained, made: _Made) -> Iterator[Task[Any]]:
-        """The scores of an explanation, those that wait for others only once these are made."""
-        made.rows[explanation.label] = row
-        if isinstance(row, Skip):
-            self._skip_scores(explanation, row)
-        else:
-            made.waiting += [
-                (score, row, explanation.method)
-                for score in explanation.scores
-                if score.key not in self.store.keys and not is_deferred(score.metric)
-            ]
-        ready = [one for one in made.waiting if all(label in made.rows for label in one[0].spans)]
-        made.waiting = [one for one in made.waiting if one not in ready]
-        for score, highlight, method in ready:
-            yield self._score(x, score, highlight, method, made)
+    def _measure(self, instance: _InstanceWork, explanation: PlannedExplanation, row: Explained) -> Iterator[Task[Any]]:
+        """Measure an explanation, and whatever waited for it; scores that need other rows wait for those."""
+        instance.rows[explanation.key] = row
+        for score in explanation.scores:
+            if score.key not in instance.work.todo:
+                continue
+            if isinstance(row, Skip):
+                self._add(score.key, skipped_score(row, score.metric.label))
+            else:
+                instance.waiting.append(Request(explanation, score, row, instance.x, instance.rows))
+        for request in instance.ready():
+            yield self._score(instance, request)
 
-    def _score(
-        self, x: Subject, planned: PlannedScore, highlight: Highlight, method: Configured[Method] | None, made: _Made
-    ) -> Task[Any]:
-        metric = planned.metric
+    def _score(self, instance: _InstanceWork, request: Request) -> Task[Any]:
+        row, score = request.row, request.score
 
-        def done(outcome: Outcome[Measured]) -> Iterable[Task[Any]]:
-            self._add(planned.key, as_score(highlight.instance_id, highlight.method, metric.label, outcome))
+        def done(outcome: Outcome[Any]) -> Iterable[Task[Any]]:
+            self._add(score.key, as_score(row.instance_id, row.method, score.metric.label, outcome))
             return ()
 
-        handed: dict[str, Any] = {}
-        if "budget" in needs(metric.component):
-            spans = [row for row in map(made.rows.get, planned.spans) if isinstance(row, Highlight)]
-            if not spans:
-                missing = Undefined("no_budget", f"no span explanation sets its budget ({', '.join(planned.spans)})")
-                return Task(_refused(missing), done)
-            handed["budget"] = budget_of(spans, set(x.words))
-        if "explain" in needs(metric.component):
-            again = explain_again(metric.component, None if method is None else method.component)
-            handed["explain"] = None if again is None else partial(as_generator, again)
-        if "reference" in needs(metric.component):
-            handed["reference"] = self.references[metric.label]
-        return Task(as_generator(partial(metric.component, **handed), x, highlight), done)
+        return Task(self._measuring(request, instance.work.provided.get(score.key, {})), done)
+
+    def _measuring(self, request: Request, provided: Mapping[str, Any] | Undefined) -> QuestionGenerator[Any]:
+        """Call a metric with what its providers provide."""
+        if isinstance(provided, Undefined):
+            raise provided
+        metric = request.metric.component
+        arguments = dict(provided)
+        for name, provider in self._plan.providers.of(request.metric).items():
+            if name in needs(metric) and not provider.deferred:
+                arguments[name] = provider.provide(request)
+        return (yield from as_generator(partial(metric, **arguments), request.x, request.row))
 
 
 @dataclass(slots=True)
-class _Made:
-    """What is made of one instance so far, and the scores that wait for more."""
+class _InstanceWork:
+    """The state of one instance: its rows so far, and the scores that wait for more."""
 
-    rows: dict[str, Explained] = field(default_factory=dict)
-    waiting: list[tuple[PlannedScore, Highlight, Configured[Method] | None]] = field(default_factory=list)
+    work: Work
+    x: Subject
+    rows: dict[str, Row] = field(init=False)
+    waiting: list[Request] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.rows = dict(self.work.rows)
 
-def _wanted(explanation: PlannedExplanation, planned: PlannedInstance, present: Collection[str]) -> bool:
-    """Whether a stored explanation has scores to come, or sets the budget of some; not such as come later."""
-
-    def to_come(score: PlannedScore) -> bool:
-        return score.key not in present and not is_deferred(score.metric)
-
-    return any(to_come(score) for score in explanation.scores) or any(
-        explanation.label in score.spans and to_come(score) for other in planned.explanations for score in other.scores
-    )
-
-
-def is_deferred(metric: Configured[Metric]) -> bool:
-    """Whether a metric needs explanations of other instances too: it is measured when every explanation is there."""
-    return bool(needs(metric.component) & {"agents", "translation"})
+    def ready(self) -> list[Request]:
+        """Scores that wait no longer: all rows that they need are there."""
+        ready: list[Request] = []
+        waiting: list[Request] = []
+        for request in self.waiting:
+            (ready if all(key in self.rows for key in request.score.rows) else waiting).append(request)
+        self.waiting = waiting
+        return ready
 
 
-def by_agents(metric: Configured[Metric]) -> bool:
-    """Whether a metric is measured by agents: they are trained when every explanation of the run is there."""
-    return "agents" in needs(metric.component)
-
-
-def _refused(error: Undefined) -> QuestionGenerator[Any]:
-    """A task that ends at once with what stands in its way."""
-    yield from ()
-    raise error
-
-
-def predict(x: Subject) -> QuestionGenerator[Prediction]:
-    """The model's answer to the unperturbed input."""
-    logits: FloatArray = yield Outputs(x, np.empty((0, x.n_units), bool), and_full=True)
-    probabilities = softmax(logits[-1])
-    labels = x.encoding.labels
-    best = labels[int(np.argmax(logits[-1]))]
-    return Prediction(x.instance.id, best, labels, tuple(probabilities.tolist()))
-
-
-def as_highlight(
-    instance: Instance, method: Configured[Method], attribution: Attribution, cost: Cost = Cost()
-) -> Highlight:
-    """What a method made of an instance, as a row."""
-    target, scores = getattr(method.component, "target", Target()), tuple(attribution.scores.tolist())
-    who = (instance.id, method.label, method.component.kind, target)
-    return Highlight(*who, attribution.units, scores, cost, attribution.notes)
-
-
-def as_score(instance_id: str, method: str, metric: str, outcome: Outcome[Measured]) -> Score:
-    """How a metric ended, as a row."""
-    ids, measured, cost = (instance_id, method, metric), outcome.value, outcome.cost
-    if measured is None:
-        reason, detail = _reason(outcome.error)
-        return Score(*ids, None, reason, detail, cost=cost)
-    value, curve, series, no_value, detail, log = measured
-    if value is not None and not np.isfinite(value):
-        return Score(*ids, None, "nonfinite", "the metric's value is not a finite number", cost=cost)
-    return Score(*ids, value, no_value, detail, curve, cost, series, log)
-
-
-def as_skip(instance_id: str, method: str, error: Exception | None) -> Skip:
-    """Why there is no explanation, as a row."""
-    reason, detail = _reason(error)
-    return Skip(instance_id, method, reason, detail, failed=reason == FAILED)
-
-
-def _reason(error: Exception | None) -> tuple[str, str]:
-    if isinstance(error, Undefined):
-        return error.reason, error.detail
-    where = traceback.extract_tb(error.__traceback__)[-1] if error is not None and error.__traceback__ else None
-    place = f" ({where.filename.rpartition('/')[2]}:{where.lineno})" if where else ""
-    return FAILED, f"{type(error).__name__}: {error}{place}"
+def _concerns(explanation: PlannedExplanation, todo: AbstractSet[str]) -> bool:
+    """Whether an explanation or one of its scores is to be computed."""
+    return explanation.key in todo or any(score.key in todo for score in explanation.scores)

@@ -14,7 +14,7 @@ from verax.align.protocol import Aligner
 from verax.engine.protocols import AnsweringMethod, Method, Metric, TextMetric
 from verax.metrics.free_text.editor import Editor
 from verax.metrics.free_text.reconstruction import Reconstruction
-from verax.registry import Namespace, entries, resolve, unknown
+from verax.registry import Namespace, registered_name, resolve, unknown
 from verax.types import Target, UserError
 
 T = TypeVar("T", Method, Metric, Aligner, Editor, Reconstruction, AnsweringMethod, TextMetric)
@@ -66,8 +66,12 @@ def from_config(namespace: Namespace, given: Any, seed: int) -> Configured[Any]:
     """
     if dataclasses.is_dataclass(given) and not isinstance(given, type):
         return as_configured(namespace, given)
-    name, parameters = _split(namespace, given)
-    kind = resolve(namespace, name)
+    name, parameters = named_parameters(namespace, given)
+    return configure(name, resolve(namespace, name), parameters, seed)
+
+
+def configure(name: str, kind: Any, parameters: Mapping[str, Any], seed: int) -> Configured[Any]:
+    """A component of a class from its parameters; `seed` is for what has a `seed` and was given none."""
     fields = {field.name for field in dataclasses.fields(kind)}
     for parameter in parameters:
         if parameter not in fields:
@@ -83,7 +87,7 @@ def from_config(namespace: Namespace, given: Any, seed: int) -> Configured[Any]:
 
 def as_configured(namespace: Namespace, what: T, implied: frozenset[str] = frozenset()) -> Configured[T]:
     """A method, metric or aligner with the name it is registered under."""
-    return Configured(_registered_name(namespace, type(what)), what, implied)
+    return Configured(registered_name(namespace, type(what)), what, implied)
 
 
 def _names_seed(given: Any) -> bool:
@@ -121,14 +125,15 @@ def from_parameters(kind: Callable[..., T], parameters: Mapping[str, Any], name:
     return kind(**{key: _convert(f"{name}: {key}", hints[key], value, seed) for key, value in parameters.items()})
 
 
-def _split(namespace: Namespace, given: Any) -> tuple[str, Mapping[str, Any]]:
+def named_parameters(field: str, given: Any) -> tuple[str, Mapping[str, Any]]:
+    """The name and the parameters in a field of a spec: a name, or `{name: {parameter: value}}`."""
     if isinstance(given, str):
         return given, {}
     if isinstance(given, Mapping) and len(given) == 1:
         ((name, parameters),) = given.items()
         if isinstance(name, str) and (parameters is None or isinstance(parameters, Mapping)):
             return name, parameters or {}
-    raise UserError(f"{namespace}: expected a name or {{name: {{parameter: value}}}}, got {given!r}")
+    raise UserError(f"{field}: expected a name or {{name: {{parameter: value}}}}, got {given!r}")
 
 
 def _convert(where: str, hint: Any, value: Any, seed: int) -> Any:
@@ -159,13 +164,6 @@ def _namespace(value: Any) -> Namespace:
 @cache
 def _adapter(hint: Any) -> TypeAdapter[Any]:
     return TypeAdapter(hint)
-
-
-@cache  # looking through the packages that are installed takes milliseconds
-def _registered_name(namespace: Namespace, kind: type) -> str:
-    """The name of one's own class is its name in the registry, or else the name of the class itself."""
-    path = f"{kind.__module__}:{kind.__qualname__}"
-    return next((entry.name for entry in entries(namespace).values() if entry.target == path), kind.__name__)
 
 
 def _plain(value: Any) -> Any:

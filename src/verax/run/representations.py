@@ -18,7 +18,7 @@ from verax.models.subject import Subject
 from verax.registry import unknown
 from verax.run.progress import progress_counter
 from verax.stats.cka import BATCH, CANDIDATES, FEWEST, matched
-from verax.types import Dataset, FloatArray, Instance, Interval, Undefined, UserError
+from verax.types import Dataset, Estimate, FloatArray, Instance, Undefined, UserError
 
 Pooling = Literal["mean", "first"]
 """A text is represented by the mean over the tokens of its words, or by its first token ([CLS])."""
@@ -39,7 +39,7 @@ class Similarity:
     model: str
     reference: str
     lang: str
-    accuracy: Interval
+    accuracy: Estimate
     chance: float
     batches: int
     pairs: int

@@ -22,8 +22,10 @@ from verax.models.base import load_base
 from verax.models.hf_classifier import HFClassifier
 from verax.models.load import checkpoint_folder, fingerprint
 from verax.run.card import signed
+from verax.run.checking import check_fit
+from verax.run.context import BASELINE
 from verax.run.parameters import Configured, from_config
-from verax.run.plan import BASELINE, check_fit, input_key
+from verax.run.plan import input_key
 from verax.run.progress import progress_counter
 from verax.run.roar_cost import Load, measure_pace, told
 from verax.run.roar_inputs import Masks, Split, answers, explained, mask_more
@@ -35,7 +37,7 @@ from verax.store.files import replace_file
 from verax.store.keys import key_of
 from verax.store.lock import Lock
 from verax.train.fine_tuning import fit_rows
-from verax.types import Interval, MaskingCurves, Score, UserError
+from verax.types import Estimate, MaskingCurves, Score, UserError
 
 VERSION = 1
 RESULT = "roar.json"
@@ -298,7 +300,7 @@ class Roar:
         }
 
 
-def _or_none(value: Interval | None) -> dict[str, Any] | None:
+def _or_none(value: Estimate | None) -> dict[str, Any] | None:
     return None if value is None else value._asdict()
 
 

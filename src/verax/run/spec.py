@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from verax.data.columns import Columns
 from verax.data.parallel import Missing
 from verax.data.segmenters import Segment
-from verax.models.endpoint_key import DEFAULT_VARIABLE
+from verax.models.endpoint.key import DEFAULT_VARIABLE
 from verax.registry import resolve, unknown
 from verax.types import UserError
 
@@ -24,26 +24,31 @@ class Section(BaseModel):
 
 
 class EndpointSpec(Section):
-    """An OpenAI-compatible endpoint that a model is asked at; its key comes from the environment alone."""
+    """An OpenAI-compatible endpoint that serves the model; keys come from the environment only."""
 
-    url: str = Field(description="Base URL, such as https://api.example.com/v1; nothing is sent anywhere else.")
+    url: str = Field(description="Base URL, such as https://api.example.com/v1; prompts are sent nowhere else.")
     key_env: str = Field(default=DEFAULT_VARIABLE, description="The environment variable that holds the key.")
-    concurrency: int = Field(default=4, ge=1, description="Requests that are under way at the same time, at most.")
+    headers: dict[str, Any] = Field(
+        default={},
+        description="Further headers of every request; $NAME in a value is the environment variable NAME, which is not "
+        "stored.",
+    )
+    concurrency: int = Field(default=4, ge=1, description="Requests under way at the same time, at most.")
     max_requests: int | None = Field(
-        default=None, ge=1, description="Requests that are sent at most, repeated ones included; answers are kept."
+        default=None, ge=1, description="Requests that are sent at most, repeated ones included; answers are stored."
     )
     request_timeout: float = Field(default=60.0, gt=0, description="Seconds for one request.")
     total_timeout: float = Field(default=600.0, gt=0, description="Seconds for one answer, with all repetitions.")
-    retries: int = Field(default=5, ge=0, description="How often a request is repeated after 429, 5xx or a lost line.")
+    retries: int = Field(default=5, ge=0, description="Repetitions of a request after 429, 5xx or a lost connection.")
     first_wait: float = Field(default=1.0, ge=0, description="Seconds before the first repetition, then doubled.")
     logprobs: int = Field(
         default=0,
         ge=0,
         le=20,
-        description="Classes by the likeliest of so many first tokens, where the endpoint tells them; 0: by the text "
-        "of the answer.",
+        description="Number of most likely first tokens that give a label its probability, where the endpoint lists "
+        "them; 0: labels are read from the text of the answer.",
     )
-    extra: dict[str, Any] = Field(default={}, description="Further fields of every request; null takes one out.")
+    extra: dict[str, Any] = Field(default={}, description="Further fields of every request; null removes one.")
 
 
 class ModelSpec(Section):
@@ -141,7 +146,14 @@ class Spec(Section):
         default=(),
         description="Names, or {name: {parameter: value}}. `random` is always run: others are tested against it.",
     )
-    metrics: tuple[str | dict[str, Any], ...] = Field(min_length=1, description="Names, or {name: {parameter: value}}.")
+    metrics: tuple[str | dict[str, Any], ...] = Field(
+        default=(), description="Names, or {name: {parameter: value}}; at least one, unless there are products."
+    )
+    products: tuple[str | dict[str, Any], ...] = Field(
+        default=(),
+        description="What is stored besides explanations and scores: {alignment: {reference_lang: en}} aligns the "
+        "words of translations.",
+    )
     explanations: tuple[Path, ...] = Field(
         default=(), description="JSONL files with explanations made elsewhere, measured beside those of the methods."
     )
@@ -158,6 +170,12 @@ class Spec(Section):
         "16384 on an accelerator, four times as many where text is generated; a batch that does not fit into memory is "
         "halved.",
     )
+
+    @model_validator(mode="after")
+    def _has_results(self) -> Spec:
+        if not self.metrics and not self.products:
+            raise ValueError("metrics: at least 1 is needed, unless products are requested")
+        return self
 
 
 def read_spec(path: Path) -> dict[str, Any]:
@@ -207,6 +225,8 @@ def explain_mistake(error: ValidationError, whole: type[BaseModel], sections: Ma
     first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])
     problem, place, message, got = first["type"], first["loc"], first["msg"], first["input"]
     field = ".".join(str(step) for step in place)
+    if not place:
+        return f"spec: {message.removeprefix('Value error, ')}"
     if problem == "missing":
         return f"spec: the field {field!r} is missing"
     if problem == "extra_forbidden":
@@ -228,7 +248,7 @@ def preset_spec(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
 
     What is missing altogether, model and data, is a built-in task.
     """
-    preset: Mapping[str, Any] = resolve("presets", name)
+    preset: Mapping[str, Any] = resolve("presets", name).content
     filled = {"model": preset["model"], "metrics": preset["metrics"], **content}
     data = by_name(content.get("data", {}))
     return {

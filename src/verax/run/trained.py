@@ -15,7 +15,7 @@ from verax.stats.inference import bca
 from verax.store.files import replace_file
 from verax.train.curves import Figures
 from verax.train.masking import Masking, Selection
-from verax.types import Interval, UserError
+from verax.types import Estimate, UserError
 
 FACTS = "training.json"
 
@@ -58,8 +58,8 @@ class AblationRow:
     masking: Masking
     select: Selection
     split: str
-    unmasked: Interval
-    fully_masked: Interval | None
+    unmasked: Estimate
+    fully_masked: Estimate | None
     majority: float
     seeds: int
 
@@ -117,8 +117,8 @@ def _language_rows(masking: Masking, select: Selection, split: str, figures: lis
         yield LanguageRow(masking, select, split, lang, float(np.mean(values)), deviation, len(values))
 
 
-def _over_seeds(values: list[float]) -> Interval:
-    return Interval(float(np.mean(values)), *(bca(np.array(values)) or (None, None)))
+def _over_seeds(values: list[float]) -> Estimate:
+    return Estimate(float(np.mean(values)), *(bca(np.array(values)) or (None, None)))
 
 
 def write_compared(out: Path, spec: TrainSpec, found: Compared) -> Path:
@@ -147,7 +147,7 @@ def _ablation_markdown(rows: list[AblationRow]) -> list[str]:
     return lines
 
 
-def _cell(value: Interval | None) -> str:
+def _cell(value: Estimate | None) -> str:
     if value is None:
         return "–"
     ends = "" if value.low is None or value.high is None else f" [{value.low:.4f}, {value.high:.4f}]"

@@ -16,7 +16,7 @@ from verax.models.base import load_base
 from verax.models.checkpoint import quiet
 from verax.models.load import checkpoint_folder, fingerprint
 from verax.registry import entries
-from verax.run.execute_run import open_data
+from verax.run.opening import open_data
 from verax.run.plan import input_key
 from verax.run.spec import DataSpec
 from verax.run.train_spec import RecipeSpec, TrainSpec

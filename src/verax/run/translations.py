@@ -1,4 +1,4 @@
-"""Translations in a run: which input is whose reference, how their words are aligned, and by what keys that is kept."""
+"""Translations in a run: the reference of each input, and aligners of their words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from verax.align.embedding import Embedding
 from verax.align.given import Given
 from verax.align.parallel import Parallel, check_parts, text_pairs
 from verax.align.protocol import TextPair
-from verax.engine.protocols import needs
 from verax.metrics.crosslingual.crosslingual_faithfulness import AlignParts
 from verax.models.classifier import Classifier, Encoder
 from verax.models.load import load_encoder
@@ -23,10 +22,9 @@ from verax.types import Dataset, GivenAlignment, Instance, IntArray, Links, Text
 
 
 class PlannedAlignment(NamedTuple):
-    """The alignment of an input with its reference: its key, and whose it is (see `OpenAligner.key`)."""
+    """The alignment of an input with its reference, and its key."""
 
     key: str
-    aligner: str
     instance: Instance
     reference: Instance
 
@@ -68,7 +66,7 @@ class OpenAligner:
         said = dataclasses.asdict(found) if self._is_given and (found := self._given(instance)) else None
         inputs = [*contents, corpus] if self.learns else list(contents)
         key = key_of(row="alignment", aligner=self.key, inputs=inputs, said=said)
-        return PlannedAlignment(key, self.key, instance, reference)
+        return PlannedAlignment(key, instance, reference)
 
     def align(self, planned: Sequence[PlannedAlignment]) -> Iterator[Links | Undefined]:
         """The links of each alignment in turn, over all words of an input; or why there are none."""
@@ -134,12 +132,14 @@ def joined(pairs: Sequence[TextPair], found: Sequence[IntArray | Undefined]) -> 
 
 
 def open_aligners(metrics: Iterable[Configured[Any]], model: Classifier, data: Dataset) -> dict[str, OpenAligner]:
-    """The aligner of each metric that needs translations, by the metric's label; refuse data that has none."""
+    """The aligner of each metric, by the metric's label; raises UserError for data without translations.
+
+    Args:
+        metrics: metrics, or requests for alignments: they have `reference_lang`, `aligner` and `align_parts`.
+    """
     opened: dict[str, OpenAligner] = {}
     encoders: dict[str, Encoder] = {}
     for metric in metrics:
-        if "translation" not in needs(metric.component):
-            continue
         _check_translations(metric, data)
         name = getattr(metric.component.aligner, "encoder", None)
         if name is not None and name not in encoders:

@@ -1,6 +1,17 @@
-"""Statistics that turn scores into statements that can be trusted; numpy and scipy alone."""
+"""Statistics: intervals, tests, corrections, bootstrap, areas, conformal p-values; numpy and scipy only."""
 
 from verax.stats.inference import bca, fisher, holm, paired_test, sign_flips, simes
-from verax.stats.leaderboard import compare, groups, pairwise, summarise
+from verax.stats.joint import compare_columns, compare_methods, groups, pairwise
 
-__all__ = ["bca", "compare", "fisher", "groups", "holm", "paired_test", "pairwise", "sign_flips", "simes", "summarise"]
+__all__ = [
+    "bca",
+    "compare_columns",
+    "compare_methods",
+    "fisher",
+    "groups",
+    "holm",
+    "paired_test",
+    "pairwise",
+    "sign_flips",
+    "simes",
+]

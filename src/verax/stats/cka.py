@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from verax.types import FloatArray, Interval
+from verax.types import Estimate, FloatArray
 
 BATCH, CANDIDATES = 8, 10
 """Inputs of a batch, and random batches beside the matching one (Zaman and Belinkov 2022, Appendix C)."""
@@ -26,7 +26,7 @@ class Matched:
         chance: what representations that know nothing of each other would reach.
     """
 
-    accuracy: Interval
+    accuracy: Estimate
     batches: int
     chance: float
 
@@ -71,7 +71,7 @@ def matched(
         alike = _alike(_gram(source[rows]), _gram(target[np.stack([rows, *others])]))
         right += bool(alike[0] > alike[1:].max() + _TIE)
     ends = stats.binomtest(right, batches).proportion_ci(method="wilson")
-    accuracy = Interval(right / batches, float(ends.low), float(ends.high))
+    accuracy = Estimate(right / batches, float(ends.low), float(ends.high))
     return Matched(accuracy, batches, 1 / (candidates + 1))
 
 

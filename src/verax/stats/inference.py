@@ -9,13 +9,14 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import stats
 
-from verax.types import BoolArray, FloatArray, Interval
+from verax.types import BoolArray, Estimate, FloatArray
 
 RESAMPLES = 9999
 
 _BATCH = 100_000  # numbers of one batch of bootstrap samples: they stay in the processor's cache
 _BLOCK = 2_000_000  # numbers of one block of sign flips: 16 MB, however many instances there are
 _COLUMNS = 64  # tests that share one pass over the sign flips
+_LARGE = 1000  # values from which on the bootstrap of means is computed by matrix products
 
 
 def bca(
@@ -55,9 +56,50 @@ def bca(
     return float(low), float(high)
 
 
-def mean_interval(values: Sequence[float], *, seed: int = 0) -> Interval:
+def bca_of_means(values: FloatArray, *, seed: int = 0, resamples: int = RESAMPLES) -> list[tuple[float, float] | None]:
+    """`bca` of the mean of each column, shape [n, columns], NaN where there is no value.
+
+    Columns with the same number of values share their resamples, as `bca` with the same seed would draw them. Large
+    columns are summed by matrix products, which moves an end by rounding errors only.
+    """
+    counts = (~np.isnan(values)).sum(axis=0)
+    ordered = np.sort(values, axis=0)  # NaN last
+    found: list[tuple[float, float] | None] = [None] * values.shape[1]
+    for n in np.unique(counts).tolist():
+        columns = np.flatnonzero(counts == n)
+        if n < _LARGE:
+            for column in columns:
+                found[column] = bca(ordered[:n, column], seed=seed, resamples=resamples)
+            continue
+        for start in range(0, len(columns), _COLUMNS):
+            some = columns[start : start + _COLUMNS]
+            for column, ends in zip(some, _bca_of_large(ordered[:n, some], seed, resamples), strict=True):
+                found[column] = ends
+    return found
+
+
+def _bca_of_large(values: FloatArray, seed: int, resamples: int) -> list[tuple[float, float]]:
+    """Intervals of the means of complete columns, shape [n, columns], from common resamples."""
+    n = len(values)
+    rng = np.random.default_rng(seed)
+    block = max(1, _BLOCK // n)
+    drawn = np.empty((resamples, values.shape[1]))
+    for start in range(0, resamples, block):
+        size = min(block, resamples - start)
+        chosen = rng.integers(0, n, (size, n))
+        weights = np.bincount((chosen + n * np.arange(size)[:, None]).ravel(), minlength=size * n).reshape(size, n)
+        drawn[start : start + size] = weights.astype(np.float64) @ values / n
+    means = values.mean(axis=0)
+    low, high = bca_of(means, drawn, (values.sum(axis=0) - values) / (n - 1))
+    return [
+        (float(column[0]), float(column[0])) if column[0] == column[-1] else (float(a), float(b))
+        for column, a, b in zip(values.T, low, high, strict=True)
+    ]
+
+
+def mean_interval(values: Sequence[float], *, seed: int = 0) -> Estimate:
     """The mean with that interval; the sum is exact, so that the order of the values does not matter."""
-    return Interval(math.fsum(values) / len(values), *(bca(np.array(values), seed=seed) or (None, None)))
+    return Estimate(math.fsum(values) / len(values), *(bca(np.array(values), seed=seed) or (None, None)))
 
 
 def paired_test(a: FloatArray, b: FloatArray, *, seed: int = 0, resamples: int = RESAMPLES) -> float | None:

@@ -8,12 +8,11 @@ import numpy as np
 from scipy import stats
 
 from verax.stats.inference import RESAMPLES, bca_of, mean_interval
-from verax.types import FloatArray, Interval
+from verax.stats.resampling import bootstrap_sums, with_interval
+from verax.types import Estimate, FloatArray
 
-_BLOCK = 1_000_000  # numbers in one block of resamples: 8 MB, however many instances and columns there are
 
-
-def share(hits: int, n: int, *, seed: int = 0) -> Interval | None:
+def share(hits: int, n: int, *, seed: int = 0) -> Estimate | None:
     """A share of n instances with its 95 % interval, None of no instance.
 
     The interval is the BCa one. Where all instances are alike every resample is too, and it would have no width: at 0
@@ -22,15 +21,15 @@ def share(hits: int, n: int, *, seed: int = 0) -> Interval | None:
     if n == 0:
         return None
     if hits in {0, n}:
-        return Interval(hits / n, *_wilson(hits, n))
+        return Estimate(hits / n, *_wilson(hits, n))
     # the number of hits in a resample is binomial: nothing but it needs to be drawn
     drawn = np.random.default_rng(seed).binomial(n, hits / n, RESAMPLES) / n
     left_out = np.repeat([(hits - 1) / (n - 1), hits / (n - 1)], [hits, n - hits])
     low, high = bca_of(np.array([hits / n]), drawn[:, None], left_out[:, None])
-    return Interval(hits / n, float(low[0]), float(high[0]))
+    return Estimate(hits / n, float(low[0]), float(high[0]))
 
 
-def ratio(hits: FloatArray, of: FloatArray, *, seed: int = 0) -> Interval | None:
+def ratio(hits: FloatArray, of: FloatArray, *, seed: int = 0) -> Estimate | None:
     """A share of what instances have several of, with its interval over instances; None if they have none at all.
 
     At 0 and at 1 it is Wilson's for as many trials as there are instances: several of one are not independent.
@@ -44,34 +43,26 @@ def ratio(hits: FloatArray, of: FloatArray, *, seed: int = 0) -> Interval | None
         return None
     if hits.sum() in {0, of.sum()}:
         value = float(hits.sum() / of.sum())
-        return Interval(value, *_wilson(round(value * len(of)), len(of)))
+        return Estimate(value, *_wilson(round(value * len(of)), len(of)))
     return of_sums(np.stack([hits, of], axis=1), lambda sums: np.asarray(sums[..., 0] / sums[..., 1]), seed=seed)
 
 
-def of_sums(columns: FloatArray, statistic: Callable[[FloatArray], FloatArray], *, seed: int = 0) -> Interval:
+def of_sums(columns: FloatArray, statistic: Callable[[FloatArray], FloatArray], *, seed: int = 0) -> Estimate:
     """A statistic of sums over instances with its BCa interval; without one for fewer than two instances.
 
     Args:
         columns: what is summed, shape [n, columns].
         statistic: from sums of shape [..., columns] to values of shape [...].
     """
-    total = columns.sum(axis=0)
-    value = np.atleast_1d(statistic(total))
-    n = len(columns)
-    if n < 2:
-        return Interval(float(value[0]))
-    rng = np.random.default_rng(seed)
-    block = max(1, _BLOCK // columns.size)
-    sums = [
-        columns[rng.integers(0, n, (min(block, RESAMPLES - start), n))].sum(axis=1)
-        for start in range(0, RESAMPLES, block)
-    ]
-    resampled = statistic(np.concatenate(sums))
-    low, high = bca_of(value, resampled[:, None], statistic(total - columns)[:, None])
-    return Interval(float(value[0]), float(low[0]), float(high[0]))
+
+    def values(sums: FloatArray) -> FloatArray:
+        return statistic(sums)[:, None]
+
+    observed, low, high = bootstrap_sums([columns], values, seed=seed, draw="indices")
+    return with_interval(observed[0], low[0], high[0])
 
 
-def mean_difference(differences: FloatArray, *, seed: int = 0) -> Interval | None:
+def mean_difference(differences: FloatArray, *, seed: int = 0) -> Estimate | None:
     """The mean of paired differences, shape [n], with its BCa interval; None of no pair.
 
     Where all are equal every resample is too, and an interval without width would claim what nobody knows: it has none.
@@ -79,7 +70,7 @@ def mean_difference(differences: FloatArray, *, seed: int = 0) -> Interval | Non
     if not len(differences):
         return None
     found = mean_interval(differences.tolist(), seed=seed)
-    return Interval(found.value) if np.ptp(differences) == 0 else found
+    return Estimate(found.value) if np.ptp(differences) == 0 else found
 
 
 def _wilson(hits: int, n: int) -> tuple[float, float]:

@@ -1,1 +1,1 @@
-"""What is computed once is never lost and never computed again: a run is a folder of checked rows."""
+"""Storage of runs: a folder of checked rows; a computed row is never lost and never computed again."""

@@ -1,358 +1,339 @@
-"""Types to plain rows and back: a row is a dict of the columns in `schema.py`, in values that JSON and Arrow both hold.
+"""Columns derived from dataclasses: from the type of a field to an Arrow type and the functions that write and read it.
 
-What a column could not hold exactly (a number that is not finite, an integer beyond 64 bits) is refused here, before
-anything is written.
+A written value is plain: what both JSON and Arrow hold. A value that a column cannot hold exactly (a number that is not
+finite, an integer beyond 64 bits) is rejected before anything is written. `verax.types.stored.StoredAs` changes how a
+field is stored.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import json
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+import re
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+import pyarrow as pa
 
-from verax.store.cards import read_card, write_card
-from verax.store.escape import escape, unescape
-from verax.store.schema import Table
-from verax.types import (
-    Alignment,
-    Cost,
-    Generated,
-    Highlight,
-    Human,
-    Instance,
-    Nle,
-    Note,
-    Prediction,
-    Score,
-    Skip,
-    Span,
-    Target,
-    Text,
-    Unit,
-)
+from verax.types.stored import StoredAs
 
-Row: TypeAlias = Instance | Prediction | Highlight | Nle | Skip | Score | Alignment | Generated
 Plain: TypeAlias = dict[str, Any]
+Convert: TypeAlias = Callable[[Any], Any]
+
+_MARK = "\ufdd0"
+_UNSAFE = re.compile("[\ud800-\udfff\ufdd0]")
+_ESCAPED = re.compile(f"{_MARK}([0-9a-f]{{4}})")
 
 
-def encode(key: str, position: int, value: Row) -> tuple[Table, Plain]:
-    """The table that a value belongs to and its row there."""
-    if type(value) not in _WRITTEN:
-        raise TypeError(f"a run holds no {type(value).__name__}")
-    table, write = _WRITTEN[type(value)]
-    return table, {"key": _text(key), "position": position, **write(value)}
+def escape(text: str) -> str:
+    """The text as UTF-8 can hold it: a lone surrogate becomes U+FDD0 and four hex digits, and so does U+FDD0 itself.
+
+    Half of a surrogate pair (`"\\ud800"` in a JSON file) is a valid Python string but not valid UTF-8, which is all
+    that Parquet stores.
+    """
+    if text.isascii():
+        return text
+    return _UNSAFE.sub(lambda match: f"{_MARK}{ord(match[0]):04x}", text)
 
 
-def decode(table: Table, row: Plain) -> tuple[str, Row]:
-    """The key and the value that `encode` was given."""
-    return unescape(row["key"]), _READ[table](row)
+def unescape(text: str) -> str:
+    """The text that `escape` was given."""
+    if _MARK not in text:
+        return text
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
 
 
-def _instance(value: Instance) -> Plain:
-    return {
-        "id": _text(value.id),
-        "parts": [
-            {
-                "raw": _text(part.raw),
-                "words": [_text(word) for word in part.words],
-                "offsets": [{"start": _integer(start), "end": _integer(end)} for start, end in part.offsets],
-                "lang": _text(part.lang),
-            }
-            for part in value.parts
-        ],
-        "label": _maybe_text(value.label),
-        "lang": _text(value.lang),
-        "parallel_id": _maybe_text(value.parallel_id),
-        "human": None if value.human is None else _human(value.human),
-    }
+class Codec(NamedTuple):
+    """Arrow type of a value, and the functions that turn it into its plain form and back."""
+
+    arrow: pa.DataType
+    encode: Convert
+    decode: Convert
 
 
-def _to_instance(row: Plain) -> Instance:
-    parts = tuple(
-        Text(
-            unescape(part["raw"]),
-            tuple(unescape(word) for word in part["words"]),
-            tuple((offset["start"], offset["end"]) for offset in part["offsets"]),
-            unescape(part["lang"]),
+class _Column(NamedTuple):
+    """A column of a dataclass: its name, the path of attributes to its value, its codec, and whether it is JSON."""
+
+    name: str
+    path: str
+    codec: Codec
+    json: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class RowCodec:
+    """Columns of a dataclass.
+
+    Args:
+        columns: names and Arrow types, in the order of the fields.
+        strings: columns that hold strings, except those that hold JSON.
+        required: columns of fields that have neither a default nor the value None.
+        defaults: default values that are plain scalars, by column.
+        encode: the row of a value.
+        decode: the value of a row. A column that is null or missing, as in rows that an earlier version wrote, gives
+            the default of its field.
+    """
+
+    columns: dict[str, pa.DataType]
+    strings: tuple[str, ...]
+    required: tuple[str, ...]
+    defaults: Plain
+    encode: Callable[[Any], Plain]
+    decode: Callable[[Mapping[str, Any]], Any]
+
+
+def row_codec(kind: type, *, as_json: bool = False) -> RowCodec:
+    """Derive the columns of a dataclass; with `as_json`, the members of the JSON object that holds it."""
+    columns = list(_columns(kind, as_json=as_json))
+    defaults = {stored.name or field.name: _default(field) for field, _, stored in _fields(kind)}
+    may_be_none = {stored.name or field.name for field, hint, stored in _fields(kind) if _is_optional(hint)}
+    return RowCodec(
+        {column.name: column.codec.arrow for column in columns},
+        tuple(column.name for column in columns if column.codec.arrow == pa.string() and not column.json),
+        tuple(name for name, value in defaults.items() if value is dataclasses.MISSING and name not in may_be_none),
+        {name: value for name, value in defaults.items() if isinstance(value, str | int | float)},
+        _compiled("value", [(column.name, f"value.{column.path}", column.codec.encode) for column in columns]),
+        _decoder(kind, as_json=as_json),
+    )
+
+
+def _compiled(arguments: str, members: Sequence[tuple[str, str, Convert]]) -> Callable[..., Plain]:
+    """The function that returns a dict of encoded members, compiled because a loop over them takes twice as long.
+
+    Args:
+        arguments: names of the function's arguments.
+        members: for each its name, the expression of its value, and its encoder.
+    """
+    items = ", ".join(f"{name!r}: _encode{i}({value})" for i, (name, value, _) in enumerate(members))
+    encoders = {f"_encode{i}": encode for i, (_, _, encode) in enumerate(members)}
+    function: Callable[..., Plain] = eval(f"lambda {arguments}: {{{items}}}", encoders)  # noqa: S307 - names of fields
+    return function
+
+
+def _columns(kind: type, prefix: str = "", path: str = "", *, as_json: bool) -> Iterator[_Column]:
+    """Columns of a dataclass; those of a flat field follow in its place."""
+    for field, hint, stored in _fields(kind):
+        name, where = prefix + (stored.name or field.name), path + field.name
+        if stored.flat:
+            yield from _columns(hint, f"{name}_", f"{where}.", as_json=as_json)
+        else:
+            yield _Column(name, where, codec_of(hint, stored, name=name, as_json=as_json), stored.json)
+
+
+def _decoder(kind: type, prefix: str = "", *, as_json: bool) -> Callable[[Mapping[str, Any]], Any]:
+    """The function that builds a dataclass from its columns."""
+    columns: list[tuple[str, str, Convert, bool]] = []
+    flat: list[tuple[str, Callable[[Mapping[str, Any]], Any]]] = []
+    for field, hint, stored in _fields(kind):
+        name, default = prefix + (stored.name or field.name), _default(field)
+        if stored.flat:
+            flat.append((field.name, _decoder(hint, f"{name}_", as_json=as_json)))
+            continue
+        if _is_optional(hint) and default is not None and default is not dataclasses.MISSING:
+            raise TypeError(f"{kind.__name__}.{field.name} may be None, so its default must be None: a null is read so")
+        decode = codec_of(hint, stored, name=name, as_json=as_json).decode
+        columns.append((field.name, name, decode, default is dataclasses.MISSING))
+
+    def read(row: Mapping[str, Any]) -> Any:
+        values = {attribute: decode_members(row) for attribute, decode_members in flat}
+        for attribute, name, decode, required in columns:
+            stored = row.get(name)
+            if stored is not None:
+                values[attribute] = decode(stored)
+            elif required:
+                values[attribute] = None
+        return kind(**values)
+
+    return read
+
+
+def _fields(kind: type) -> Iterator[tuple[dataclasses.Field[Any], Any, StoredAs]]:
+    """Fields of a dataclass, each with its type and how it is stored."""
+    hints = get_type_hints(kind, include_extras=True)
+    for field in dataclasses.fields(kind):
+        yield field, *_stored_as(hints[field.name])
+
+
+def _stored_as(hint: Any) -> tuple[Any, StoredAs]:
+    """A type without its annotation, and how it is stored."""
+    if get_origin(hint) is not Annotated:
+        return hint, StoredAs()
+    inner, *markers = get_args(hint)
+    return inner, next((marker for marker in markers if isinstance(marker, StoredAs)), StoredAs())
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+
+
+def _is_optional(hint: Any) -> bool:
+    return get_origin(hint) in {Union, types.UnionType} and types.NoneType in get_args(hint)
+
+
+def codec_of(hint: Any, stored: StoredAs | None = None, *, name: str, as_json: bool = False) -> Codec:
+    """Derive the codec of a type.
+
+    Args:
+        hint: the type, resolved.
+        stored: how it is stored, if its annotation was taken off.
+        name: the column, for messages.
+        as_json: whether the value is inside a string of JSON, where tuples are lists and mappings are allowed.
+    """
+    if stored is None:
+        hint, stored = _stored_as(hint)
+    if stored.json and not as_json:
+        return _json_text(codec_of(hint, stored, name=name, as_json=True), null_if_empty=stored.null_if_empty)
+    codec = _derive(hint, stored, name, as_json)
+    upgrade = stored.upgrade
+    return codec if upgrade is None else codec._replace(decode=lambda value: codec.decode(upgrade(value)))
+
+
+def _derive(hint: Any, stored: StoredAs, name: str, as_json: bool) -> Codec:  # noqa: PLR0911 - one for each kind of type
+    origin, arguments = get_origin(hint), get_args(hint)
+    if _is_optional(hint):
+        inner = functools.reduce(operator.or_, [kind for kind in arguments if kind is not types.NoneType])
+        return _optional(_derive(inner, stored, name, as_json))
+    if hint is str or (origin is Literal and all(isinstance(value, str) for value in arguments)):
+        return Codec(pa.string(), _text(name, as_json=as_json), _same if as_json else unescape)
+    if hint in _SCALARS:
+        arrow, encoder = _SCALARS[hint]
+        return Codec(arrow, encoder(name), _same)
+    if origin is tuple and arguments[-1] is Ellipsis:
+        return _list(codec_of(arguments[0], name=name, as_json=as_json), numbers=arguments[0] is float)
+    if origin is tuple:
+        return _struct(_members(dict(zip(stored.members, arguments, strict=True)), as_json), tuple, as_json)
+    if isinstance(hint, type) and issubclass(hint, tuple):
+        return _struct(_members(get_type_hints(hint, include_extras=True), as_json), hint._make, as_json)  # type: ignore[attr-defined]
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        row = row_codec(hint, as_json=as_json)
+        return Codec(pa.struct(list(row.columns.items())), row.encode, row.decode)
+    if as_json and origin is not None and issubclass(origin, Mapping) and arguments[0] is str:
+        return _mapping(codec_of(arguments[1], name=name, as_json=True), name)
+    if as_json and arguments and set(arguments) <= {str, int, float, bool}:
+        return Codec(pa.string(), _scalar(name), _same)
+    raise TypeError(f"{name}: no column is defined for {hint}; use str, int, float, bool, tuple, a dataclass, or JSON")
+
+
+def _members(kinds: Mapping[str, Any], as_json: bool) -> dict[str, Codec]:
+    return {name: codec_of(kind, name=name, as_json=as_json) for name, kind in kinds.items()}
+
+
+def _optional(codec: Codec) -> Codec:
+    encode, decode = codec.encode, codec.decode
+    return Codec(
+        codec.arrow,
+        lambda value: None if value is None else encode(value),
+        lambda value: None if value is None else decode(value),
+    )
+
+
+def _list(item: Codec, *, numbers: bool) -> Codec:
+    """A tuple of any length; numbers, which are many, are checked all at once."""
+    encode, decode = item.encode, item.decode
+
+    def encode_numbers(values: Any) -> list[float]:
+        plain = list(map(float, values))
+        return plain if all(map(math.isfinite, plain)) else list(map(encode, plain))
+
+    read = tuple if decode is _same else lambda values: tuple(map(decode, values))
+    return Codec(pa.list_(item.arrow), encode_numbers if numbers else lambda values: list(map(encode, values)), read)
+
+
+def _struct(members: Mapping[str, Codec], build: Convert, as_json: bool) -> Codec:
+    """A tuple of fixed length: a struct with named members, or a list in JSON."""
+    encoders, decoders = [codec.encode for codec in members.values()], [codec.decode for codec in members.values()]
+    if as_json:
+        return Codec(
+            pa.null(),
+            lambda value: [encode_item(item) for encode_item, item in zip(encoders, value, strict=True)],
+            lambda value: build(decode(item) for decode, item in zip(decoders, value, strict=True)),
         )
-        for part in row["parts"]
-    )
-    return Instance(
-        unescape(row["id"]),
-        parts,
-        _to_maybe_text(row["label"]),
-        unescape(row["lang"]),
-        _to_maybe_text(row["parallel_id"]),
-        None if row["human"] is None else _to_human(row["human"]),
-    )
-
-
-def _human(value: Human) -> Plain:
-    words, pairs = value.words, value.span_pairs
-    return {
-        "words": None if words is None else [[_integer(word) for word in part] for part in words],
-        "span_pairs": None if pairs is None else _units(pairs),
-        "explanations": [_text(text) for text in value.explanations],
-    }
-
-
-def _to_human(row: Plain) -> Human:
-    words, pairs = row["words"], row["span_pairs"]
-    return Human(
-        None if words is None else tuple(tuple(part) for part in words),
-        None if pairs is None else _to_units(pairs),
-        tuple(unescape(text) for text in row["explanations"]),
+    encode = _compiled(", ".join(members), [(name, name, codec.encode) for name, codec in members.items()])
+    get = operator.itemgetter(*members)
+    plain = all(decode is _same for decode in decoders)
+    return Codec(
+        pa.struct([(name, codec.arrow) for name, codec in members.items()]),
+        lambda value: encode(*value),
+        (lambda row: build(get(row)))
+        if plain
+        else (lambda row: build([decode(item) for decode, item in zip(decoders, get(row), strict=True)])),
     )
 
 
-def _prediction(value: Prediction) -> Plain:
-    return {
-        "instance_id": _text(value.instance_id),
-        "label": _text(value.label),
-        "labels": [_text(label) for label in value.labels],
-        "probabilities": _numbers("probabilities", value.probabilities),
-        "cost": _cost(value.cost),
-    }
+def _mapping(item: Codec, name: str) -> Codec:
+    def encode(value: Mapping[str, Any]) -> Plain:
+        for key in value:
+            if not isinstance(key, str):
+                raise TypeError(f"{name} must have names that are strings, not {key!r}")
+        return {key: item.encode(member) for key, member in value.items()}
+
+    return Codec(pa.null(), encode, lambda value: {key: item.decode(member) for key, member in value.items()})
 
 
-def _to_prediction(row: Plain) -> Prediction:
-    labels = tuple(unescape(label) for label in row["labels"])
-    who = (unescape(row["instance_id"]), unescape(row["label"]), labels)
-    return Prediction(*who, tuple(row["probabilities"]), Cost(**row["cost"]))
+def _json_text(codec: Codec, *, null_if_empty: bool) -> Codec:
+    """A value as one string of JSON."""
+
+    def encode(value: Any) -> str | None:
+        plain = codec.encode(value)
+        if plain is None or (null_if_empty and not plain):
+            return None
+        return escape(json.dumps(plain, ensure_ascii=False, allow_nan=False))
+
+    return Codec(pa.string(), encode, lambda text: codec.decode(json.loads(unescape(text))))
 
 
-def _highlight(value: Highlight) -> Plain:
-    return {
-        "instance_id": _text(value.instance_id),
-        "method": _text(value.method),
-        "kind": _text(value.kind),
-        "target_of": _text(value.target.of),
-        "target_space": _text(value.target.space),
-        "units": _units(value.units),
-        "scores": _numbers("scores", value.scores),
-        "cost": _cost(value.cost),
-        "notes": _notes(value.notes),
-        "reason": None,
-        "detail": "",
-        "failed": False,
-    }
+def _same(value: Any) -> Any:
+    return value
 
 
-def _to_highlight(row: Plain) -> Highlight:
-    return Highlight(
-        unescape(row["instance_id"]),
-        unescape(row["method"]),
-        row["kind"],
-        Target(unescape(row["target_of"]), row["target_space"]),
-        _to_units(row["units"]),
-        tuple(row["scores"]),
-        Cost(**row["cost"]),
-        json.loads(unescape(row["notes"])),
-    )
+def _number(name: str) -> Callable[[Any], float]:
+    def encode(value: Any) -> float:
+        number = float(value)
+        if not math.isfinite(number):
+            raise ValueError(f"{name} must be a finite number, not {number}")
+        return number
+
+    return encode
 
 
-def _skip(value: Skip) -> Plain:
-    """A row of `explanations` whose columns of scores are empty; its reason tells it from a highlight."""
-    empty = ("kind", "target_of", "target_space", "units", "scores", "cost", "notes")
-    return {
-        "instance_id": _text(value.instance_id),
-        "method": _text(value.method),
-        **dict.fromkeys(empty),
-        "reason": _text(value.reason),
-        "detail": _text(value.detail),
-        "failed": bool(value.failed),
-    }
+def _integer(name: str) -> Callable[[Any], int]:
+    def encode(value: Any) -> int:
+        number = operator.index(value)
+        if not -(2**63) <= number < 2**63:
+            raise ValueError(f"{name}: {number} does not fit into 64 bits")
+        return number
+
+    return encode
 
 
-def _to_skip(row: Plain) -> Skip:
-    reason, detail = unescape(row["reason"]), unescape(row["detail"])
-    return Skip(unescape(row["instance_id"]), unescape(row["method"]), reason, detail, row["failed"])
+def _scalar(name: str) -> Convert:
+    def encode(value: Any) -> Any:
+        plain = value.item() if isinstance(value, np.generic) else value
+        if not isinstance(plain, str | int | float):
+            raise TypeError(f"{name} must hold strings, numbers, true or false, not {value!r}")
+        return plain
+
+    return encode
 
 
-def _score(value: Score) -> Plain:
-    return {
-        "instance_id": _text(value.instance_id),
-        "method": _text(value.method),
-        "metric": _text(value.metric),
-        "value": None if value.value is None else _number("value", value.value),
-        "reason": _maybe_text(value.reason),
-        "detail": _text(value.detail),
-        "curve": None if value.curve is None else _numbers("curve", value.curve),
-        "cost": _cost(value.cost),
-        "series": _series(value.series),
-        "card": None if value.trial_log is None else write_card(value.trial_log),
-    }
+def _text(name: str, *, as_json: bool) -> Callable[[Any], str]:
+    """A string, escaped unless it is inside JSON, which is escaped as a whole."""
+
+    def encode(value: Any) -> str:
+        if not isinstance(value, str):
+            raise TypeError(f"{name} must be a string, not {value!r}")
+        return value if as_json else escape(value)
+
+    return encode
 
 
-def _nle(value: Nle) -> Plain:
-    return {
-        "instance_id": _text(value.instance_id),
-        "method": _text(value.method),
-        "target_of": _text(value.target.of),
-        "target_space": _text(value.target.space),
-        "text": _text(value.text),
-        "label": _text(value.label),
-        "labels": [_text(label) for label in value.labels],
-        "probabilities": _numbers("probabilities", value.probabilities),
-        "how": _text(value.label_source),
-        "cost": _cost(value.cost),
-        "notes": _notes(value.notes),
-    }
-
-
-def _to_nle(row: Plain) -> Nle:
-    return Nle(
-        unescape(row["instance_id"]),
-        unescape(row["method"]),
-        Target(unescape(row["target_of"]), row["target_space"]),
-        unescape(row["text"]),
-        unescape(row["label"]),
-        tuple(unescape(label) for label in row["labels"]),
-        tuple(row["probabilities"]),
-        row["how"],
-        Cost(**row["cost"]),
-        json.loads(unescape(row["notes"])),
-    )
-
-
-def _to_score(row: Plain) -> Score:
-    return Score(
-        unescape(row["instance_id"]),
-        unescape(row["method"]),
-        unescape(row["metric"]),
-        row["value"],
-        _to_maybe_text(row["reason"]),
-        unescape(row["detail"]),
-        None if row["curve"] is None else tuple(row["curve"]),
-        Cost(**row["cost"]),
-        # rows of an earlier version have neither
-        _to_series(row.get("series")),
-        None if row.get("card") is None else read_card(row["card"]),
-    )
-
-
-def _generated(value: Generated) -> Plain:
-    tokens = None if value.tokens is None else _integer(value.tokens)
-    tops = [{"token": _text(token), "logprob": float(logprob)} for token, logprob in value.tops]
-    return {"text": _text(value.text), "finish": _text(value.finish), "tokens": tokens, "tops": tops}
-
-
-def _to_generated(row: Plain) -> Generated:
-    tops = row.get("tops") or ()  # rows of an earlier version have none
-    return Generated(
-        unescape(row["text"]),
-        row["finish"],
-        row["tokens"],
-        tuple((unescape(top["token"]), top["logprob"]) for top in tops),
-    )
-
-
-def _alignment(value: Alignment) -> Plain:
-    return {
-        "instance_id": _text(value.instance_id),
-        "reference_id": _text(value.reference_id),
-        "aligner": _text(value.aligner),
-        "links": [{"reference": _integer(i), "translation": _integer(j)} for i, j in value.links],
-        "reason": _maybe_text(value.reason),
-        "detail": _text(value.detail),
-    }
-
-
-def _to_alignment(row: Plain) -> Alignment:
-    links = tuple((link["reference"], link["translation"]) for link in row["links"])
-    who = (unescape(row["instance_id"]), unescape(row["reference_id"]), unescape(row["aligner"]))
-    return Alignment(*who, links, _to_maybe_text(row["reason"]), unescape(row["detail"]))
-
-
-def _series(series: Mapping[str, Iterable[float]]) -> str | None:
-    plain = {_text(name): _numbers(name, values) for name, values in series.items()}
-    return json.dumps(plain, ensure_ascii=False, allow_nan=False) if plain else None
-
-
-def _to_series(text: str | None) -> dict[str, tuple[float, ...]]:
-    return {} if text is None else {unescape(name): tuple(values) for name, values in json.loads(text).items()}
-
-
-def _cost(cost: Cost) -> Plain:
-    return {
-        "forward_asked": _integer(cost.forward_asked),
-        "forward": _integer(cost.forward),
-        "backward_asked": _integer(cost.backward_asked),
-        "backward": _integer(cost.backward),
-        "seconds": _number("seconds", cost.seconds),
-    }
-
-
-def _units(units: Iterable[Unit]) -> list[list[Plain]]:
-    return [[{"part": _integer(p), "start": _integer(s), "end": _integer(e)} for p, s, e in unit] for unit in units]
-
-
-def _to_units(rows: list[list[Plain]]) -> tuple[Unit, ...]:
-    return tuple(tuple(Span(span["part"], span["start"], span["end"]) for span in unit) for unit in rows)
-
-
-def _notes(notes: Mapping[str, Note]) -> str:
-    plain: dict[Any, Any] = {
-        name: note.item() if isinstance(note, np.generic) else note for name, note in notes.items()
-    }
-    for name, note in plain.items():
-        if not isinstance(name, str) or not isinstance(note, str | int | float):
-            raise TypeError(f"the note {name!r} must be a string, a number or true or false, not {note!r}")
-    return escape(json.dumps(plain, ensure_ascii=False, allow_nan=False))
-
-
-def _numbers(name: str, values: Iterable[float]) -> list[float]:
-    return [_number(name, value) for value in values]
-
-
-def _number(name: str, value: float) -> float:
-    number = float(value)
-    if not math.isfinite(number):
-        raise ValueError(f"{name} must hold finite numbers, not {number}")
-    return number
-
-
-def _integer(value: int) -> int:
-    number = operator.index(value)
-    if not -(2**63) <= number < 2**63:
-        raise ValueError(f"{number} does not fit into 64 bits")
-    return number
-
-
-def _text(value: str) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"a string is wanted here, not {value!r}")
-    return escape(value)
-
-
-def _maybe_text(value: str | None) -> str | None:
-    return None if value is None else _text(value)
-
-
-def _to_maybe_text(value: str | None) -> str | None:
-    return None if value is None else unescape(value)
-
-
-_WRITTEN: dict[type, tuple[Table, Callable[[Any], Plain]]] = {
-    Instance: ("instances", _instance),
-    Prediction: ("predictions", _prediction),
-    Highlight: ("explanations", _highlight),
-    Skip: ("explanations", _skip),
-    Score: ("scores", _score),
-    Nle: ("texts", _nle),
-    Generated: ("answers", _generated),
-    Alignment: ("alignments", _alignment),
-}
-_READ: dict[Table, Callable[[Plain], Row]] = {
-    "instances": _to_instance,
-    "predictions": _to_prediction,
-    "explanations": lambda row: _to_highlight(row) if row["reason"] is None else _to_skip(row),
-    "scores": _to_score,
-    "texts": _to_nle,
-    "answers": _to_generated,
-    "alignments": _to_alignment,
+_SCALARS: dict[Any, tuple[pa.DataType, Callable[[str], Convert]]] = {
+    float: (pa.float64(), _number),
+    int: (pa.int64(), _integer),
+    bool: (pa.bool_(), lambda _: bool),
 }

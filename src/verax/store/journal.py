@@ -1,8 +1,8 @@
-"""The journal: rows appended one by one, each with its length and CRC, so that a torn or rotten end is found and cut.
+"""The journal: rows appended one by one, each with its length and CRC, so that a torn or damaged end is detected.
 
 A record is the length of its payload (u32, little-endian), the CRC-32 of the payload (the same), and the payload, UTF-8
-JSON. The first record is the manifest of the run when the journal was begun, from which a damaged `manifest.json` is
-made again. Every other one is `{"table": ..., "row": {...}}`.
+JSON. The first record is the shard index of the run when the journal was begun, from which a damaged `manifest.json` is
+rebuilt. Every other one is `{"table": ..., "row": {...}}`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pathlib import Path
 
 from verax.store.codec import Plain
 from verax.store.files import replace_file
-from verax.store.manifest import Damaged, Manifest, from_json, parse
-from verax.store.schema import Table
+from verax.store.shards import Damaged, ShardIndex, parse_index
+from verax.store.tables import TableName
 from verax.types import UserError
 
 _HEAD = struct.Struct("<II")
@@ -30,30 +30,30 @@ _LONGEST = 2**31
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What is whole in a journal.
+    """Complete records of a journal.
 
     Args:
-        manifest: the one the journal was begun with.
+        index: the shard index that the journal was begun with.
         payloads: of the rows, in order.
-        end: where the last whole record ends.
-        torn: how many bytes follow that are no whole record.
-        rotten: whether whole records follow those, so that it was no broken-off write but damage.
+        end: where the last complete record ends.
+        torn: number of bytes after it that are not a complete record.
+        damaged: whether complete records follow those bytes, so that it was damage rather than an unfinished write.
     """
 
-    manifest: Manifest
+    index: ShardIndex
     payloads: list[bytes]
     end: int
     torn: int
-    rotten: bool
+    damaged: bool
 
 
 def frame(payload: bytes) -> bytes:
-    """The record of a payload."""
+    """Record of a payload."""
     return _HEAD.pack(len(payload), zlib.crc32(payload)) + payload
 
 
-def pack(table: Table, row: Plain) -> bytes:
-    """The payload of a row. Floats are written so that they read back exactly."""
+def pack(table: TableName, row: Plain) -> bytes:
+    """Payload of a row. Floats are written so that they read back exactly."""
     body = {"table": table, "row": row}
     payload = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     if len(payload) >= _LONGEST:
@@ -61,33 +61,33 @@ def pack(table: Table, row: Plain) -> bytes:
     return payload
 
 
-def unpack(payload: bytes) -> tuple[Table, Plain]:
-    """The row of a payload."""
+def unpack(payload: bytes) -> tuple[TableName, Plain]:
+    """Table and row of a payload."""
     body = json.loads(payload)
     return body["table"], body["row"]
 
 
 def key_in(payload: bytes) -> str | None:
-    """The key of a payload's row without reading the rest of it; None if it takes reading all of it."""
-    found = _KEY.match(payload)
-    return None if found is None else found[1].decode()
+    """Key of a payload's row without parsing the rest of it; None if all of it must be parsed."""
+    match = _KEY.match(payload)
+    return None if match is None else match[1].decode()
 
 
-def begin_journal(folder: Path, manifest: Manifest) -> Path:
-    """Make the empty journal that a manifest names, durably and at once."""
-    path = folder / manifest.journal
-    replace_file(path, frame(json.dumps(manifest.as_json()).encode()))
+def begin_journal(folder: Path, index: ShardIndex) -> Path:
+    """Create the empty journal that an index names, durably and atomically."""
+    path = folder / index.journal
+    replace_file(path, frame(json.dumps(index.as_json()).encode()))
     return path
 
 
 def read_journal(path: Path) -> Contents:
-    """All records up to the first that is not whole; `Damaged` if there is no journal or it has no whole beginning."""
+    """All records up to the first incomplete one; `Damaged` if the journal or its first record is missing."""
     try:
         data = path.read_bytes()
     except FileNotFoundError as error:
         raise Damaged(f"{path.name} is missing") from error
     except OSError as error:
-        # It may be whole: it must not be taken for damaged and begun anew.
+        # It may be intact: it must not be taken for damaged and begun anew.
         raise UserError(f"cannot read {path}: {error.strerror}") from error
     payloads: list[bytes] = []
     end = 0
@@ -95,13 +95,13 @@ def read_journal(path: Path) -> Contents:
         payloads.append(payload)
         end += _HEAD.size + len(payload)
     if not payloads:
-        raise Damaged(f"{path.name} has no whole beginning")
-    manifest = from_json(parse(payloads.pop(0), path), path.name)
-    return Contents(manifest, payloads, end, len(data) - end, _whole_record_after(data, end))
+        raise Damaged(f"{path.name} has no complete first record")
+    index = ShardIndex.from_json(parse_index(payloads.pop(0), path), path.name)
+    return Contents(index, payloads, end, len(data) - end, _record_follows(data, end))
 
 
 def _record(data: bytes, at: int) -> bytes | None:
-    """The payload of the record at an offset, if it is whole; an empty one is not, since zeros would look like it."""
+    """Payload of the record at an offset, if it is complete; an empty one is not, since zeros would look like it."""
     if at + _HEAD.size > len(data):
         return None
     length, crc = _HEAD.unpack_from(data, at)
@@ -111,7 +111,7 @@ def _record(data: bytes, at: int) -> bytes | None:
     return payload if zlib.crc32(payload) == crc else None
 
 
-def _whole_record_after(data: bytes, end: int) -> bool:
+def _record_follows(data: bytes, end: int) -> bool:
     return any(_record(data, at) is not None for at in range(end + 1, len(data)))
 
 
@@ -141,7 +141,7 @@ class Journal:
 
     @property
     def unsynced(self) -> int:
-        """How many rows are not acknowledged yet."""
+        """Number of rows that are not acknowledged yet."""
         return len(self.payloads) - self._synced
 
     @property
@@ -151,12 +151,12 @@ class Journal:
 
     @property
     def size(self) -> int:
-        """Bytes of all whole records."""
+        """Bytes of all complete records."""
         return self._end
 
-    def keep(self, wanted: Callable[[bytes], bool]) -> None:
-        """Forget the rows that are not wanted; right after opening, when all rows are acknowledged."""
-        self.payloads = [payload for payload in self.payloads if wanted(payload)]
+    def keep(self, accept: Callable[[bytes], bool]) -> None:
+        """Drop the rows that are not accepted; right after opening, when all rows are acknowledged."""
+        self.payloads = [payload for payload in self.payloads if accept(payload)]
         self._written = self._synced = len(self.payloads)
 
     def append(self, payload: bytes) -> None:
@@ -185,9 +185,9 @@ class Journal:
         os.close(self._descriptor)
 
     def _write(self, payloads: list[bytes]) -> None:
-        """Write records behind the last whole one, or leave the file as it was."""
+        """Write records after the last complete one, or leave the file as it was."""
         data = b"".join(frame(payload) for payload in payloads)
-        # A write that was interrupted may have left a tail that nobody counted.
+        # An interrupted write may have left bytes after the last record.
         self._cut()
         try:
             done = 0

@@ -1,4 +1,4 @@
-"""Keys: a hash of everything that a row depends on."""
+"""Keys: hashes of everything that a row depends on."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON
 
 
 def key_of(**parts: JSON) -> str:
-    """The SHA-256 (hex) of named parts: the same for the same parts in any order, of the arguments and inside mappings.
+    """SHA-256 (hex) of named parts, which does not depend on the order of the arguments or of the names in mappings.
 
-    `1`, `1.0`, `True` and `"1"` are four different values. Numbers that are not finite are refused.
+    `1`, `1.0`, `True` and `"1"` are four different values. Numbers that are not finite are rejected.
     """
     return hash_bytes(canonical_json(parts))
 
 
 def canonical_json(value: JSON) -> bytes:
-    """JSON with sorted names and no blanks: equal values give equal bytes, different values different ones."""
+    """JSON with sorted names and without spaces: equal values give equal bytes, different values different bytes."""
     text = json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    # Half of a surrogate pair is no UTF-8 character, but text from JSON may hold one: it must not end a run.
+    # A lone surrogate is not valid UTF-8, but text from JSON may contain one: it must not end a run.
     return text.encode("utf-8", "surrogatepass")
 
 
 def hash_bytes(*chunks: bytes) -> str:
-    """The SHA-256 (hex) of the chunks, one after the other."""
+    """SHA-256 (hex) of the concatenated chunks."""
     digest = hashlib.sha256()
     for chunk in chunks:
         digest.update(chunk)
@@ -37,9 +37,9 @@ def hash_bytes(*chunks: bytes) -> str:
 
 
 def hash_files(paths: Iterable[Path]) -> str:
-    """One SHA-256 (hex) of the names and contents of files, in any order; their folders do not count.
+    """SHA-256 (hex) of the names and contents of files, in any order and without their folders.
 
-    Files are streamed, so weights of any size need little memory.
+    Files are read in pieces, so weights of any size need little memory.
     """
     return key_of(files=sorted([Path(path).name, _hash_file(Path(path))] for path in paths))
 
@@ -53,14 +53,14 @@ def _hash_file(path: Path) -> str:
 
 
 def _plain(value: JSON) -> JSON:
-    """The value in the types that `json` writes; what it would rename or spell out silently is refused."""
+    """The value in the types that `json` writes; a value that `json` would change silently is rejected."""
     if isinstance(value, Mapping):
         for name in value:
             if not isinstance(name, str):
-                raise TypeError(f"a part of a key must be named by a string, not {name!r}")
+                raise TypeError(f"the name of a part of a key must be a string, not {name!r}")
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, bytes | bytearray | memoryview):
-        raise TypeError("bytes can't be a part of a key; give their hash")
+        raise TypeError("bytes cannot be part of a key; use their hash")
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_plain(item) for item in value]
     return value

@@ -1,4 +1,4 @@
-"""One writer at a time: a lock that the kernel drops by itself when its owner dies."""
+"""One writer at a time: a lock that the kernel releases when its owner dies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PAUSE = 0.05
 
 
 class Lock:
-    """An exclusive `flock` on a file that names the process that holds it."""
+    """An exclusive `flock` on a file that contains the id of the process that holds it."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor: int | None = descriptor
@@ -23,7 +23,7 @@ class Lock:
 
     @classmethod
     def take(cls, path: Path) -> Lock:
-        """Take the lock, or tell within a second who holds it."""
+        """Take the lock; `UserError` within a second if another process holds it, with its id."""
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             _seize(descriptor, path)
@@ -36,19 +36,19 @@ class Lock:
 
     @property
     def held(self) -> bool:
-        """Whether this process holds the lock; a fork of it does not."""
+        """Whether this process holds the lock; a fork of it does not hold it."""
         return self._descriptor is not None
 
     def release(self) -> None:
-        """Let go. The file stays: another process may be waiting for that very file."""
+        """Release the lock. The file stays, since another process may be waiting for it."""
         if self._descriptor is not None:
             try:
                 os.ftruncate(self._descriptor, 0)
             finally:
-                self.forget()
+                self.close_copy()
 
-    def forget(self) -> None:
-        """Close this process's copy; the lock is free when every copy is closed."""
+    def close_copy(self) -> None:
+        """Close the descriptor of this process; the lock is free when every copy of it is closed."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
@@ -59,7 +59,7 @@ def _seize(descriptor: int, path: Path) -> None:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            # A process that was just killed may need a moment to vanish.
+            # A process that was just killed may need a moment to end.
             if attempt < _TRIES - 1:
                 time.sleep(_PAUSE)
         else:
@@ -72,10 +72,10 @@ def _seize(descriptor: int, path: Path) -> None:
 _HELD: weakref.WeakSet[Lock] = weakref.WeakSet()
 
 
-def _forget_in_child() -> None:
-    # A fork shares the lock: were its copy left open, a worker that outlives a killed owner would block the next run.
+def _close_in_child() -> None:
+    # A fork shares the lock: with its copy open, a worker that outlives a killed owner would block the next run.
     for lock in list(_HELD):
-        lock.forget()
+        lock.close_copy()
 
 
-os.register_at_fork(after_in_child=_forget_in_child)
+os.register_at_fork(after_in_child=_close_in_child)

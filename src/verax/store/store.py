@@ -1,4 +1,4 @@
-"""The writer of a run: one row after the other, none lost, none twice."""
+"""Writing a run: rows are appended one by one; none is lost, none is stored twice."""
 
 from __future__ import annotations
 
@@ -12,18 +12,13 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from types import TracebackType
 
-from verax.store.codec import Row, decode, encode
-from verax.store.escape import unescape
-from verax.store.files import replace_file
+from verax.store.codec import unescape
+from verax.store.files import DiskFullRetry, replace_by, replace_file
+from verax.store.folder import CARD, LOCK, PLAN, open_run, prepare_folder
 from verax.store.journal import Journal, begin_journal, key_in, pack, unpack
-from verax.store.layout import CARD, LOCK, PLAN, prepare_folder
 from verax.store.lock import Lock
-from verax.store.manifest import NAME as MANIFEST
-from verax.store.manifest import Damaged, Manifest
-from verax.store.patience import Patience
-from verax.store.repair import open_sound
-from verax.store.shards import FOLDER as SHARDS
-from verax.store.shards import read_shard, write_shards
+from verax.store.shards import INDEX, SHARDS, Damaged, Shard, ShardIndex, read_shard, write_shards
+from verax.store.tables import Row, TableName, decode, encode
 from verax.types import UserError
 
 SYNC_ROWS = 32
@@ -31,7 +26,7 @@ SYNC_SECONDS = 5.0
 SEAL_ROWS = 4096
 SEAL_BYTES = 64 * 2**20
 _TICK = 1.0
-_A_BLOCK = 4096
+_BLOCK = 4096
 _LOG = logging.getLogger("verax")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -39,24 +34,24 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 class Store:
     """A run that is open for writing, by this process alone.
 
-    A row is acknowledged once it is on the disk for good: after `flush`, every 32 rows, and 5 seconds after it was
+    A row is acknowledged once it is safely on the disk: after `flush`, every 32 rows, and 5 seconds after it was
     appended. Use it as a context manager, or call `close`.
     """
 
     def __init__(
-        self, folder: Path, lock: Lock, patience: Patience, say: Callable[[str], None], seal_every: int
+        self, folder: Path, lock: Lock, retry: DiskFullRetry, say: Callable[[str], None], seal_every: int
     ) -> None:
-        sound = patience.retry_while_disk_full(folder, _A_BLOCK, lambda: open_sound(folder))
+        opened = retry(folder, _BLOCK, lambda: open_run(folder))
         self.folder = folder
-        self.repaired = sound.repaired
+        self.repaired = opened.repaired
         self._lock = lock
-        self._patience = patience
+        self._retry_while_disk_full = retry
         self._say = say
         self._seal_every = seal_every
-        self._manifest = sound.manifest
-        self._journal = sound.journal
-        self._keys = sound.keys
-        self._position = sound.position
+        self._index = opened.index
+        self._journal = opened.journal
+        self._keys = opened.present.keys
+        self._position = opened.present.position
         self._sealing = False
         self._guard = threading.RLock()
         self._closing = threading.Event()
@@ -72,48 +67,48 @@ class Store:
         say: Callable[[str], None] = _LOG.warning,
         seal_every: int = SEAL_ROWS,
     ) -> Store:
-        """Open a run, or begin one in a new or empty folder; what a killed process or a bad disk left is repaired.
+        """Open a run, or begin one in a new or empty folder. What a killed process or a bad disk left is repaired.
 
         Args:
             folder: of the run.
-            patience: for how many seconds to wait for room on a full disk.
-            say: is told in one line when the disk is full and when it goes on.
-            seal_every: how many rows the journal holds before they are sealed into shards.
+            patience: how many seconds to wait for space on a full disk.
+            say: called with one line when the disk is full and when writing continues.
+            seal_every: number of rows in the journal that are sealed into shards.
         """
         folder = Path(folder)
-        patient = Patience(patience, say)
+        retry = DiskFullRetry(patience, say)
         prepare_folder(folder)
-        lock = patient.retry_while_disk_full(folder / LOCK, _A_BLOCK, lambda: Lock.take(folder / LOCK))
+        lock = retry(folder / LOCK, _BLOCK, lambda: Lock.take(folder / LOCK))
         try:
-            return cls(folder, lock, patient, say, seal_every)
+            return cls(folder, lock, retry, say, seal_every)
         except BaseException:
             lock.release()
             raise
 
     @property
     def keys(self) -> AbstractSet[str]:
-        """The keys of all rows present; it grows as rows are appended."""
+        """Keys of all rows; the set grows as rows are appended."""
         return self._keys
 
     def append(self, key: str, value: Row) -> None:
-        """Add a row. It is acknowledged by the next `flush`, or by itself soon after.
+        """Add a row. It is acknowledged by the next `flush`, or soon after.
 
         Raises:
-            ValueError: the key is present, or a number in the row is not finite. Nothing was written.
+            ValueError: the key is present already, or a number in the row is not finite. Nothing was written.
         """
         with self._guard:
             self._must_be_open()
             if self._sealing:
                 self._seal()
             if key in self._keys:
-                raise ValueError(f"the key {key!r} is in the run already")
+                raise ValueError(f"the run already has a row with the key {key!r}")
             payload = pack(*encode(key, self._position, value))
             journal = self._journal
             self._keys.add(key)
             try:
-                self._patience.retry_while_disk_full(journal.path, len(payload), lambda: journal.append(payload))
+                self._retry_while_disk_full(journal.path, len(payload), lambda: journal.append(payload))
             except BaseException:
-                # A Ctrl-C may come when the row is in already; then its key must stay, or it would come twice.
+                # After a Ctrl-C the row may be in the journal; then its key must stay, or it could be added again.
                 if payload not in journal.payloads[-1:]:
                     self._keys.discard(key)
                 raise
@@ -123,38 +118,47 @@ class Store:
             if len(journal.payloads) >= self._seal_every or journal.size >= SEAL_BYTES:
                 self._seal()
 
-    def rows(self, wanted: Container[str] | None = None) -> Iterator[tuple[str, Row]]:
-        """All rows present when it is called first, with their keys; or those alone whose keys are wanted.
+    def rows(self, wanted: Container[str] | None = None, table: TableName | None = None) -> Iterator[tuple[str, Row]]:
+        """Rows that are present at the first call of `next`, with their keys. Rows may be appended meanwhile.
 
-        Rows may be appended while it goes on.
+        Args:
+            wanted: keys of the rows to read; all by default.
+            table: the only table to read; all by default.
         """
         with self._guard:
             self._must_be_open()
-            manifest, payloads = self._manifest, list(self._journal.payloads)
-        for shard in manifest.shards:
-            try:
-                rows = read_shard(self.folder, shard)
-            except Damaged as error:
-                raise UserError(f"{self.folder}: {error}; start the same command again to repair the run") from error
-            for row in rows:
-                if wanted is None or unescape(row["key"]) in wanted:
-                    yield decode(shard.table, row)
+            index, payloads = self._index, list(self._journal.payloads)
+        for shard in index.shards:
+            if table in {None, shard.table}:
+                yield from self._rows_of(shard, wanted)
         for payload in payloads:
-            key = None if wanted is None else key_in(payload)
+            key = key_in(payload)
             if wanted is not None and key is not None and unescape(key) not in wanted:
                 continue
-            table, row = unpack(payload)
-            if wanted is None or unescape(row["key"]) in wanted:
-                yield decode(table, row)
+            name, row = unpack(payload)
+            if table in {None, name} and (wanted is None or unescape(row["key"]) in wanted):
+                yield decode(name, row)
+
+    def _rows_of(self, shard: Shard, wanted: Container[str] | None) -> Iterator[tuple[str, Row]]:
+        try:
+            rows = read_shard(self.folder, shard, ["key"] if wanted is not None else None)
+            if wanted is not None:
+                numbers = [place for place, key in enumerate(rows["key"].to_pylist()) if unescape(key) in wanted]
+                if not numbers:
+                    return
+                rows = read_shard(self.folder, shard).take(numbers)
+        except Damaged as error:
+            raise UserError(f"{self.folder}: {error}; start the same command again to repair the run") from error
+        yield from (decode(shard.table, row) for row in rows.to_pylist())
 
     def flush(self) -> None:
-        """Force every row to the disk: acknowledged when this returns."""
+        """Force every row to the disk: all rows are acknowledged when this returns."""
         with self._guard:
             self._must_be_open()
             journal = self._journal
             if journal.unsynced:
-                needs = sum(map(len, journal.payloads[-journal.unsynced :]))
-                self._patience.retry_while_disk_full(journal.path, needs, journal.sync)
+                size = sum(map(len, journal.payloads[-journal.unsynced :]))
+                self._retry_while_disk_full(journal.path, size, journal.sync)
 
     def seal(self) -> None:
         """Turn the rows of the journal into shards, and begin a new journal."""
@@ -163,28 +167,38 @@ class Store:
             self._seal()
 
     def write_card(self, card: Mapping[str, object]) -> None:
-        """Write `run.json`, whole or not at all; a number in it that is not finite is refused."""
+        """Write `run.json` atomically; a number that is not finite is rejected."""
         text = json.dumps(dict(card), ensure_ascii=False, allow_nan=False, indent=1)
-        # Half of a surrogate pair stands inside a JSON string, where its escape means the same.
+        # A lone surrogate can only be inside a JSON string, where its escape means the same.
         data = _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode()
-        self._replace(CARD, data)
+        self._replace(CARD, len(data), lambda path: path.write_bytes(data))
 
     def write_plan(self, keys: Iterable[str]) -> None:
         """Write `plan.txt`: the keys that the run consists of now, in order.
 
-        Rows with other keys (of other weights at the same path, of an earlier spec) stay where they are, to be used
-        again when they are planned again, but whoever reads the run does not see them.
-        """
-        self._replace(PLAN, "".join(f"{key}\n" for key in keys).encode())
+        Rows with other keys (of other weights at the same path, of an earlier spec) stay in the run, to be used again
+        if they are planned again, but readers of the run do not see them.
 
-    def _replace(self, name: str, data: bytes) -> None:
+        Args:
+            keys: written one by one as they come. After a full disk they are iterated again, so an iterator, which
+                can be used only once, is read into memory first.
+        """
+        again = list(keys) if isinstance(keys, Iterator) else keys
+
+        def write(path: Path) -> None:
+            with path.open("w", encoding="utf-8", newline="\n") as file:
+                file.writelines(f"{key}\n" for key in again)
+
+        self._replace(PLAN, _BLOCK, write)
+
+    def _replace(self, name: str, size: int, write: Callable[[Path], object]) -> None:
         with self._guard:
             self._must_be_open()
             path = self.folder / name
-            self._patience.retry_while_disk_full(path, len(data), lambda: replace_file(path, data))
+            self._retry_while_disk_full(path, size, lambda: replace_by(path, write))
 
     def close(self) -> None:
-        """Seal what is in the journal and let the next process write. Closing twice does no harm."""
+        """Seal the journal and release the lock. A second call does nothing."""
         if not self._lock.held:
             return
         try:
@@ -204,50 +218,48 @@ class Store:
     ) -> None:
         try:
             self.close()
-        except UserError as trouble:
-            # The first trouble is the one to tell about: a Ctrl-C on a full disk must stay a Ctrl-C.
+        except UserError as failure:
+            # The first error is the one to raise: a Ctrl-C on a full disk must stay a Ctrl-C.
             if error is None:
                 raise
-            self._say(str(trouble))
+            self._say(str(failure))
 
     def _seal(self) -> None:
-        """Shards first, then the new journal, then the manifest that names both, then the old journal goes.
+        """Write the shards, then the new journal, then the index that lists both; then delete the old journal.
 
-        Killed between any two of these, the run is whole: until the manifest is renamed the old one holds, and what it
-        does not know is removed when the run is opened next. Interrupted between them, this is done again before
-        anything else is appended.
+        A kill between any two of these steps leaves a complete run: the old index is valid until the new one is
+        renamed, and files that it does not list are removed when the run is opened next. After an interruption, this
+        is repeated before anything else is appended.
         """
         self.flush()
         old = self._journal
         if not old.payloads:
             return
         self._sealing = True
-        self._manifest, self._journal = self._patience.retry_while_disk_full(
-            self.folder / SHARDS, old.size, self._write_sealed
-        )
+        self._index, self._journal = self._retry_while_disk_full(self.folder / SHARDS, old.size, self._write_sealed)
         self._sealing = False
         old.close()
-        # If it stays, the next process to open the run removes it.
+        # If this fails, the next process that opens the run removes it.
         with contextlib.suppress(OSError):
             old.path.unlink()
 
-    def _write_sealed(self) -> tuple[Manifest, Journal]:
-        number = self._manifest.number
+    def _write_sealed(self) -> tuple[ShardIndex, Journal]:
+        number = self._index.number
         shards = write_shards(self.folder, number, map(unpack, self._journal.payloads))
-        manifest = Manifest(number + 1, (*self._manifest.shards, *shards))
-        journal = begin_journal(self.folder, manifest)
-        replace_file(self.folder / MANIFEST, manifest.to_bytes())
-        return manifest, Journal(journal)
+        index = ShardIndex(number + 1, (*self._index.shards, *shards))
+        journal = begin_journal(self.folder, index)
+        replace_file(self.folder / INDEX, index.to_bytes())
+        return index, Journal(journal)
 
     def _sync_in_time(self) -> None:
-        """Acknowledge rows while the run computes for long and appends nothing."""
+        """Acknowledge rows while the run computes for a long time without appending any."""
         while not self._closing.wait(_TICK):
             with self._guard:
                 if self._lock.held and self._journal.unsynced_for > SYNC_SECONDS - _TICK:
-                    # What fails here is still not acknowledged: it fails again, and is told, where the run can wait.
+                    # Rows stay unacknowledged if this fails: the next flush fails too, and reports it.
                     with contextlib.suppress(OSError):
                         self._journal.sync()
 
     def _must_be_open(self) -> None:
         if not self._lock.held:
-            raise ValueError(f"the run {self.folder} is closed")
+            raise ValueError(f"the run {self.folder} is closed for writing")

@@ -3,6 +3,7 @@
 from verax.types.arrays import BoolArray, FloatArray, IntArray
 from verax.types.cost import Cost, Passes
 from verax.types.errors import Undefined, UserError
+from verax.types.estimate import Estimate
 from verax.types.explanation import (
     SCORE_KINDS,
     Attribution,
@@ -20,7 +21,8 @@ from verax.types.explanation import (
     Skip,
     Target,
 )
-from verax.types.result import Comparison, Interval, MaskingCurve, MaskingCurves, Summary
+from verax.types.preset import Preset
+from verax.types.result import Comparison, MaskingCurve, MaskingCurves, Summary
 from verax.types.score import Measured, Score, Trial, TrialLog
 from verax.types.text import Alignment, Dataset, GivenAlignment, Human, Instance, Links, Performance, Span, Text, Unit
 
@@ -33,6 +35,7 @@ __all__ = [
     "Comparison",
     "Cost",
     "Dataset",
+    "Estimate",
     "Finish",
     "FloatArray",
     "Generated",
@@ -41,7 +44,6 @@ __all__ = [
     "Human",
     "Instance",
     "IntArray",
-    "Interval",
     "Kind",
     "LabelSource",
     "Links",
@@ -54,6 +56,7 @@ __all__ = [
     "Passes",
     "Performance",
     "Prediction",
+    "Preset",
     "Removal",
     "Score",
     "Skip",

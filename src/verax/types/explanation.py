@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from verax.types.arrays import FloatArray
 from verax.types.cost import Cost
 from verax.types.errors import Undefined
+from verax.types.stored import StoredAs
 from verax.types.text import Unit
 
 Kind = Literal["token", "token_interaction", "span_interaction", "text"]
@@ -32,6 +33,9 @@ Parameter = str | int | float | bool | None
 
 
 Note = str | int | float | bool
+
+
+Notes = Annotated[Mapping[str, Note], StoredAs(json=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,7 @@ class Attribution:
 
     units: tuple[Unit, ...]
     scores: FloatArray
-    notes: Mapping[str, Note] = field(default_factory=dict)
+    notes: Notes = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.scores.shape != (len(self.units),):
@@ -90,11 +94,11 @@ class Highlight:
     instance_id: str
     method: str
     kind: Kind
-    target: Target
+    target: Annotated[Target, StoredAs(flat=True)]
     units: tuple[Unit, ...]
     scores: tuple[float, ...]
     cost: Cost = Cost()
-    notes: Mapping[str, Note] = field(default_factory=dict)
+    notes: Notes = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.units) != len(self.scores):
@@ -127,7 +131,7 @@ class Generated:
     text: str
     finish: Finish
     tokens: int | None
-    tops: tuple[tuple[str, float], ...] = ()
+    tops: tuple[Annotated[tuple[str, float], StoredAs(members=("token", "logprob"))], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +149,14 @@ class Nle:
 
     instance_id: str
     method: str
-    target: Target
+    target: Annotated[Target, StoredAs(flat=True)]
     text: str
     label: str
     labels: tuple[str, ...]
     probabilities: tuple[float, ...] = ()
-    label_source: LabelSource = "likelihood"
+    label_source: Annotated[LabelSource, StoredAs("how")] = "likelihood"
     cost: Cost = Cost()
-    notes: Mapping[str, Note] = field(default_factory=dict)
+    notes: Notes = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from verax.types.estimate import Estimate
 from verax.types.text import Performance
 
 
@@ -57,14 +58,6 @@ class Comparison:
     higher_is_better: bool = True
 
 
-class Interval(NamedTuple):
-    """A value with the ends of its 95 % interval, None where there is no interval."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class MaskingCurve:
     """One measure under recursive masking: the model's performance while words are masked, and the area it loses.
@@ -85,9 +78,9 @@ class MaskingCurve:
 
     method: str
     metric: Performance
-    curve: tuple[Interval, ...]
-    acu: Interval
-    racu: Interval | None
+    curve: tuple[Estimate, ...]
+    acu: Estimate
+    racu: Estimate | None
     reason: str | None
     signed: bool
     n: int

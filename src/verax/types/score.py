@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from verax.types.cost import Cost
 from verax.types.explanation import LabelSource
+from verax.types.stored import StoredAs
 from verax.types.text import Span
 
 
@@ -48,7 +49,7 @@ class Trial:
     parts: tuple[str, ...]
     predicted: str
     flipped: bool
-    label_source: LabelSource
+    label_source: Annotated[LabelSource, StoredAs("how")]
     inserted: Span | None = None
     words: str = ""
     wanted: str = ""
@@ -58,6 +59,13 @@ class Trial:
     by: str = ""
     similarity: float | None = None
     notes: Mapping[str, str] = field(default_factory=dict)
+
+
+def _count_by_reason(stored: int | Mapping[str, int]) -> Mapping[str, int]:
+    """Numbers of missing answers by reason; an earlier version stored their total alone."""
+    if isinstance(stored, Mapping):
+        return stored
+    return {"unknown": stored} if stored else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +82,7 @@ class TrialLog:
 
     tried: int
     trials: tuple[Trial, ...]
-    unanswered: Mapping[str, int] = field(default_factory=dict)
+    unanswered: Annotated[Mapping[str, int], StoredAs(upgrade=_count_by_reason)] = field(default_factory=dict)
     decisive: int | None = None
     threshold: float | None = None
 
@@ -96,8 +104,10 @@ class Score:
     detail: str = ""
     curve: tuple[float, ...] | None = None
     cost: Cost = Cost()
-    series: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    trial_log: TrialLog | None = None
+    series: Annotated[Mapping[str, tuple[float, ...]], StoredAs(json=True, null_if_empty=True)] = field(
+        default_factory=dict
+    )
+    trial_log: Annotated[TrialLog | None, StoredAs("card", json=True)] = None
 
     def __post_init__(self) -> None:
         if (self.value is None) == (self.reason is None):

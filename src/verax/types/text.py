@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
+
+from verax.types.stored import StoredAs
 
 Performance = Literal["accuracy", "macro_f1", "micro_f1", "matthews"]
 """How well a classifier does on a data set."""
@@ -16,7 +18,7 @@ class Text:
 
     raw: str
     words: tuple[str, ...]
-    offsets: tuple[tuple[int, int], ...]
+    offsets: tuple[Annotated[tuple[int, int], StoredAs(members=("start", "end"))], ...]
     lang: str = "en"
 
     def __post_init__(self) -> None:
@@ -74,7 +76,7 @@ class Instance:
         return tuple((Span(p, w, w + 1),) for p, part in enumerate(self.parts) for w in range(len(part.words)))
 
 
-Links = tuple[tuple[int, int], ...]
+Links = tuple[Annotated[tuple[int, int], StoredAs(members=("reference", "translation"))], ...]
 """Pairs of words that translate each other, by their numbers: one of the reference, one of the translation."""
 
 

@@ -82,7 +82,7 @@ def test_translations_tell_the_same_facts() -> None:
     pairs = draw_balanced("xnli", xnli.LABELS, xnli.compose, lambda pair: pair.plans, "train", 200, 5)
     for pair in pairs:
         for part in (0, 1):
-            told = [pair.provenance(part, lang).sentence for lang in LANGUAGES]
+            told = [pair.told(part, lang).sentence for lang in LANGUAGES]
             facts = {frozenset(token.mark for token in each.tokens if token.mark is not None) for each in told}
             kinds = frozenset(pair.scenes[part].kind_fact(t) for t in range(len(pair.scenes[part].kinds)))
             assert facts == {kinds | frozenset(pair.scenes[part].facts)}

@@ -126,7 +126,7 @@ def test_what_decides_a_reading_is_told() -> None:
     "text", ["does not mean " * 4000, "' " * 20000, "can " * 20000, ". " * 20000, " " * 50000 + "x"]
 )
 def test_garbage_is_read_in_linear_time(text: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     with contextlib.suppress(Undefined):
         find(text)
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import signal
 import socket
+import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from threading import get_ident
+from threading import Event, get_ident
+from time import sleep
 from typing import Any
 
 import pytest
@@ -17,12 +19,11 @@ import yaml
 from answering import answers_by_rule, bodies, rule_of, wants_label
 from fault_server import Asked, Fault, FaultServer, Handler, after, completion, resets, resets_mid_body, says, sends
 from text_runs import PAIRS, content, counterfactual, write_data, write_words
-from verax.models import endpoint
-from verax.models.endpoint import FAILURES_IN_A_ROW
+from verax.models.endpoint import choice, endpoint
+from verax.models.endpoint.client import FAILURES_IN_A_ROW, THREAD
 from verax.models.generator import Choice
 from verax.report.page import write_report
-from verax.run.nle import kept as kept_answers
-from verax.run.run import Run
+from verax.results.run import Run
 from verax.store.read import read_rows
 from verax.types import Generated
 
@@ -33,9 +34,12 @@ QUICK = {"first_wait": 0.01, "request_timeout": 20.0, "retries": 1, "concurrency
 def ask(verax: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
     """Run the pairs over an endpoint by the command line, into one folder."""
 
-    def run(url: str, metrics: Any = ("bleu",), limit: int = 6, methods: Any = None, **endpoint: Any) -> Any:
+    def run(
+        url: str, metrics: Any = ("bleu",), limit: int = 6, methods: Any = None, data: Any = PAIRS, **endpoint: Any
+    ) -> Any:
         spec = content(
             tmp_path,
+            data=str(write_data(tmp_path / "given.jsonl", data)),
             model={"name": "m", "endpoint": {"url": url, **QUICK, **endpoint}},
             metrics=list(metrics),
             methods=methods,
@@ -81,13 +85,13 @@ def test_every_answer_is_kept_and_asked_for_once(ask: Callable[..., Any], tmp_pa
     assert len(server.asked) == len(first), "the second run asks nothing"
     assert server.peak <= 3
     run = Run(tmp_path / "run")
-    assert Counter(nle.method for nle in run.stored.texts) == {"explain_then_answer": 6, "answer_then_explain": 6}
-    assert {(nle.label_source, nle.probabilities) for nle in run.stored.texts} == {("parsed", ())}
-    tested = [score for score in run.scores if score.trial_log is not None]
+    assert Counter(nle.method for nle in run.texts()) == {"explain_then_answer": 6, "answer_then_explain": 6}
+    assert {(nle.label_source, nle.probabilities) for nle in run.texts()} == {("parsed", ())}
+    tested = [score for score in run.score_rows() if score.trial_log is not None]
     assert {score.value for score in tested} == {1.0}
     assert {trial.label_source for score in tested if score.trial_log for trial in score.trial_log.trials} == {"parsed"}
-    assert run.card["model"]["architecture"] == "endpoint"
-    assert run.card["counts"]["failed"] == 0
+    assert run.tables.card["model"]["architecture"] == "endpoint"
+    assert run.tables.card["counts"]["failed"] == 0
     assert all(one.body["model"] == "m" and one.body["temperature"] == 0 for one in server.asked)
 
 
@@ -107,11 +111,11 @@ def test_classes_by_first_tokens_are_kept_like_any_answer(ask: Callable[..., Any
             assert ask(server.url, [counterfactual(tmp_path), "bleu"], logprobs=7).code == 0
     assert len(bodies(server)) == len(set(bodies(server))) == len(kept(tmp_path)), "the second run asks nothing"
     run = Run(tmp_path / "run")
-    assert {nle.label_source for nle in run.stored.texts} == {"first_token"}
-    assert {max(nle.probabilities) for nle in run.stored.texts} == {1.0}
-    trials = [trial for score in run.scores if score.trial_log for trial in score.trial_log.trials]
+    assert {nle.label_source for nle in run.texts()} == {"first_token"}
+    assert {max(nle.probabilities) for nle in run.texts()} == {1.0}
+    trials = [trial for score in run.score_rows() if score.trial_log for trial in score.trial_log.trials]
     assert {trial.label_source for trial in trials} == {"first_token"}
-    assert {score.value for score in run.scores if score.trial_log is not None} == {1.0}
+    assert {score.value for score in run.score_rows() if score.trial_log is not None} == {1.0}
     page = write_report(tmp_path / "run").read_text()
     assert "by the first token" in page
     assert "read from the answer" not in page
@@ -123,7 +127,7 @@ def test_a_kept_answer_that_can_no_longer_be_read_is_asked_for_once_more(
     """As if an earlier version had read a class where this one reads none: no other answer is paid for again."""
     with FaultServer(default=answers_by_rule()) as server:
         with monkeypatch.context() as earlier:
-            earlier.setattr(kept_answers, "read_choice", lambda *_: Choice("neutral", "parsed"))
+            earlier.setattr(choice, "read_choice", lambda *_: Choice("neutral", "parsed"))
             hazy = by_text({"Two men fix a car.": babble})
             with FaultServer(default=hazy) as old:
                 assert ask(old.url, methods=["answer_then_explain"]).code == 0
@@ -158,23 +162,66 @@ def test_a_cap_ends_the_run_and_a_larger_one_goes_on(ask: Callable[..., Any], tm
     with FaultServer(default=answers_by_rule()) as server:
         line = one_line(ask(server.url, max_requests=7))
         assert "max_requests: all 7 requests" in line
-        assert "answers that came are kept" in line
+        assert "answers so far are kept" in line
         assert len(server.asked) == len(kept(tmp_path)) == 7
         one_line(ask(server.url, max_requests=7))
         assert len(server.asked) == len(kept(tmp_path)) == 14
         assert ask(server.url, max_requests=10).code == 0
     assert len(bodies(server)) == len(set(bodies(server))) == 24
     run = Run(tmp_path / "run")
-    assert run.card["counts"]["skipped"] == 0
-    assert run.card["requests"] == 24, "of all runs together"
+    assert run.tables.card["counts"]["skipped"] == 0
+    assert run.tables.card["requests"] == 24, "of all runs together"
+
+
+def test_one_slow_answer_holds_up_one_input_alone(ask: Callable[..., Any], tmp_path: Path) -> None:
+    """The server holds one answer back until the other 39 inputs have been asked everything: in rounds it never is."""
+    pairs = [(f"The gardener waters rose {number}.", "A woman sleeps.", "neutral") for number in range(40)]
+    all_asked, in_time = Event(), list[bool]()
+
+    def fault(handler: Handler, asked: Asked) -> None:
+        if sum("rose 7." not in one.user for one in list(server.asked)) == 39 * 4:
+            all_asked.set()
+        if "rose 7." in asked.user and wants_label(asked.user) and "Reason:" not in asked.user:
+            in_time.append(all_asked.wait(40))
+        answers_by_rule()(handler, asked)
+
+    with FaultServer(default=fault) as server:
+        said = ask(server.url, limit=40, data=pairs, concurrency=32, request_timeout=60.0)
+    assert said.code == 0, said.err
+    assert in_time == [True]
+    assert len(bodies(server)) == len(set(bodies(server))) == len(kept(tmp_path)) == 40 * 4
+    assert server.peak <= 32
+    assert Run(tmp_path / "run").tables.card["counts"] == {"rows": 160, "done": 160, "failed": 0, "skipped": 0}
+
+
+def test_a_key_that_is_not_accepted_ends_the_run_and_what_was_under_way_is_kept(
+    ask: Callable[..., Any], tmp_path: Path
+) -> None:
+    refused = Event()
+
+    def fault(handler: Handler, asked: Asked) -> None:
+        if "car" in asked.user:
+            while server.busy < 3:  # until two others are under way
+                sleep(0.01)
+            sends(b"{}", status=401)(handler, asked)
+            refused.set()
+        else:
+            refused.wait(20)
+            answers_by_rule()(handler, asked)
+
+    with FaultServer(default=fault) as server:
+        assert "key_env: the endpoint requires a key" in one_line(ask(server.url))
+    assert len(server.asked) == 3
+    assert len(kept(tmp_path)) == 2
+    assert not [thread for thread in threading.enumerate() if thread.name == THREAD]
 
 
 def test_passing_trouble_passes(ask: Callable[..., Any], tmp_path: Path) -> None:
     script = [sends(b"", ("Retry-After", "0"), status=429), sends(b"{}", status=500), resets(), resets_mid_body()]
     with FaultServer(script, default=answers_by_rule()) as server:
         assert ask(server.url, retries=5).code == 0
-    assert len(server.asked) == Run(tmp_path / "run").card["requests"] == 24 + len(script)
-    assert Run(tmp_path / "run").card["counts"] == {"rows": 24, "done": 24, "failed": 0, "skipped": 0}
+    assert len(server.asked) == Run(tmp_path / "run").tables.card["requests"] == 24 + len(script)
+    assert Run(tmp_path / "run").tables.card["counts"] == {"rows": 24, "done": 24, "failed": 0, "skipped": 0}
 
 
 BAD: dict[str, tuple[Fault, str]] = {
@@ -194,10 +241,10 @@ def test_bad_answers_are_reasons_and_are_asked_again(ask: Callable[..., Any], tm
         said = ask(server.url, metrics, methods=["answer_then_explain"], retries=0, request_timeout=3.0)
     assert said.code == 0, said.err
     run = Run(tmp_path / "run")
-    assert [skip.reason for skip in run.stored.skips] == [reason for _, reason in BAD.values()]
-    assert not any(skip.failed for skip in run.stored.skips)
-    assert [nle.instance_id for nle in run.stored.texts] == ["6"]
-    assert run.card["counts"]["skipped"] == 15
+    assert [skip.reason for skip in run.skips()] == [reason for _, reason in BAD.values()]
+    assert not any(skip.failed for skip in run.skips())
+    assert [nle.instance_id for nle in run.texts()] == ["6"]
+    assert run.tables.card["counts"]["skipped"] == 15
     assert "refused 3" in said.out, "they are told by reason"
     assert {row.text for row in kept(tmp_path)} <= {"neutral", "contradiction", *map(rule_of, ("", "crimson"))}
     assert all("who knows" not in row.text for row in kept(tmp_path))
@@ -207,8 +254,8 @@ def test_bad_answers_are_reasons_and_are_asked_again(ask: Callable[..., Any], tm
     assert not answered & set(bodies(server)), "what was answered is not paid again"
     assert len(bodies(server)) == len(set(bodies(server)))
     again = Run(tmp_path / "run")
-    assert again.card["counts"] == {"rows": 18, "done": 18, "failed": 0, "skipped": 0}
-    assert again.stored.skips == []
+    assert again.tables.card["counts"] == {"rows": 18, "done": 18, "failed": 0, "skipped": 0}
+    assert again.skips() == []
     with FaultServer(default=answers_by_rule()) as server:
         assert ask(server.url, metrics, methods=["answer_then_explain"]).code == 0
     assert server.asked == []
@@ -218,10 +265,10 @@ def test_an_answer_that_stays_bad_is_asked_again_and_again(ask: Callable[..., An
     with FaultServer(default=by_text({"wall": says(" ")})) as server:
         for runs in (1, 2, 3):
             assert ask(server.url, methods=["explain_then_answer"]).code == 0
-            (skip,) = Run(tmp_path / "run").stored.skips
+            (skip,) = Run(tmp_path / "run").skips()
             assert (skip.instance_id, skip.reason) == ("6", "empty_answer")
             assert sum("wall" in one.user for one in server.asked) == runs
-            assert Run(tmp_path / "run").card["counts"] == {"rows": 12, "done": 10, "failed": 0, "skipped": 2}
+            assert Run(tmp_path / "run").tables.card["counts"] == {"rows": 12, "done": 10, "failed": 0, "skipped": 2}
     assert len(server.asked) == 10 + 3
 
 
@@ -230,13 +277,13 @@ def test_edits_without_an_answer_are_asked_again(ask: Callable[..., Any], tmp_pa
     metrics, methods = [counterfactual(tmp_path)], ["answer_then_explain"]
     with FaultServer(default=by_text({" tall ": sends(b"{}", status=418)})) as server:
         assert ask(server.url, metrics, methods=methods, limit=2).code == 0
-    before = Run(tmp_path / "run").scores
+    before = Run(tmp_path / "run").score_rows()
     assert all(score.value == 1.0 and score.trial_log is not None and score.trial_log.unanswered for score in before)
     with FaultServer(default=answers_by_rule()) as server:
         assert ask(server.url, metrics, methods=methods, limit=2).code == 0
     assert server.asked
     assert all(" tall " in one.user for one in server.asked), "the others are kept"
-    later = Run(tmp_path / "run").scores
+    later = Run(tmp_path / "run").score_rows()
     assert [score.value for score in later] == [1.0, 1.0]
     assert all(score.trial_log is not None and not score.trial_log.unanswered for score in later)
     assert len(later) == len(before), "a reader sees the newest verdict alone"
@@ -249,7 +296,7 @@ def test_an_endpoint_that_only_fails_ends_the_run(ask: Callable[..., Any], tmp_p
     assert kept(tmp_path) == []
     with FaultServer(default=answers_by_rule()) as server:
         assert ask(server.url).code == 0
-    assert Run(tmp_path / "run").card["counts"]["skipped"] == 0
+    assert Run(tmp_path / "run").tables.card["counts"]["skipped"] == 0
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
@@ -263,7 +310,7 @@ def test_redirects_are_not_followed(status: int, ask: Callable[..., Any], tmp_pa
     assert kept(tmp_path) == []
 
 
-@pytest.mark.parametrize(("status", "said"), [(401, "key_env: the endpoint wants a key"), (404, "url, model:")])
+@pytest.mark.parametrize(("status", "said"), [(401, "key_env: the endpoint requires a key"), (404, "url, model:")])
 def test_what_befalls_every_request_ends_the_run_at_once(
     status: int, said: str, ask: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -290,7 +337,7 @@ def test_another_address_of_the_same_model_pays_nothing(ask: Callable[..., Any])
 
 
 def hosts(place: Path) -> list[str]:
-    return list(Run(place / "run").card["model"]["hosts"])
+    return list(Run(place / "run").tables.card["model"]["hosts"])
 
 
 def test_answers_of_several_addresses_are_warned_of_as_long_as_they_are_kept(
@@ -304,7 +351,7 @@ def test_answers_of_several_addresses_are_warned_of_as_long_as_they_are_kept(
             assert f"answers of 127.0.0.1:{first.port} are kept as those of 127.0.0.1:{second.port}" in said.err
             assert hosts(tmp_path) == both
         assert f"answers of 127.0.0.1:{second.port} are kept" in ask(first.url).err
-    (line,) = Run(tmp_path / "run").card["warnings"]
+    (line,) = Run(tmp_path / "run").tables.card["warnings"]
     assert "use another folder" in line
 
 
@@ -339,11 +386,11 @@ def test_the_preset_by_flags_alone(verax: Callable[..., Any], tmp_path: Path, mo
     assert said.code == 0, said.err
     run = Run(tmp_path / "run")
     assert {one.body["model"] for one in server.asked} == {"some/model"}
-    assert [one["name"] for one in run.card["methods"]] == ["explain_then_answer", "answer_then_explain"]
-    assert [one["name"] for one in run.card["metrics"]] == ["counterfactual_test", "reconstruction_test", "bleu"]
-    assert f"--endpoint {server.url}" in run.card["command"]
-    assert run.card["counts"]["rows"] == 2 * 2 * 4
-    assert run.card["counts"]["failed"] == 0
+    assert [one["name"] for one in run.tables.card["methods"]] == ["explain_then_answer", "answer_then_explain"]
+    assert [one["name"] for one in run.tables.card["metrics"]] == ["counterfactual_test", "reconstruction_test", "bleu"]
+    assert f"--endpoint {server.url}" in run.tables.card["command"]
+    assert run.tables.card["counts"]["rows"] == 2 * 2 * 4
+    assert run.tables.card["counts"]["failed"] == 0
 
 
 def test_ctrl_c_keeps_what_came(ask: Callable[..., Any], tmp_path: Path) -> None:

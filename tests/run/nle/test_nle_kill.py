@@ -16,7 +16,7 @@ import text_runs
 from answering import answers_by_rule, bodies
 from fault_server import FaultServer
 from text_runs import content
-from verax.run.run import Run
+from verax.results.run import Run
 from verax.store.read import read_rows
 from verax.types import Generated
 
@@ -45,9 +45,11 @@ def go() -> Iterator[Go]:
 def outcome(folder: Path) -> Any:
     """What a reader of the run sees, but for what depends on the clock and on who asked first."""
     run = Run(folder)
-    assert run.stored.damaged == ()
-    said = [(nle.instance_id, nle.method, nle.text, nle.label) for nle in run.stored.texts]
-    return said, [(one.instance_id, one.method, one.metric, one.value, one.reason, one.trial_log) for one in run.scores]
+    assert run.problems == ()
+    said = [(nle.instance_id, nle.method, nle.text, nle.label) for nle in run.texts()]
+    return said, [
+        (one.instance_id, one.method, one.metric, one.value, one.reason, one.trial_log) for one in run.score_rows()
+    ]
 
 
 def test_a_local_run_goes_on_where_it_was_killed(go: Go, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,14 +11,17 @@ import pytest
 from rigged import Rigged
 from verax.data.load import load_dataset
 from verax.data.text import split_words
-from verax.models.load import load_encoder
 from verax.models.self_explainer import SelfExplainer
 from verax.models.wording import shipped_wording
-from verax.run.nle.opening import PreparedText, prepare_texts, with_editor
-from verax.run.nle.plan import make_plan
+from verax.results.manifest import Manifest
+from verax.run.editor_option import with_editor
+from verax.run.endpoint import most_requests
 from verax.run.parameters import from_config
+from verax.run.plan import Plan
+from verax.run.prepare import Prepared, prepare
+from verax.run.providers import Providers
 from verax.run.spec import parse_spec
-from verax.stats.nle_rows import consistency_tests, unions
+from verax.studies.free_text.outcomes import consistency_tests, unions
 from verax.types import Dataset, Instance, UserError
 
 PLAIN: dict[str, Any] = {"counterfactual_test": {"noise": 2}}
@@ -27,18 +31,18 @@ INFILLED: dict[str, Any] = {"counterfactual_test": {"editor": {"infill": {"path"
 SILENT: dict[str, Any] = {"counterfactual_test": {"noise": 0, **INFILLED["counterfactual_test"]}}
 
 
-def prepared(data: Dataset, *metrics: Any) -> PreparedText:
+def prepared(data: Dataset, *metrics: Any) -> Prepared:
     parts = len(data.instances[0].parts)
     wording = shipped_wording("instructed", data.labels, parts)
     by = SelfExplainer("rigged", Rigged(), Rigged(), data.labels, wording)
     spec = parse_spec({"model": "rigged", "data": data.name, "metrics": list(metrics)})
-    return prepare_texts(spec, data, by=by)
+    return prepare(spec, by, data)
 
 
 @pytest.mark.parametrize(("name", "edited"), [("world/nli", None), ("world/questions", (0,))])
 def test_both_sides_of_a_pair_are_edited_and_of_a_question_not_its_choices(name: str, edited: Any) -> None:
     data = replace(load_dataset(name, limit=2), maskable=(0,))
-    (metric,) = prepared(data, PLAIN).metrics
+    (metric,) = prepared(data, PLAIN).run.metrics
     assert metric.component.parts == edited  # type: ignore[attr-defined]
 
 
@@ -49,24 +53,30 @@ def test_inputs_of_another_number_of_parts_are_refused_by_name() -> None:
         prepared(replace(data, instances=(*data.instances, odd)), PLAIN)
 
 
-def test_a_key_holds_the_encoder_only_where_it_decides_and_the_words_only_where_they_are_drawn() -> None:
+def test_a_key_holds_the_encoder_only_where_it_decides_and_the_words_only_where_they_are_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     data = load_dataset("world/nli", limit=1)
-    found = prepared(data, PLAIN)
-    metrics = [from_config("metrics", given, 0) for given in (PLAIN, BY_MEANING, INFILLED, SILENT)]
+    other = replace(
+        data, instances=(replace(data.instances[0], id="other"), *load_dataset("world/nli", limit=5).instances)
+    )
 
-    def keys(words: tuple[str, ...], encoder: Any) -> list[str]:
-        plan = make_plan(found.by, data, found.setups[:1], metrics, vocabulary=words, encoder=encoder)
-        return [score.key for score in plan.instances[0].explanations[0].scores]
+    def keys(wide: Dataset, fingerprint: str) -> list[str]:
+        encoder = SimpleNamespace(fingerprint={"weights": fingerprint})
+        monkeypatch.setattr("verax.run.providers.encoder.load_encoder", lambda _: encoder)
+        run = replace(prepared(data, PLAIN, BY_MEANING, INFILLED, SILENT).run, wide_data=wide)
+        (planned,) = Plan(run, Providers(run))
+        return [score.key for score in planned.explanations[0].scores]
 
-    alone, beside, others = keys(("a",), None), keys(("a",), load_encoder("world/nli")), keys(("b",), None)
-    assert [one == other for one, other in zip(alone, beside, strict=True)] == [True, False, True, True]
-    assert [one == other for one, other in zip(alone, others, strict=True)] == [True, True, False, True]
+    plain, meant, words = keys(data, "a"), keys(data, "b"), keys(other, "a")
+    assert [one == changed for one, changed in zip(plain, meant, strict=True)] == [True, False, True, True]
+    assert [one == changed for one, changed in zip(plain, words, strict=True)] == [True, True, False, True]
 
 
 def test_the_most_requests_are_two_for_each_input_that_may_be_asked_about() -> None:
     found = prepared(load_dataset("world/nli", limit=3), PLAIN, "reconstruction_test", "bleu")
     edits = 4 * 4 * 2 + 2
-    assert found.most_requests == 2 * (1 + edits + 2) * 2 * 3
+    assert most_requests(found.run) == 2 * (1 + edits + 2) * 2 * 3
 
 
 def infilled(path: str, **settings: Any) -> dict[str, Any]:
@@ -116,4 +126,4 @@ def test_an_editor_by_flag_has_a_union_with_the_random_one() -> None:
     drawn = {"counterfactual_test": {"editor": "random", **OTHERS}}
     tests = [from_config("metrics", one, 0) for one in with_editor({"metrics": [drawn]}, "world/nli-editor")["metrics"]]
     card = {"metrics": [{"label": one.label, "name": one.name, "parameters": one.parameters} for one in tests]}
-    assert [test.name for test in unions(consistency_tests(card))] == ["random + infill"]
+    assert [test.name for test in unions(consistency_tests(Manifest.read(card)[0]))] == ["random + infill"]

@@ -15,7 +15,7 @@ import text_runs
 from rigged import NLI, Rigged
 from text_runs import PAIRS, content, execute_run
 from verax.models import self_explainer
-from verax.run.run import Run
+from verax.results.run import Run
 from verax.store.read import read_rows
 from verax.types import Generated, Nle, Score
 
@@ -28,18 +28,18 @@ def asked(model: Rigged) -> int:
 
 
 def by_metric(run: Run, name: str) -> list[Score]:
-    return [score for score in run.scores if score.metric.startswith(name)]
+    return [score for score in run.score_rows() if score.metric.startswith(name)]
 
 
 def test_every_row_is_there_and_counted(model: Rigged, tmp_path: Path) -> None:
     run = execute_run(content(tmp_path), tmp_path / "run")
-    assert run.card["counts"] == {"rows": 24, "done": 18, "failed": 0, "skipped": 6}
-    assert len(run.stored.instances) == len(run.stored.texts) == len(PAIRS)
-    assert {nle.method for nle in run.stored.texts} == {"mt_ra"}
-    assert {(nle.text, nle.label, nle.label_source) for nle in run.stored.texts} == {
+    assert run.tables.card["counts"] == {"rows": 24, "done": 18, "failed": 0, "skipped": 6}
+    assert len(run.inputs()) == len(run.texts()) == len(PAIRS)
+    assert {nle.method for nle in run.texts()} == {"mt_ra"}
+    assert {(nle.text, nle.label, nle.label_source) for nle in run.texts()} == {
         ("nothing is said of it", "neutral", "likelihood")
     }
-    assert {nle.labels for nle in run.stored.texts} == {NLI}
+    assert {nle.labels for nle in run.texts()} == {NLI}
     tests = by_metric(run, "counterfactual_test")
     assert [score.value for score in tests] == [1.0] * 6, "it names the word that decides"
     for score in tests:
@@ -48,10 +48,10 @@ def test_every_row_is_there_and_counted(model: Rigged, tmp_path: Path) -> None:
         assert sum(trial.kind == "noise" for trial in score.trial_log.trials) == 2
     assert [score.reason for score in by_metric(run, "reconstruction_test")] == ["no_reconstruction"] * 6
     assert [score.value for score in by_metric(run, "bleu")] == [1.0] * 6
-    assert run.card["model"]["setup"] == "mt_ra"
-    assert run.card["model"]["prompts"]["hash"]
-    assert [one["label"] for one in run.card["methods"]] == ["mt_ra"]
-    assert "requests" not in run.card
+    assert run.tables.card["model"]["setup"] == "mt_ra"
+    assert run.tables.card["model"]["prompts"]["hash"]
+    assert [one["label"] for one in run.tables.card["methods"]] == ["mt_ra"]
+    assert "requests" not in run.tables.card
     assert not any(isinstance(row, Generated) for _, row in read_rows(run.folder)), "a local model costs no money"
 
 
@@ -61,9 +61,8 @@ def test_a_model_that_copies_its_input_is_consistent_and_read_as_such(
     copying = Rigged(text_runs.decides, lambda prompt: prompt)
     monkeypatch.setattr(self_explainer, "load_generator", lambda *_, **__: copying)
     run = execute_run(content(tmp_path, metrics=[text_runs.counterfactual(tmp_path)]), tmp_path / "run")
-    assert [score.value for score in run.scores] == [1.0] * 6
-    assert run.nle is not None
-    (row,) = run.nle.noise
+    assert [score.value for score in run.score_rows()] == [1.0] * 6
+    (row,) = run.study("free_text").noise
     assert row.chance is not None
     assert row.mentioned is not None
     assert (row.chance.value, row.mentioned.value, row.reading) == (1.0, 1.0, "copies")
@@ -74,9 +73,9 @@ def test_what_is_there_is_not_asked_again(model: Rigged, tmp_path: Path) -> None
     assert asked(model) > 0
     again = execute_run(content(tmp_path), tmp_path / "run")
     assert asked(model) == 0
-    assert again.stored.texts == first.stored.texts
-    assert again.scores == first.scores
-    assert again.card["created"] == first.card["created"]
+    assert again.texts() == first.texts()
+    assert again.score_rows() == first.score_rows()
+    assert again.tables.card["created"] == first.tables.card["created"]
 
 
 def test_a_larger_limit_keeps_what_is_there(model: Rigged, tmp_path: Path) -> None:
@@ -89,12 +88,12 @@ def test_a_larger_limit_keeps_what_is_there(model: Rigged, tmp_path: Path) -> No
         assert asked(model) > 0
     piecewise = Run(tmp_path / "run")
     whole = execute_run(limited(None), tmp_path / "whole")
-    assert [score.value for score in piecewise.scores] == [score.value for score in whole.scores]
+    assert [score.value for score in piecewise.score_rows()] == [score.value for score in whole.score_rows()]
     total = asked(model)
     for limit in (1, 4, None):
         execute_run(limited(limit), tmp_path / "again")
     assert asked(model) == total, "in pieces as many passes as at once"
-    assert execute_run(limited(2), tmp_path / "run").card["counts"]["rows"] == 8, "and a smaller one shows fewer"
+    assert execute_run(limited(2), tmp_path / "run").tables.card["counts"]["rows"] == 8, "and a smaller one shows fewer"
     assert asked(model) == 0
 
 
@@ -103,11 +102,11 @@ def test_one_more_metric_asks_for_its_own_rows_alone(model: Rigged, tmp_path: Pa
     explained = asked(model)
     more = execute_run(content(tmp_path), tmp_path / "run")
     beside = asked(model)
-    assert more.card["counts"]["rows"] == 24
+    assert more.tables.card["counts"]["rows"] == 24
     execute_run(content(tmp_path), tmp_path / "whole")
     assert explained + beside == asked(model)
     fewer = execute_run(content(tmp_path, metrics=["reconstruction_test"]), tmp_path / "run")
-    assert fewer.card["counts"]["rows"] == len(fewer.stored.texts) + len(fewer.scores) == 12
+    assert fewer.tables.card["counts"]["rows"] == len(fewer.texts()) + len(fewer.score_rows()) == 12
     assert asked(model) == 0
 
 
@@ -142,7 +141,7 @@ def test_classes_that_are_named_or_known_are_not_added_to(model: Rigged, tmp_pat
     named = ["entailment", "contradiction"]
 
     def labels(**changes: Any) -> tuple[str, ...]:
-        return text_runs.prepared(content(tmp_path, **{"data": data, "metrics": ["bleu"], **changes})).by.labels
+        return text_runs.prepared(content(tmp_path, **{"data": data, "metrics": ["bleu"], **changes})).run.model.labels
 
     as_generator = {"methods": ["answer_then_explain"], "model": prompted}
     assert labels(**as_generator) == NLI
@@ -168,19 +167,18 @@ def test_few_inputs_of_other_classes_show_all_of_them(model: Rigged, tmp_path: P
         metrics=["bleu"],
     )
     run = execute_run(spec, tmp_path / "run")
-    assert run.card["model"]["labels"] == ["kind 0", "kind 1"]
+    assert run.tables.card["model"]["labels"] == ["kind 0", "kind 1"]
 
 
 def test_two_set_ups_of_a_prompted_model_in_one_run(model: Rigged, tmp_path: Path) -> None:
     home = text_runs.write_model(tmp_path / "instructed", None)
     run = execute_run(content(tmp_path, model=str(home)), tmp_path / "run")
-    assert Counter(nle.method for nle in run.stored.texts) == {"explain_then_answer": 6, "answer_then_explain": 6}
-    assert run.card["counts"]["rows"] == 2 * 24
-    assert run.card["model"]["setup"] == "prompted"
-    assert run.nle is not None
+    assert Counter(nle.method for nle in run.texts()) == {"explain_then_answer": 6, "answer_then_explain": 6}
+    assert run.tables.card["counts"]["rows"] == 2 * 24
+    assert run.tables.card["model"]["setup"] == "prompted"
     asked(model)
     assert (
-        execute_run(content(tmp_path, model=str(home), methods=["answer_then_explain"]), tmp_path / "run").card[
+        execute_run(content(tmp_path, model=str(home), methods=["answer_then_explain"]), tmp_path / "run").tables.card[
             "counts"
         ]["rows"]
         == 24
@@ -199,19 +197,19 @@ def test_other_prompts_are_another_question(model: Rigged, tmp_path: Path) -> No
     prompts.write_text(prompts.read_text().replace("Why?", "Why so?"))
     second = execute_run(spec, tmp_path / "run")
     assert asked(model) == 12
-    assert second.card["counts"] == first.card["counts"]
-    assert second.card["model"]["prompts"]["hash"] != first.card["model"]["prompts"]["hash"]
+    assert second.tables.card["counts"] == first.tables.card["counts"]
+    assert second.tables.card["model"]["prompts"]["hash"] != first.tables.card["model"]["prompts"]["hash"]
 
 
 def test_what_can_t_be_had_is_a_row_with_its_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     silent = Rigged(text_runs.decides, lambda prompt: "" if "dog" in prompt else "so it is")
     monkeypatch.setattr(self_explainer, "load_generator", lambda *_, **__: silent)
     run = execute_run(content(tmp_path, metrics=["bleu"]), tmp_path / "run")
-    (skip,) = run.stored.skips
+    (skip,) = run.skips()
     assert (skip.instance_id, skip.reason, skip.failed) == ("2", "empty_answer", False)
-    (score,) = [score for score in run.scores if score.instance_id == "2"]
+    (score,) = [score for score in run.score_rows() if score.instance_id == "2"]
     assert (score.value, score.reason) == (None, "empty_answer")
-    assert run.card["counts"] == {"rows": 12, "done": 10, "failed": 0, "skipped": 2}
+    assert run.tables.card["counts"] == {"rows": 12, "done": 10, "failed": 0, "skipped": 2}
     silent.calls.clear()
     execute_run(content(tmp_path, metrics=["bleu"]), tmp_path / "run")
     assert silent.calls == [], "a local model says the same another time"
@@ -221,7 +219,7 @@ def test_an_input_without_words_is_not_asked_about(model: Rigged, tmp_path: Path
     pairs = [("A boat.", " ", "neutral"), PAIRS[0]]
     data = text_runs.write_data(tmp_path / "empty.jsonl", pairs)
     run = execute_run(content(tmp_path, data=str(data), metrics=["bleu"]), tmp_path / "run")
-    assert [(skip.instance_id, skip.reason) for skip in run.stored.skips] == [("1", "empty")]
+    assert [(skip.instance_id, skip.reason) for skip in run.skips()] == [("1", "empty")]
     assert not any("A boat." in prompt for _, prompts in model.calls for prompt in prompts)
 
 
@@ -229,7 +227,8 @@ def test_a_dry_run_asks_and_writes_nothing(model: Rigged, verax: Callable[..., A
     (tmp_path / "spec.yaml").write_text(yaml.safe_dump(content(tmp_path)))
     said = verax("run", "spec.yaml", "--out", "run", "--dry-run")
     assert said.code == 0
-    assert "6 instances x 1 set-ups x 3 metrics: 24 rows (explanations, scores) in run; done already: 0" in said.err
+    assert "6 instances x 1 methods x 3 metrics: 24 rows (explanations, scores) in run" in said.err
+    assert "done already: 0; to do: 24" in said.err
     assert model.calls == []
     assert not (tmp_path / "run").exists()
     assert verax("run", "spec.yaml", "--out", "run", "--limit", "2").code == 0
@@ -261,19 +260,19 @@ def test_a_real_generator_goes_all_the_way(tmp_path: Path) -> None:
     tiny_text.save_generator("t5", home)
     spec = content(tmp_path, data={"name": content(tmp_path)["data"], "limit": 2}, model=str(home))
     run = execute_run(spec, tmp_path / "run")
-    assert run.card["counts"]["rows"] == 8
-    assert run.card["counts"]["failed"] == 0
-    assert len(run.stored.texts) + len(run.stored.skips) == 2
-    assert {nle.label for nle in run.stored.texts} <= set(NLI)
-    assert all(sum(nle.probabilities) == pytest.approx(1) for nle in run.stored.texts)
-    assert execute_run(spec, tmp_path / "run").scores == run.scores
+    assert run.tables.card["counts"]["rows"] == 8
+    assert run.tables.card["counts"]["failed"] == 0
+    assert len(run.texts()) + len(run.skips()) == 2
+    assert {nle.label for nle in run.texts()} <= set(NLI)
+    assert all(sum(nle.probabilities) == pytest.approx(1) for nle in run.texts())
+    assert execute_run(spec, tmp_path / "run").score_rows() == run.score_rows()
 
 
 def test_inputs_without_a_gold_class_are_explained_too(model: Rigged, tmp_path: Path) -> None:
     data = tmp_path / "bare.jsonl"
     data.write_text(json.dumps({"premise": "A boat.", "hypothesis": "A lake."}) + "\n")
     run = execute_run(content(tmp_path, data=str(data)), tmp_path / "run")
-    assert [nle.label for nle in run.stored.texts] == ["neutral"]
+    assert [nle.label for nle in run.texts()] == ["neutral"]
     assert [score.reason for score in by_metric(run, "bleu")] == ["no_gold"]
 
 
@@ -282,8 +281,8 @@ def test_gold_classes_that_a_prompted_model_is_not_offered_are_warned_of(model: 
     spec = content(tmp_path, model={"name": str(home), "labels": list(NLI)}, metrics=["bleu"])
     spec["data"] = str(text_runs.write_data(tmp_path / "odd.jsonl", [("A boat.", "A lake.", "unsure"), *PAIRS[:2]]))
     run = execute_run(spec, tmp_path / "run")
-    assert run.card["warnings"] == ["labels that the model has no class for: unsure"]
-    assert len(run.stored.texts) == 6
+    assert run.tables.card["warnings"] == ["labels that the model has no class for: unsure"]
+    assert len(run.texts()) == 6
 
 
 def test_a_gold_class_in_other_letters_is_one_that_the_model_has(model: Rigged, tmp_path: Path) -> None:
@@ -291,6 +290,5 @@ def test_a_gold_class_in_other_letters_is_one_that_the_model_has(model: Rigged, 
     spec = content(tmp_path, model={"name": str(home), "labels": list(NLI)}, metrics=["bleu"])
     spec["data"] = str(text_runs.write_data(tmp_path / "large.jsonl", [(*pair[:2], "Neutral") for pair in PAIRS[:2]]))
     run = execute_run(spec, tmp_path / "run")
-    assert run.card["warnings"] == []
-    assert run.nle is not None
-    assert [row.judged for row in run.nle.performance] == [2, 2]
+    assert run.tables.card["warnings"] == []
+    assert [row.judged for row in run.study("free_text").performance] == [2, 2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -19,7 +20,7 @@ from verax.store.read import read_rows
 from verax.types import Generated
 
 CANARY = 'sk-canary-"7f\\3a-tweet'
-SPELLINGS = (CANARY, json.dumps(CANARY)[1:-1], "canary", "tweet")
+SPELLINGS = (CANARY, json.dumps(CANARY)[1:-1], "canary", "tweet", "yranac", "teewt")
 RAN = "document.documentElement.setAttribute('ran','1')"
 HOSTILE = (
     f"<script>{RAN}</script>",
@@ -34,12 +35,15 @@ HOSTILE = (
 @pytest.fixture
 def canary(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> str:
     monkeypatch.setenv("VERAX_API_KEY", CANARY)
+    monkeypatch.setenv("MY_SIGNATURE", CANARY[::-1])
     caplog.set_level(logging.DEBUG)
     return CANARY
 
 
 def spec_file(place: Path, url: str, metrics: list[Any] | None = None, **changes: Any) -> str:
     endpoint = {"url": url, "first_wait": 0.01, "retries": 0, "concurrency": 1}
+    if "MY_SIGNATURE" in os.environ:
+        endpoint["headers"] = {"X-Signature": "v1 $MY_SIGNATURE"}
     made = content(place, model={"name": "m", "endpoint": endpoint}, metrics=metrics or ["bleu"], **changes)
     (place / "spec.yaml").write_text(yaml.safe_dump(made))
     return "spec.yaml"
@@ -61,8 +65,9 @@ def silent(*outputs: str) -> None:
 
 
 def sends_back(make: Callable[[str], Fault]) -> Fault:
-    """A fault made of the header in which the key came."""
-    return lambda handler, asked: make(asked.headers["Authorization"])(handler, asked)
+    """A fault made of the headers in which the key and the other secret came."""
+    sent = ("Authorization", "X-Signature")
+    return lambda handler, asked: make(" ".join(asked.headers[name] for name in sent))(handler, asked)
 
 
 def error(status: int) -> Fault:
@@ -92,6 +97,9 @@ def test_the_key_is_sent_and_kept_nowhere(
         said = [verax("--debug", "run", given, "--out", "run"), verax("report", "run")]
         said += [verax("nle", "run", flag) for flag in ("--json", "--latex")]
     assert server.asked[0].headers["Authorization"] == f"Bearer {canary}"
+    assert server.asked[0].headers["X-Signature"] == f"v1 {canary[::-1]}"
+    card = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert card["spec"]["model"]["endpoint"]["headers"] == {"X-Signature": "v1 $MY_SIGNATURE"}
     assert [one.code for one in said] == [0] * 4, said
     kept = [row for _, row in read_rows(tmp_path / "run") if isinstance(row, Generated)]
     assert any("[key]" in row.text for row in kept), "the answer is there, the key is not"
@@ -126,7 +134,7 @@ def test_a_key_among_the_extra_fields_is_refused(canary: str, verax: Callable[..
         (tmp_path / "spec.yaml").write_text(yaml.safe_dump(spec))
         said = verax("run", "spec.yaml", "--out", "run", "--debug")
     assert said.code == 2
-    assert "extra: it holds the key of VERAX_API_KEY" in said.err
+    assert "extra: it contains the key of VERAX_API_KEY" in said.err
     assert server.asked == []
     silent(said.out, said.err.replace(str(tmp_path / "spec.yaml"), ""), *written(tmp_path / "run"))
 

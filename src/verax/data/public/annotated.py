@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from verax.data.esnli import ESNLI
 from verax.data.fever import FEVER
@@ -20,16 +21,22 @@ class Annotated:
     """A data set in files of a public format.
 
     Args:
-        name: by which it is known here.
+        name: under which it is registered.
+        summary: what `verax list datasets` says about it.
+        reference: its publication.
         format: of its files.
         folders: below the folder of the data, where the files are looked for; the first is named to people.
         files: those of each split.
     """
 
     name: str
+    summary: str
+    reference: str
     format: Format
     folders: tuple[str, ...]
     files: Mapping[str, tuple[str, ...]]
+
+    kind: ClassVar[str] = "annotated"
 
     def __call__(self, split: str = "test", limit: int | None = None, seed: int = 0) -> Dataset:
         """The instances of a split.
@@ -46,13 +53,16 @@ class Annotated:
         for folder in self.folders:
             paths = [root / folder / file for file in self.files[split]]
             if all(path.is_file() for path in paths):
-                return presented(self.format.load(paths, split=split, limit=limit), self.name, split)
+                dataset = self.format.load(paths, split=split, limit=limit)
+                return presented(dataset, self.name, split, self.reference)
         places = ", ".join(str(root / folder) for folder in self.folders)
         raise UserError(f"{self.name}: put {wanted} into {root}; looked for in {places}")
 
 
 esnli = Annotated(
     "esnli",
+    "SNLI with human highlights and explanations; from your own files.",
+    "Camburu et al. 2018, e-SNLI: natural language inference with natural language explanations",
     ESNLI,
     ("esnli", "", "e-SNLI/dataset", "e-SNLI"),
     {
@@ -63,9 +73,27 @@ esnli = Annotated(
 )
 fever = Annotated(
     "fever",
+    "Does evidence support a claim, refute it, or neither? From your own files.",
+    "Thorne et al. 2018, FEVER: a large-scale dataset for fact extraction and verification; evidence of Atanasova, "
+    "Wright and Augenstein 2020",
     FEVER,
     ("fever", "fever_gold_evidence"),
     {"train": ("train.jsonl",), "validation": ("valid.jsonl",), "test": ("test.jsonl",)},
 )
-spanex_snli = Annotated("spanex-snli", SPANEX_SNLI, ("spanex",), {"test": ("snli.jsonl",)})
-spanex_fever = Annotated("spanex-fever", SPANEX_FEVER, ("spanex",), {"test": ("fever.jsonl",)})
+_SPANEX = "Ray Choudhury, Atanasova and Augenstein 2023, Explaining interactions between text spans"
+spanex_snli = Annotated(
+    "spanex-snli",
+    "Pairs of SNLI with gold words and span pairs; from your own files.",
+    _SPANEX,
+    SPANEX_SNLI,
+    ("spanex",),
+    {"test": ("snli.jsonl",)},
+)
+spanex_fever = Annotated(
+    "spanex-fever",
+    "Claims of FEVER with gold words and span pairs; from your own files.",
+    _SPANEX,
+    SPANEX_FEVER,
+    ("spanex",),
+    {"test": ("fever.jsonl",)},
+)

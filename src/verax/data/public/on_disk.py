@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 from verax.data.assemble import assemble
 from verax.data.babi import load_task, tasks_in
@@ -34,12 +35,21 @@ class Babi:
     """A task of bAbI.
 
     Args:
+        name: under which it is registered.
+        summary: what `verax list datasets` says about it.
         task: its number.
         title: as its files are called: `qa1_single-supporting-fact_train.txt`.
     """
 
+    name: str
+    summary: str
     task: int
     title: str
+
+    kind: ClassVar[str] = "public"
+    reference: ClassVar[str] = (
+        "Weston et al. 2016, Towards AI-complete question answering: a set of prerequisite toy tasks"
+    )
 
     def __call__(self, split: str = "test", limit: int | None = None, seed: int = 0) -> Dataset:
         """The questions of a split, each with its story so far.
@@ -49,29 +59,34 @@ class Babi:
             limit: the first so many.
             seed: changes nothing, since nothing is drawn.
         """
-        name = f"babi-{self.task}"
-        check_split(name, split)
+        check_split(self.name, split)
         stem = f"qa{self.task}_{self.title}"
         wanted = f"{stem}_train.txt and {stem}_test.txt (of tasks_1-20_v1-2/en-10k)"
-        root = data_folder(name, wanted)
+        root = data_folder(self.name, wanted)
         folders = [root / below for below in _BABI_FOLDERS if (root / below).is_dir()]
         files = next((tasks[self.task] for tasks in map(tasks_in, folders) if self.task in tasks), None)
         if files is None:
-            raise UserError(f"{name}: put {wanted} into {root}; they are in none of {', '.join(map(str, folders))}")
-        return presented(load_task(name, files, split=split, limit=limit), name, split)
+            raise UserError(f"{self.name}: put {wanted} into {root}; not found in {', '.join(map(str, folders))}")
+        dataset = load_task(self.name, files, split=split, limit=limit)
+        return presented(dataset, self.name, split, self.reference)
 
 
 @dataclass(frozen=True, slots=True)
 class Clinical:
-    """A diagnosis from notes of MIMIC-III, which nobody may pass on: JSONL files with `text` and `label`.
+    """A diagnosis from notes of MIMIC-III, which may not be redistributed: JSONL files with `text` and `label`.
 
     Args:
-        name: of the data set and of its folder.
+        name: under which it is registered, and the name of its folder.
+        summary: what `verax list datasets` says about it.
         labels: names of the classes in the order of their numbers.
     """
 
     name: str
+    summary: str
     labels: tuple[str, ...]
+
+    kind: ClassVar[str] = "public"
+    reference: ClassVar[str] = "Johnson et al. 2016, MIMIC-III, a freely accessible critical care database"
 
     def __call__(self, split: str = "test", limit: int | None = None, seed: int = 0) -> Dataset:
         """The notes of a split.
@@ -92,4 +107,4 @@ class Clinical:
             replace(instance, id=f"{self.name}/{split}/{number:05d}")
             for number, instance in enumerate(dataset.instances)
         )
-        return presented(replace(dataset, instances=tuple(named)), self.name, split)
+        return presented(replace(dataset, instances=tuple(named)), self.name, split, self.reference)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from verax.data.assemble import assemble
 from verax.data.columns import Columns
@@ -19,7 +20,9 @@ class OnHub:
     """How to read a data set of the hub.
 
     Args:
-        name: by which it is known here.
+        name: under which it is registered.
+        summary: what `verax list datasets` says about it.
+        reference: its publication.
         path: `owner/name` or `owner/name:configuration` on the hub.
         parts: columns in the order in which the model reads them; of two, only the first may be masked.
         labels: names of the classes in the order of their numbers.
@@ -29,11 +32,15 @@ class OnHub:
     """
 
     name: str
+    summary: str
+    reference: str
     path: str
     parts: tuple[str, ...]
     labels: tuple[str, ...]
     metric: Performance
     behind: tuple[str, str, str] = ("train", "train", "validation")
+
+    kind: ClassVar[str] = "public"
 
     def __call__(self, split: str = "test", limit: int | None = None, seed: int = 0) -> Dataset:
         """The rows of a split that have a label, in a fixed order of their own.
@@ -52,7 +59,7 @@ class OnHub:
             metric=self.metric,
         )
         dataset = assemble(self._open(split), columns=columns, labels=self.labels, lang="en", limit=limit)
-        return presented(dataset, self.name, split)
+        return presented(dataset, self.name, split, self.reference)
 
     def _open(self, split: str) -> Source:
         public = self.behind[SPLITS.index(split)]

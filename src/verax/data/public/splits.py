@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from hashlib import blake2b
 
-from verax.registry import BUILT_IN, unknown
+from verax.registry import unknown
 from verax.types import Dataset, UserError
 
 SPLITS = ("train", "validation", "test")
 
 
 def check_split(name: str, split: str) -> None:
-    """Refuse a split that nobody knows."""
+    """Reject an unknown split."""
     if split not in SPLITS:
         raise UserError(f"{name}: {unknown('split', split, SPLITS)}")
 
@@ -30,7 +30,6 @@ def shuffled(key: str, n: int) -> list[int]:
     return sorted(range(n), key=lambda number: blake2b(f"{key}/{number}".encode(), digest_size=8).digest())
 
 
-def presented(dataset: Dataset, name: str, split: str) -> Dataset:
-    """The same data set by its public name, with its split and citation in the provenance."""
-    told = {"split": split, "citation": BUILT_IN["datasets"][name].reference}
-    return replace(dataset, name=name, provenance={**dataset.provenance, **told})
+def presented(dataset: Dataset, name: str, split: str, citation: str) -> Dataset:
+    """The data set under its public name, with its split and citation in the provenance."""
+    return replace(dataset, name=name, provenance={**dataset.provenance, "split": split, "citation": citation})

@@ -27,6 +27,7 @@ from verax.data.world.rewording_en import (
     unlike,
 )
 from verax.data.world.splits import draw_dataset, drawn_for
+from verax.registry import registered
 from verax.types import Dataset, Human, Instance
 
 LABELS = ("first", "second")
@@ -42,6 +43,10 @@ _ONLY_ALIVE = tuple(
 _LIFELESS = ("furniture", "garment", "fruit", "tool", "container", "flower")
 
 
+@registered(
+    "world/commonsense",
+    "Which of two sentences is against common sense? With gold words, span pairs and explanations.",
+)
 def load(split: str = "test", limit: int | None = None, seed: int = 0) -> Dataset:
     """Pairs of sentences, which of them is against common sense, the words that clash, and sentences that say why.
 

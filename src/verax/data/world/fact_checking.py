@@ -12,6 +12,7 @@ from verax.data.world.gold import gold
 from verax.data.world.grammar_en import reported, stated
 from verax.data.world.inference import draw_attributes
 from verax.data.world.splits import draw_dataset, drawn_for
+from verax.registry import registered
 from verax.types import Dataset, Instance
 
 LABELS = ("supports", "refutes", "not_enough")
@@ -20,6 +21,10 @@ WORDS = range(20, 46)
 _INFERENCE = dict(zip(LABELS, ("entailment", "contradiction", "neutral"), strict=True))
 
 
+@registered(
+    "world/facts",
+    "Claims and evidence of several sentences, with gold words, span pairs and explanations.",
+)
 def load(split: str = "test", limit: int | None = None, seed: int = 0) -> Dataset:
     """Claims with their evidence, its label, the words and span pairs that decide it, and a sentence that says why.
 

@@ -13,12 +13,17 @@ from verax.data.world.gold import gold
 from verax.data.world.grammar_en import described, stated
 from verax.data.world.inference import draw_hypothesis, draw_premise
 from verax.data.world.splits import draw_dataset, drawn_for
+from verax.registry import registered
 from verax.types import Dataset, Instance
 
 LABELS = ("entailment", "neutral", "contradiction")
 SHORTEST, LONGEST = 5, 25
 
 
+@registered(
+    "world/nli",
+    "Inference pairs from a small knowledge base, with gold words, span pairs and explanations.",
+)
 def load(split: str = "test", limit: int | None = None, seed: int = 0) -> Dataset:
     """Inference pairs with their label, the words and span pairs that decide it, and sentences that say why.
 

@@ -27,6 +27,7 @@ from verax.data.world.opinion_en import (
 )
 from verax.data.world.phrase import Phrase, Sentence, marked, plain, sentence
 from verax.data.world.splits import draw_dataset, drawn_for
+from verax.registry import registered
 from verax.types import Dataset, Human, Instance
 
 LABELS = ("negative", "positive")
@@ -45,6 +46,10 @@ class Opinion:
     telling: str
 
 
+@registered(
+    "world/opinion",
+    "Opinions about things, with negation and contrast, gold words and explanations.",
+)
 def load(split: str = "test", limit: int | None = None, seed: int = 0) -> Dataset:
     """Opinions with their label, the words that decide it, and a sentence that says why.
 

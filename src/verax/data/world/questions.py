@@ -28,6 +28,7 @@ from verax.data.world.rewording_en import (
     unlike,
 )
 from verax.data.world.splits import draw_dataset, drawn_for
+from verax.registry import registered
 from verax.types import Dataset, Human, Instance, Span
 
 LABELS = ("A", "B", "C")
@@ -40,6 +41,10 @@ _MEMBER_GROUPS = tuple(
 )
 
 
+@registered(
+    "world/questions",
+    "Questions with three choices, with gold words, span pairs and explanations in several phrasings.",
+)
 def load(split: str = "test", limit: int | None = None, seed: int = 0) -> Dataset:
     """Questions with three choices, the letter of the right one, the words that decide, and sentences that say why.
 

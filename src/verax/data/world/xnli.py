@@ -15,7 +15,7 @@ from verax.data.world.languages.plan import Plan, described, stated
 from verax.data.world.languages.telling import LANGUAGES, GoldAlignments, Told, told
 from verax.data.world.nli import LABELS
 from verax.data.world.splits import check_split, draw_balanced, drawn_for, provenance
-from verax.registry import unknown
+from verax.registry import registered, unknown
 from verax.types import Dataset, Human, Instance, UserError
 
 _PARTS = (0, 1)
@@ -55,6 +55,10 @@ class Pair:
         return Instance(name, texts, self.label, langs[0], human=self.gold(parts, langs))
 
 
+@registered(
+    "world/xnli",
+    "The same inference pairs in en, de, es, fr, bg and zh, with gold words, span pairs and word alignments.",
+)
 def load(split: str = "test", limit: int | None = None, seed: int = 0, langs: Sequence[str] = LANGUAGES) -> Dataset:
     """Inference pairs, each in every language, with their label, what decides it, and gold word alignments.
 
@@ -79,6 +83,10 @@ def load(split: str = "test", limit: int | None = None, seed: int = 0, langs: Se
     return Dataset("world/xnli", tuple(instances), LABELS, told_in, (0,), aligned=aligned)
 
 
+@registered(
+    "world/xnli-mixed",
+    "Inference pairs with the premise in one language and the hypothesis in another.",
+)
 def mixed(split: str = "train", limit: int | None = None, seed: int = 0, langs: Sequence[str] = LANGUAGES) -> Dataset:
     """Inference pairs whose premise is in one language and whose hypothesis is in another; arguments as of `load`."""
     chosen = _check_languages(langs)

@@ -32,6 +32,10 @@ class AttentionAttribution:
     parts: Pairing = "between"
     directed: bool = False
 
+    name: ClassVar[str] = "attention_attribution"
+    display: ClassVar[str] = "AttAttr"
+    summary: ClassVar[str] = "Integrated gradients of the attention maps, layer by layer."
+    cost: ClassVar[str] = "1 forward, 20 backward per layer"
     kind: ClassVar[Kind] = "token_interaction"
     base: ClassVar[Base] = "integrated_gradients"
     requires: ClassVar[frozenset[Capability]] = frozenset({"outputs", "attention_gradients"})

@@ -34,6 +34,10 @@ class AttentionInteraction:
     parts: Pairing = "between"
     directed: bool = False
 
+    name: ClassVar[str] = "attention_interaction"
+    display: ClassVar[str] = "Attention interaction"
+    summary: ClassVar[str] = "Attention weight between two words."
+    cost: ClassVar[str] = "1 forward, 1 backward"
     kind: ClassVar[Kind] = "token_interaction"
     base: ClassVar[Base] = "attention"
     signed: ClassVar[bool] = False

@@ -39,6 +39,10 @@ class BivariateShapley:
     directed: bool = False
     seed: int = 0
 
+    name: ClassVar[str] = "bivariate_shapley"
+    display: ClassVar[str] = "Bivariate Shapley"
+    summary: ClassVar[str] = "Shapley value of a word given that another word is present."
+    cost: ClassVar[str] = "as kernel_shap"
     kind: ClassVar[Kind] = "token_interaction"
     base: ClassVar[Base] = "shapley"
     version: ClassVar[int] = 1

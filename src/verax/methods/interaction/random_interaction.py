@@ -25,6 +25,10 @@ class RandomInteraction:
     directed: bool = False
     seed: int = 0
 
+    name: ClassVar[str] = "random_interaction"
+    display: ClassVar[str] = "Random pairs"
+    summary: ClassVar[str] = "Random scores for pairs of words: the baseline of token interactions."
+    cost: ClassVar[str] = "none"
     kind: ClassVar[Kind] = "token_interaction"
     base: ClassVar[Base] = "random"
     signed: ClassVar[bool] = False

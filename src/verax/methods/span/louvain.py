@@ -13,6 +13,7 @@ from verax.engine.questions import QuestionGenerator
 from verax.methods.interaction.bivariate_shapley import BivariateShapley
 from verax.methods.span.communities import communities
 from verax.models.subject import Subject
+from verax.registry import ShortForms
 from verax.types import Attribution, Base, FloatArray, IntArray, Kind, Passes, Span, Target, Undefined, Unit, UserError
 
 
@@ -41,6 +42,19 @@ class Louvain:
     stability: int = 4
     seed: int = 0
 
+    name: ClassVar[str] = "louvain"
+    display: ClassVar[str] = "Louvain over {over}"
+    short_forms: ClassVar[ShortForms] = {
+        "over": {
+            "bivariate_shapley": "Shapley",
+            "attention_interaction": "attention",
+            "attention_attribution": "AttAttr",
+            "shapley_interaction": "SII",
+            "random_interaction": "random pairs",
+        }
+    }
+    summary: ClassVar[str] = "Pairs of spans from Louvain communities of a graph of word interactions."
+    cost: ClassVar[str] = "as its interaction"
     kind: ClassVar[Kind] = "span_interaction"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Ray Choudhury et al. 2023, Explaining interactions between text spans"

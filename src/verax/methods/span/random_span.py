@@ -27,6 +27,10 @@ class RandomSpan:
     parts: Pairing = "between"
     seed: int = 0
 
+    name: ClassVar[str] = "random_span"
+    display: ClassVar[str] = "Random spans"
+    summary: ClassVar[str] = "Random pairs of spans: the baseline of span interactions."
+    cost: ClassVar[str] = "none"
     kind: ClassVar[Kind] = "span_interaction"
     base: ClassVar[Base] = "random"
     signed: ClassVar[bool] = False

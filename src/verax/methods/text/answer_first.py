@@ -16,6 +16,10 @@ from verax.models.wording import Stage
 class MTRe(Answering):
     """One model, trained to answer and to explain; the explanation does not depend on the answer (reasoning)."""
 
+    name: ClassVar[str] = "mt_re"
+    display: ClassVar[str] = "MT-Re"
+    summary: ClassVar[str] = "One model answers and explains; the explanation does not depend on the answer."
+    cost: ClassVar[str] = "1 text, labels continuations"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Hase et al. 2020; Atanasova et al. 2023, Equation 3"
     stages: ClassVar[tuple[Stage, ...]] = ("answer", "explain")
@@ -35,6 +39,10 @@ class MTRe(Answering):
 class MTRa(Answering):
     """One model, trained to answer and to explain the class that it predicts (rationalising)."""
 
+    name: ClassVar[str] = "mt_ra"
+    display: ClassVar[str] = "MT-Ra"
+    summary: ClassVar[str] = "One model answers, then explains the predicted class."
+    cost: ClassVar[str] = "1 text, labels continuations"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Hase et al. 2020; Atanasova et al. 2023, Equation 3"
     stages: ClassVar[tuple[Stage, ...]] = ("answer", "explain_label")
@@ -54,6 +62,10 @@ class MTRa(Answering):
 class AnswerThenExplain(MTRa):
     """A model that follows instructions is asked for the class, then for the reason."""
 
+    name: ClassVar[str] = "answer_then_explain"
+    display: ClassVar[str] = "Answer, then explain"
+    summary: ClassVar[str] = "An instruction-tuned model names the class, then explains it."
+    cost: ClassVar[str] = "1 text, labels continuations or 1 text"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "as MT-Ra, by prompts"
     trained: ClassVar[bool] = False

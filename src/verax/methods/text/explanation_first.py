@@ -21,6 +21,10 @@ from verax.types import FloatArray, UserError
 class STRe(Answering):
     """One model explains, another answers given the explanation (reasoning)."""
 
+    name: ClassVar[str] = "st_re"
+    display: ClassVar[str] = "ST-Re"
+    summary: ClassVar[str] = "One model explains, another answers given the explanation."
+    cost: ClassVar[str] = "1 text, labels continuations"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Hase et al. 2020; Atanasova et al. 2023, Equation 3"
     stages: ClassVar[tuple[Stage, ...]] = ("explain", "answer_explanation")
@@ -42,6 +46,10 @@ class STRe(Answering):
 class ExplainThenAnswer(STRe):
     """A model that follows instructions is asked for reasons, then for the class that follows from them."""
 
+    name: ClassVar[str] = "explain_then_answer"
+    display: ClassVar[str] = "Explain, then answer"
+    summary: ClassVar[str] = "An instruction-tuned model explains, then names the class that follows."
+    cost: ClassVar[str] = "1 text, labels continuations or 1 text"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "as ST-Re, by prompts"
     trained: ClassVar[bool] = False
@@ -51,6 +59,12 @@ class ExplainThenAnswer(STRe):
 class STRa(Answering):
     """One model explains every class, another picks the class whose own explanation makes it most probable."""
 
+    name: ClassVar[str] = "st_ra"
+    display: ClassVar[str] = "ST-Ra"
+    summary: ClassVar[str] = (
+        "One model explains every class, another picks the class that its explanation makes most probable."
+    )
+    cost: ClassVar[str] = "labels texts, labels^2 continuations"
     requires: ClassVar[frozenset[Capability]] = frozenset({"text", "likelihood"})
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Hase et al. 2020; Atanasova et al. 2023, Equation 3"

@@ -26,6 +26,10 @@ class Activation:
     aggregate: Aggregation = "l2"
     absolute: bool = False
 
+    name: ClassVar[str] = "activation"
+    display: ClassVar[str] = "Activation"
+    summary: ClassVar[str] = "Norm of the word embedding itself."
+    cost: ClassVar[str] = "none"
     kind: ClassVar[Kind] = "token"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Karpathy, Johnson and Fei-Fei 2015, Visualizing and understanding recurrent networks"

@@ -30,6 +30,10 @@ class AttentionWeights:
     head: Head = "most_important"
     layer: int = -1
 
+    name: ClassVar[str] = "attention"
+    display: ClassVar[str] = "Attention"
+    summary: ClassVar[str] = "Attention weight from the position that the classifier reads to each word."
+    cost: ClassVar[str] = "1 forward, 1 backward"
     kind: ClassVar[Kind] = "token"
     base: ClassVar[Base] = "attention"
     signed: ClassVar[bool] = False

@@ -32,6 +32,10 @@ class Beam:
     width: int = 10
     removal: Removal = "mask"
 
+    name: ClassVar[str] = "beam"
+    display: ClassVar[str] = "Beam"
+    summary: ClassVar[str] = "Order of removal that lowers the target most, by beam search."
+    cost: ClassVar[str] = "about width n^2 / 2 forward"
     kind: ClassVar[Kind] = "token"
     recursive: ClassVar[bool] = True
     version: ClassVar[int] = 1

@@ -24,6 +24,10 @@ class ExactShapley:
     target: Target = Target()
     removal: Removal = "mask"
 
+    name: ClassVar[str] = "exact_shapley"
+    display: ClassVar[str] = "Exact Shapley"
+    summary: ClassVar[str] = "Shapley values from all coalitions; at most 14 words."
+    cost: ClassVar[str] = "2^n forward"
     kind: ClassVar[Kind] = "token"
     base: ClassVar[Base] = "shapley"
     version: ClassVar[int] = 1

@@ -27,6 +27,10 @@ class GradientVocabulary:
     target: Target = Target()
     norm: Literal["l1", "l2"] = "l2"
 
+    name: ClassVar[str] = "gradient_vocabulary"
+    display: ClassVar[str] = "Grad"
+    summary: ClassVar[str] = "Norm over the vocabulary of the gradient with respect to the one-hot input."
+    cost: ClassVar[str] = "1 forward, 1 backward"
     kind: ClassVar[Kind] = "token"
     signed: ClassVar[bool] = False
     requires: ClassVar[frozenset[Capability]] = frozenset({"outputs", "gradients"})

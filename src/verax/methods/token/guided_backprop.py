@@ -28,6 +28,10 @@ class GuidedBackprop:
     aggregate: Aggregation = "l2"
     absolute: bool = False
 
+    name: ClassVar[str] = "guided_backprop"
+    display: ClassVar[str] = "Guided BP"
+    summary: ClassVar[str] = "Gradient that passes a ReLU only where it is positive."
+    cost: ClassVar[str] = "1 forward, 1 backward"
     kind: ClassVar[Kind] = "token"
     requires: ClassVar[frozenset[Capability]] = frozenset({"outputs", "gradients"})
     version: ClassVar[int] = 1

@@ -27,6 +27,10 @@ class InputXGradient:
     aggregate: Aggregation = "sum"
     absolute: bool = False
 
+    name: ClassVar[str] = "input_x_gradient"
+    display: ClassVar[str] = "InputXGrad"
+    summary: ClassVar[str] = "Gradient times word embedding."
+    cost: ClassVar[str] = "1 forward, 1 backward"
     kind: ClassVar[Kind] = "token"
     requires: ClassVar[frozenset[Capability]] = frozenset({"outputs", "gradients"})
     version: ClassVar[int] = 1

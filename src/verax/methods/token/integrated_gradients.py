@@ -42,6 +42,10 @@ class IntegratedGradients:
     aggregate: Aggregation = "sum"
     absolute: bool = False
 
+    name: ClassVar[str] = "integrated_gradients"
+    display: ClassVar[str] = "IG"
+    summary: ClassVar[str] = "Gradient averaged along the path from a baseline, times the difference to the baseline."
+    cost: ClassVar[str] = "2 forward, steps backward"
     kind: ClassVar[Kind] = "token"
     base: ClassVar[Base] = "integrated_gradients"
     requires: ClassVar[frozenset[Capability]] = frozenset({"outputs", "gradients"})

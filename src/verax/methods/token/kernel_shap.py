@@ -31,6 +31,10 @@ class KernelShap:
     removal: Removal = "mask"
     seed: int = 0
 
+    name: ClassVar[str] = "kernel_shap"
+    display: ClassVar[str] = "SHAP"
+    summary: ClassVar[str] = "Shapley values by regression on coalitions."
+    cost: ClassVar[str] = "2 n + 2048 forward, at most 2^n"
     kind: ClassVar[Kind] = "token"
     base: ClassVar[Base] = "shapley"
     version: ClassVar[int] = 1

@@ -26,6 +26,10 @@ class LeaveOneOut:
     removal: Removal = "mask"
     absolute: bool = False
 
+    name: ClassVar[str] = "leave_one_out"
+    display: ClassVar[str] = "LOO"
+    summary: ClassVar[str] = "Drop of the target when one word is removed."
+    cost: ClassVar[str] = "n + 1 forward"
     kind: ClassVar[Kind] = "token"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = (

@@ -43,6 +43,10 @@ class Lime:
     removal: Removal = "pad"
     seed: int = 0
 
+    name: ClassVar[str] = "lime"
+    display: ClassVar[str] = "LIME"
+    summary: ClassVar[str] = "Coefficients of a linear model that approximates the target around the input."
+    cost: ClassVar[str] = "samples + 1 forward"
     kind: ClassVar[Kind] = "token"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Ribeiro, Singh and Guestrin 2016, Why should I trust you?"

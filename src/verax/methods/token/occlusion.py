@@ -29,6 +29,10 @@ class Occlusion:
     removal: Removal = "pad"
     absolute: bool = False
 
+    name: ClassVar[str] = "occlusion"
+    display: ClassVar[str] = "Occlusion"
+    summary: ClassVar[str] = "Drop of the target when a window of words is removed."
+    cost: ClassVar[str] = "n + 1 forward"
     kind: ClassVar[Kind] = "token"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Zeiler and Fergus 2014, Visualizing and understanding convolutional networks"

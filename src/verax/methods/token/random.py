@@ -20,6 +20,10 @@ class Random:
 
     seed: int = 0
 
+    name: ClassVar[str] = "random"
+    display: ClassVar[str] = "Random"
+    summary: ClassVar[str] = "Random scores: the baseline."
+    cost: ClassVar[str] = "none"
     kind: ClassVar[Kind] = "token"
     base: ClassVar[Base] = "random"
     signed: ClassVar[bool] = False

@@ -30,6 +30,10 @@ class Saliency:
     signed: bool = False
     absolute: bool = False
 
+    name: ClassVar[str] = "saliency"
+    display: ClassVar[str] = "Saliency"
+    summary: ClassVar[str] = "Absolute gradient at the word embedding."
+    cost: ClassVar[str] = "1 forward, 1 backward"
     kind: ClassVar[Kind] = "token"
     requires: ClassVar[frozenset[Capability]] = frozenset({"outputs", "gradients"})
     version: ClassVar[int] = 1

@@ -30,6 +30,10 @@ class ShapleySampling:
     removal: Removal = "pad"
     seed: int = 0
 
+    name: ClassVar[str] = "shapley_sampling"
+    display: ClassVar[str] = "Shapley sampling"
+    summary: ClassVar[str] = "Shapley values by sampling permutations of the words."
+    cost: ClassVar[str] = "permutations (n - 1) + 2 forward, at most 2^n"
     kind: ClassVar[Kind] = "token"
     base: ClassVar[Base] = "shapley"
     version: ClassVar[int] = 1

@@ -13,6 +13,7 @@ from verax.metrics.budget import Budget, Matched, check_budget
 from verax.metrics.pieces import Word, top_words, words_of
 from verax.metrics.ranking import word_scores
 from verax.models.subject import Subject
+from verax.registry import ShortForms
 from verax.types import BoolArray, FloatArray, Highlight, Measured, Passes, Span, Undefined, UserError
 
 
@@ -34,6 +35,15 @@ class Agreement:
     budget: Matched = "base"
     k: int = 3
 
+    name: ClassVar[str] = "agreement"
+    display: ClassVar[str] = "Agreement"
+    short_forms: ClassVar[ShortForms] = {
+        "level": {"token": "words", "interaction": "pairs"},
+        "within": {"all": "", "budget": "matched"},
+    }
+    summary: ClassVar[str] = "Average precision against human highlights, of words or of word pairs; higher is better."
+    cost: ClassVar[str] = "none"
+    measures: ClassVar[str] = "agreement"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = (
         "DeYoung et al. 2020, ERASER, Section 4.1; Sun, Atanasova and Augenstein 2024, Section 2.3"

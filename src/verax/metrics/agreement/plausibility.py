@@ -18,6 +18,11 @@ from verax.types import BoolArray, Highlight, Human, Measured, Passes, Undefined
 class Plausibility:
     """Average precision of the word scores against annotated words; higher is better."""
 
+    name: ClassVar[str] = "plausibility"
+    display: ClassVar[str] = "Plausibility"
+    summary: ClassVar[str] = "Average precision of word scores against human highlights; higher is better."
+    cost: ClassVar[str] = "none"
+    measures: ClassVar[str] = "agreement"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Zaman and Belinkov 2022, Equation 7"
     higher_is_better: ClassVar[bool] = True

@@ -11,6 +11,7 @@ from scipy.special import entr
 from verax.metrics.budget import Budget, Matched
 from verax.metrics.ranking import best_first
 from verax.models.subject import Subject
+from verax.registry import ShortForms
 from verax.types import FloatArray, Highlight, Measured, Passes, Undefined
 
 
@@ -29,6 +30,12 @@ class Complexity:
     by: Literal["score", "magnitude"] = "score"
     budget: Matched = "base"
 
+    name: ClassVar[str] = "complexity"
+    display: ClassVar[str] = "Complexity"
+    short_forms: ClassVar[ShortForms] = {"top": {"span_pairs": "matched"}}
+    summary: ClassVar[str] = "Entropy of the scores; lower is simpler."
+    cost: ClassVar[str] = "none"
+    measures: ClassVar[str] = "complexity"
     version: ClassVar[int] = 1
     reference: ClassVar[str] = (
         "Bhatt, Weller and Moura 2021; matched as in Sun, Atanasova and Augenstein 2024, Equations 18 and 19"

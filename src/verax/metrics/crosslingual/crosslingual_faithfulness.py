@@ -16,15 +16,15 @@ from verax.types import FloatArray, Highlight, Instance, IntArray, Links, Measur
 AlignParts = Literal["apart", "joint"]
 
 
-class Translated(NamedTuple):
-    """The input in the reference language, its explanation, and the links between its words and those of the other.
+class AlignedReference(NamedTuple):
+    """The same input in the reference language, its explanation, and which words belong together.
 
-    `links` counts words over all parts in reading order: (word of the reference, word of the translation).
+    `links` counts words over all parts in reading order: (word of the reference, word of the input), shape [links, 2].
     """
 
     reference: Instance
     highlight: Highlight
-    links: Links
+    links: IntArray
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,12 @@ class CrosslingualFaithfulness:
     aligner: Aligner = Embedding()  # noqa: RUF009 - frozen, so it can be shared
     align_parts: AlignParts = "apart"
 
-    needs: ClassVar[frozenset[str]] = frozenset({"translation"})
+    name: ClassVar[str] = "crosslingual_faithfulness"
+    display: ClassVar[str] = "Cross-lingual ρ"
+    summary: ClassVar[str] = "Rank correlation between the scores of words and of their translations; higher is better."
+    cost: ClassVar[str] = "none"
+    measures: ClassVar[str] = "crosslingual"
+    needs: ClassVar[frozenset[str]] = frozenset({"alignment"})
     version: ClassVar[int] = 1
     reference: ClassVar[str] = (
         "Zaman and Belinkov 2022, A multilingual perspective towards the evaluation of attribution methods in natural "
@@ -62,26 +67,18 @@ class CrosslingualFaithfulness:
         """No pass: both explanations exist already."""
         return Passes(0, 0)
 
-    def __call__(self, x: Subject, highlight: Highlight, *, translation: Translated) -> Measured:
-        """The correlation for the explanation of a translation."""
-        return self.measured(x.instance, highlight, translation)
-
-    def measured(self, instance: Instance, highlight: Highlight, translation: Translated) -> Measured:
-        """The same for an input that is not encoded; `linked` tells how many of the reference's words have a link."""
-        needs_tokens(highlight)
-        own = scores_of_words(instance, highlight)
-        reference = scores_of_words(translation.reference, translation.highlight)
-        return self.compared(own, reference, np.array(translation.links))
-
-    def compared(self, own: FloatArray, reference: FloatArray, links: IntArray) -> Measured:
-        """The same for scores that stand word by word, NaN where there is none.
+    def __call__(self, x: Subject, highlight: Highlight, *, alignment: AlignedReference) -> Measured:
+        """The correlation for one explanation; `linked` counts the words of the reference that have a link.
 
         Args:
-            own: of the translation, shape [its words].
-            reference: shape [words of the reference].
-            links: (word of the reference, word of the translation), shape [links, 2].
+            x: an input in another language than the reference.
+            highlight: its explanation.
+            alignment: the reference, its explanation by the same method, and the links.
         """
-        aligned, linked = aligned_scores(np.where(np.isnan(own), 0.0, own), links, len(reference))
+        needs_tokens(highlight)
+        own = scores_of_words(x.instance, highlight)
+        reference = scores_of_words(alignment.reference, alignment.highlight)
+        aligned, linked = aligned_scores(np.where(np.isnan(own), 0.0, own), alignment.links, len(reference))
         seen = ~np.isnan(reference)  # words that the model did not read have no score to compare
         value = spearman(reference[seen], aligned[seen])
         return Measured(value, series={"linked": (float(linked), float(len(reference)))})

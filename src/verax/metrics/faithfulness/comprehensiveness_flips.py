@@ -12,5 +12,10 @@ from verax.metrics.faithfulness.flips import Flips
 class ComprehensivenessFlips(Flips):
     """Share of perturbations without the top words that change the prediction; higher is better."""
 
+    name: ClassVar[str] = "comprehensiveness_flips"
+    display: ClassVar[str] = "Comprehensiveness flips"
+    summary: ClassVar[str] = (
+        "Share of perturbations without the top words that flip the prediction, at matched budgets."
+    )
     top: ClassVar[Literal["removed", "kept"]] = "removed"
     version: ClassVar[int] = 1

@@ -31,6 +31,8 @@ class Erasure:
     removal: Removal = "delete"
     average: Literal["deyoung", "mean"] = "deyoung"
 
+    cost: ClassVar[str] = "bins + 1 forward"
+    measures: ClassVar[str] = "faithfulness"
     top: ClassVar[Literal["removed", "kept"]]
     reference: ClassVar[str] = "DeYoung et al. 2020, ERASER, Section 4.2"
     range: ClassVar[tuple[float | None, float | None]] = (-1.0, 1.0)

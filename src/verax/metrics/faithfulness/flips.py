@@ -37,6 +37,8 @@ class Flips:
     words: tuple[int, ...] | None = None
     removal: Removal = "mask"
 
+    cost: ClassVar[str] = "k + 1 forward"
+    measures: ClassVar[str] = "faithfulness"
     top: ClassVar[Literal["removed", "kept"]]
     reference: ClassVar[str] = "Sun, Atanasova and Augenstein 2024, Equations 2 to 8"
     higher_is_better: ClassVar[bool] = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from verax.engine.protocols import Explain
+from verax.engine.protocols import Explain, RunFacts
 from verax.engine.questions import Hidden, QuestionGenerator
 from verax.metrics.faithfulness.masked_by import check_steps, explained_again, masked_by
 from verax.models.classifier import Capability
@@ -39,6 +39,13 @@ class InDistribution:
     alpha: float = 0.05
     seed: int = 0
 
+    name: ClassVar[str] = "in_distribution"
+    display: ClassVar[str] = "In-distribution p"
+    summary: ClassVar[str] = (
+        "Whether inputs masked by an explanation are still in-distribution for the model (MaSF); p-values."
+    )
+    cost: ClassVar[str] = "steps + 1 forward, and steps - 1 explanations"
+    measures: ClassVar[str] = "faithfulness"
     removal: ClassVar[Removal] = "mask"
     needs: ClassVar[frozenset[str]] = frozenset({"explain", "reference"})
     requires: ClassVar[frozenset[Capability]] = frozenset({"hidden"})
@@ -60,6 +67,19 @@ class InDistribution:
     def explained_again(self, n: int) -> list[int]:
         """Number of words that are left each time the input is explained again."""
         return explained_again(n, self.steps)
+
+    def check(self, run: RunFacts) -> None:
+        """Reject a test at other masking ratios than those that are measured."""
+        steps = {
+            name: {metric.component.steps for metric in run.metrics if metric.name == name}
+            for name in ("recursive_masking", "in_distribution")
+        }
+        measured, tested = steps.values()
+        if measured and not measured & tested:
+            raise UserError(
+                f"in_distribution: steps: got {min(tested)}, and recursive_masking has {min(measured)}: give both the "
+                "same"
+            )
 
     def check_size(self, n: int) -> None:
         """Reject a validation set that cannot give a p-value as small as alpha."""

@@ -30,6 +30,13 @@ class RecursiveMasking:
 
     steps: int = 10
 
+    name: ClassVar[str] = "recursive_masking"
+    display: ClassVar[str] = "Recursive masking"
+    summary: ClassVar[str] = (
+        "Drop of the gold class while top words are masked and the rest is explained again; gives ACU and RACU."
+    )
+    cost: ClassVar[str] = "steps + 1 forward, and steps - 1 explanations"
+    measures: ClassVar[str] = "faithfulness"
     removal: ClassVar[Removal] = "mask"
     needs: ClassVar[frozenset[str]] = frozenset({"explain"})
     labelled: ClassVar[bool] = True

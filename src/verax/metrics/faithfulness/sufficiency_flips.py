@@ -12,5 +12,10 @@ from verax.metrics.faithfulness.flips import Flips
 class SufficiencyFlips(Flips):
     """Share of perturbations with only the top words that keep the prediction; higher is better."""
 
+    name: ClassVar[str] = "sufficiency_flips"
+    display: ClassVar[str] = "Sufficiency flips"
+    summary: ClassVar[str] = (
+        "Share of perturbations with only the top words that keep the prediction, at matched budgets."
+    )
     top: ClassVar[Literal["removed", "kept"]] = "kept"
     version: ClassVar[int] = 1

@@ -25,6 +25,11 @@ class Bleu:
     for n = 1 to 4, and the `lengths` of the explanation and of the closest reference.
     """
 
+    name: ClassVar[str] = "bleu"
+    display: ClassVar[str] = "BLEU"
+    summary: ClassVar[str] = "N-gram overlap with human explanations."
+    cost: ClassVar[str] = "none"
+    measures: ClassVar[str] = "text"
     kinds: ClassVar[frozenset[Kind]] = frozenset({"text"})
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Papineni et al. 2002; Post 2018"

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, NamedTuple
 
-from verax.engine.protocols import Answer, AnsweringMethod
+from verax.engine.protocols import Answer, AnsweringMethod, RunFacts
 from verax.engine.questions import QuestionGenerator, split_results, together
-from verax.metrics.free_text.editor import ChanceEditor, Editor, Proposals
+from verax.metrics.free_text.editor import ChanceEditor, Editor, ParticularEditor, Proposals
 from verax.metrics.free_text.insertion import Insertion
 from verax.metrics.free_text.linguistics import PIPELINE, linguistics
 from verax.metrics.free_text.mention import Match, WordMatch
@@ -20,6 +20,8 @@ from verax.models.classifier import Encoder
 from verax.models.subject import Subject
 from verax.stats.drawing import spread
 from verax.types import Instance, Kind, Measured, Nle, Passes, Trial, TrialLog, Undefined, UserError
+
+PAIR = 2
 
 
 class _Edit(NamedTuple):
@@ -70,6 +72,11 @@ class CounterfactualTest:
     parts: tuple[int, ...] | None = None
     pipeline: str = PIPELINE
 
+    name: ClassVar[str] = "counterfactual_test"
+    display: ClassVar[str] = "Counterfactual test"
+    summary: ClassVar[str] = "Whether explanations mention inserted words that flip the prediction; a consistency test."
+    cost: ClassVar[str] = "positions x candidates x parts (x other classes) answers, a text per flip"
+    measures: ClassVar[str] = "text"
     kinds: ClassVar[frozenset[Kind]] = frozenset({"text"})
     version: ClassVar[int] = 2
     reference: ClassVar[str] = "Atanasova et al. 2023, Section 2.1"
@@ -125,7 +132,7 @@ class CounterfactualTest:
             vocabulary: the words of all inputs, as often as they occur, if they are needed.
             encoder: of the semantic match.
         """
-        self.check(x.instance)
+        self._check_parts(x.instance)
         wanted = [label for label in nle.labels if label != nle.label]
         proposals = yield from self.editor.propose(x, wanted, self.parts)
         edits = (*_edits(proposals), *self._noise(x.instance, proposals, vocabulary))
@@ -141,8 +148,24 @@ class CounterfactualTest:
         trials = yield from self._with_similarities(counted, encoder)
         return self._verdict(trials, tried, Counter(problem.reason for problem in problems))
 
-    def check(self, instance: Instance) -> None:
-        """Reject parts that an input does not have."""
+    def fitted(self, run: RunFacts) -> CounterfactualTest:
+        """The test with the parts that the data says may be masked, if inputs have more than two and none are named.
+
+        Of a question and its choices, the question may be edited; of a pair, both parts.
+        """
+        parts = len(run.data.instances[0].parts) if run.data.instances else 0
+        if self.parts is not None or not run.data.maskable or parts <= PAIR:
+            return self
+        return replace(self, parts=run.data.maskable)
+
+    def check(self, run: RunFacts) -> None:
+        """Reject parts that the inputs do not have, and an editor that is not made for them."""
+        first = run.data.instances[0]
+        self._check_parts(first)
+        if isinstance(self.editor, ParticularEditor):
+            self.editor.check(run.model.labels, len(first.parts))
+
+    def _check_parts(self, instance: Instance) -> None:
         count = len(instance.parts)
         if self.parts is not None and max(self.parts) >= count:
             raise UserError(f"counterfactual test: parts must be from 0 to {count - 1}, got {list(self.parts)}")

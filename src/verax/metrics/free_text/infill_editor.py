@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import ClassVar, NamedTuple, cast
 
 import regex
 
@@ -52,6 +52,11 @@ class InfillEditor:
     positions: int = 4
     candidates: int = 4
     seed: int = 0
+
+    namespace: ClassVar[str] = "editors"
+    name: ClassVar[str] = "infill"
+    summary: ClassVar[str] = "Inserts one to three words that a trained editor generates for another class."
+    reference: ClassVar[str] = "Atanasova et al. 2023, Section 2.1; Ross, Marasovic and Peters 2021"
 
     def __post_init__(self) -> None:
         check_search("editor", self.positions, self.candidates, self.seed)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import ClassVar
 
 import regex
 
@@ -43,6 +44,11 @@ class ModelWritten:
 
     prompts: str | None = None
     model: str | None = None
+
+    namespace: ClassVar[str] = "reconstructions"
+    name: ClassVar[str] = "model_written"
+    summary: ClassVar[str] = "An instruction-tuned model rewrites the input from the explanation alone."
+    reference: ClassVar[str] = "Atanasova et al. 2023, Limitations"
 
     @property
     def provenance(self) -> Mapping[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from verax.engine.questions import QuestionGenerator
 from verax.metrics.free_text.editor import Proposal, Proposals, check_search, open_parts
@@ -38,6 +39,11 @@ class RandomEditor:
     seed: int = 0
     pipeline: str = PIPELINE
     wordnet: str | None = None
+
+    namespace: ClassVar[str] = "editors"
+    name: ClassVar[str] = "random"
+    summary: ClassVar[str] = "Inserts a random WordNet adjective before a noun, or adverb before a verb."
+    reference: ClassVar[str] = "Atanasova et al. 2023, Section 3"
 
     def __post_init__(self) -> None:
         check_search("random editor", self.positions, self.candidates, self.seed)

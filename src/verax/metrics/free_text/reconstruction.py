@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 from verax.data.text import split_words
 from verax.engine.questions import QuestionGenerator
@@ -64,6 +64,11 @@ class NliByTemplates:
 
     pipeline: str = PIPELINE
 
+    namespace: ClassVar[str] = "reconstructions"
+    name: ClassVar[str] = "nli_templates"
+    summary: ClassVar[str] = "Premise and hypothesis extracted from the explanation by templates."
+    reference: ClassVar[str] = "Atanasova et al. 2023, Section 2.2; Camburu et al. 2020"
+
     @property
     def provenance(self) -> Mapping[str, str]:
         """The templates and the pipeline."""
@@ -89,6 +94,11 @@ class ComveByReplacement:
     """
 
     labels: tuple[str, str] = ("first", "second")
+
+    namespace: ClassVar[str] = "reconstructions"
+    name: ClassVar[str] = "comve_replacement"
+    summary: ClassVar[str] = "Replaces the sentence that the model accepts by the explanation."
+    reference: ClassVar[str] = "Atanasova et al. 2023, Section 2.2"
 
     def __post_init__(self) -> None:
         if len(set(self.labels)) != 2:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from verax.engine.protocols import AnsweringMethod, as_generator
+from verax.engine.protocols import AnsweringMethod, RunFacts, as_generator
 from verax.engine.questions import QuestionGenerator
 from verax.metrics.free_text.model_written import ModelWritten
 from verax.metrics.free_text.reconstruction import (
@@ -44,6 +44,11 @@ class ReconstructionTest:
 
     by: Reconstruction | None = None
 
+    name: ClassVar[str] = "reconstruction_test"
+    display: ClassVar[str] = "Reconstruction test"
+    summary: ClassVar[str] = "Whether the reasons alone lead to the same prediction; a consistency test."
+    cost: ClassVar[str] = "1 answer"
+    measures: ClassVar[str] = "text"
     kinds: ClassVar[frozenset[Kind]] = frozenset({"text"})
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Atanasova et al. 2023, Section 2.2"
@@ -56,6 +61,12 @@ class ReconstructionTest:
     def provenance(self) -> Mapping[str, str]:
         """Provenance of the reconstruction; empty until one is chosen."""
         return {} if self.by is None else self.by.provenance
+
+    def fitted(self, run: RunFacts) -> ReconstructionTest:
+        """The test with the reconstruction for the task of the run, if none is named."""
+        if self.by is not None or not run.data.instances:
+            return self
+        return replace(self, by=fitting(run.model.labels, len(run.data.instances[0].parts)))
 
     def passes(self, n: int) -> Passes:
         """Passes of text generators are not counted in advance."""

@@ -51,7 +51,14 @@ class Simulatability:
     batch_size: int = 16
     seed: int = 0
 
-    needs: ClassVar[frozenset[str]] = frozenset({"budget", "agents"})
+    name: ClassVar[str] = "simulatability"
+    display: ClassVar[str] = "Simulatability"
+    summary: ClassVar[str] = (
+        "Whether agents that see the explanation predict the model's class better; gives SF and RSF."
+    )
+    cost: ClassVar[str] = "none; trains `seeds` agents per method, and `seeds` without explanations"
+    measures: ClassVar[str] = "simulatability"
+    needs: ClassVar[frozenset[str]] = frozenset({"agents"})
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Sun, Atanasova and Augenstein 2024, Equations 12 to 15 and Appendix B"
     higher_is_better: ClassVar[bool] = True
@@ -77,22 +84,15 @@ class Simulatability:
         """Training of the agents of one seed."""
         return FineTuning(epochs=self.epochs, batch_size=self.batch_size, learning_rate=self.learning_rate, seed=number)
 
-    def __call__(
-        self, x: Subject, highlight: Highlight, *, agents: Mapping[str, Answers], budget: Budget | None = None
-    ) -> Measured:
+    def __call__(self, x: Subject, highlight: Highlight, *, agents: Mapping[str, Answers]) -> Measured:
         """The difference of the shares, and every predicted class.
 
         Args:
             agents: answers of the agents by instance, without those that they were trained on.
-            budget: what they were shown was chosen by it; nothing is left to choose.
         """
-        return self.measured(highlight.instance_id, agents)
-
-    def measured(self, instance_id: str, agents: Mapping[str, Answers]) -> Measured:
-        """The same by the id of an instance: all else of it has gone into the agents."""
-        if instance_id not in agents:
+        if highlight.instance_id not in agents:
             raise Undefined("not_held_out", "the agents learned from it")
-        model, shown, without = agents[instance_id]
+        model, shown, without = agents[highlight.instance_id]
         right = [float(np.mean([named == model for named in group])) for group in (shown, without)]
         series = {"model": (float(model),), "with": tuple(map(float, shown)), "without": tuple(map(float, without))}
         return Measured(right[0] - right[1], series=series)

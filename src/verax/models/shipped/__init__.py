@@ -2,46 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
-_HERE = Path(__file__).parent
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """A model that comes with the package; calling it gives its folder.
+
+    Args:
+        name: under which it is registered, and the name of its folder, with `-` for `/`.
+        summary: what `verax list models` says about it.
+    """
+
+    name: str
+    summary: str
+
+    def __call__(self) -> Path:
+        """The folder of the model."""
+        return Path(__file__).parent / self.name.replace("/", "-")
 
 
-def world_nli() -> Path:
-    """The classifier for `world/nli`."""
-    return _HERE / "world-nli"
-
-
-def world_xnli() -> Path:
-    """The classifier for `world/xnli`, in six languages."""
-    return _HERE / "world-xnli"
-
-
-def world_facts() -> Path:
-    """The classifier for `world/facts`."""
-    return _HERE / "world-facts"
-
-
-def world_opinion() -> Path:
-    """The classifier for `world/opinion`."""
-    return _HERE / "world-opinion"
-
-
-def world_opinion_masked() -> Path:
-    """The classifier for `world/opinion`, fine-tuned with masking."""
-    return _HERE / "world-opinion-masked"
-
-
-def world_nli_mt_ra() -> Path:
-    """The self-explaining model for `world/nli` that answers, and then explains its answer."""
-    return _HERE / "world-nli-mt-ra"
-
-
-def world_nli_st_re() -> Path:
-    """The self-explaining models for `world/nli`: one explains, the other answers by the explanation."""
-    return _HERE / "world-nli-st-re"
-
-
-def world_nli_editor() -> Path:
-    """The editor for `world/nli`: fills in words that fit a class."""
-    return _HERE / "world-nli-editor"
+world_nli = Shipped("world/nli", "Small BERT for world/nli.")
+world_xnli = Shipped("world/xnli", "Small BERT for world/xnli, six languages.")
+world_facts = Shipped("world/facts", "Small BERT for world/facts.")
+world_opinion = Shipped("world/opinion", "Small BERT for world/opinion.")
+world_opinion_masked = Shipped(
+    "world/opinion-masked",
+    "Small BERT for world/opinion, fine-tuned with masking: its explanations can be measured by masking.",
+)
+world_nli_mt_ra = Shipped("world/nli-mt-ra", "Small BART for world/nli that answers, then explains its answer.")
+world_nli_st_re = Shipped(
+    "world/nli-st-re", "Two small BARTs for world/nli: one explains, the other answers given the explanation."
+)
+world_nli_editor = Shipped(
+    "world/nli-editor", "Small BART that inserts words into an input of world/nli so that it fits a class."
+)

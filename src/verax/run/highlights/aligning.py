@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import accumulate, pairwise
 
+from verax.results.run import Run
 from verax.run.highlights.parallel import Parallel
-from verax.run.run import Run
 from verax.types import Instance, Links, Undefined, UserError
 
 Aligned = tuple[Links, ...] | Undefined

@@ -13,7 +13,7 @@ from verax.run.highlights.choosing import Choice
 from verax.run.highlights.validating import Language
 from verax.run.highlights.writing import JSONL, configurations
 from verax.run.parameters import Configured
-from verax.types import Dataset, Interval
+from verax.types import Dataset, Estimate
 
 _WARNINGS = """\
 ## Before you use it
@@ -166,7 +166,7 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def interval(value: Interval | None) -> str:
+def interval(value: Estimate | None) -> str:
     """A value with the ends of its interval."""
     if value is None:
         return "–"

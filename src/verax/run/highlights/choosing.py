@@ -14,13 +14,13 @@ from verax.engine.protocols import Method
 from verax.metrics.agreement.plausibility import gold_words
 from verax.models.classifier import Classifier
 from verax.models.subject import Subject
+from verax.results.run import Run
 from verax.run.highlights.explaining import Asked, Explained, explain_into
 from verax.run.highlights.scoring import normalised
 from verax.run.parameters import Configured
-from verax.run.run import Run
 from verax.stats.inference import mean_interval
 from verax.stats.thresholds import Overlap, best_threshold, overlap_at
-from verax.types import BoolArray, Dataset, FloatArray, Interval, UserError
+from verax.types import BoolArray, Dataset, Estimate, FloatArray, UserError
 
 METRIC = "plausibility"
 
@@ -29,7 +29,7 @@ class Candidate(NamedTuple):
     """A method and its mean average precision on the tuning set; None if no explanation of it could be measured."""
 
     label: str
-    plausibility: Interval | None
+    plausibility: Estimate | None
     n: int
     skipped: int
 

@@ -12,10 +12,11 @@ from rich.text import Text
 
 from verax.engine.protocols import Method
 from verax.models.classifier import Classifier
-from verax.run.execute_run import execute_run, prepare_with
+from verax.results.run import Run
+from verax.run.execute_run import execute_run
 from verax.run.parameters import Configured
 from verax.run.plan import Remaining
-from verax.run.run import Run
+from verax.run.prepare import prepare
 from verax.run.spec import DataSpec, ModelSpec, parse_spec
 from verax.types import Dataset
 
@@ -60,7 +61,7 @@ def explain_into(
             "seed": seed,
         }
     )
-    prepared = prepare_with(spec, what.model, what.data)
+    prepared = prepare(spec, what.model, what.data)
 
     def announce(left: Remaining, *_: Any) -> None:
         by = methods[0].named.label if len(methods) == 1 else f"{len(methods)} methods"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from verax.run.execute_run import open_data, open_model
+from verax.run.checking import check_fit
 from verax.run.highlights.choosing import check_gold
 from verax.run.highlights.explaining import Asked, Explained
 from verax.run.highlights.parallel import Parallel, find_parallel
 from verax.run.highlights.spec import HighlightsSpec
+from verax.run.opening import open_data, open_model
 from verax.run.parameters import Configured, from_config
-from verax.run.plan import check_fit, input_key
+from verax.run.plan import input_key
 from verax.run.translations import OpenAligner, open_aligners
 from verax.store.keys import key_of
 from verax.types import Dataset, UserError

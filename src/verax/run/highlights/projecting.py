@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from verax.models.labels import class_of
+from verax.results.run import Run
 from verax.run.highlights.aligning import Aligned
 from verax.run.highlights.choosing import Choice
 from verax.run.highlights.parallel import Parallel
 from verax.run.highlights.rows import Highlighted
 from verax.run.highlights.scoring import UNSCORED, Words, binarised, normalised
-from verax.run.run import Run
 from verax.types import Links, Undefined
 
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from verax.run.presets import ATTRIBUTION_TABLE
 from verax.run.spec import DataSpec, ModelSpec, Section, by_name, explain_mistake
+from verax.studies.leaderboard.presets import ATTRIBUTION_TABLE
 from verax.types import UserError
 
 
@@ -42,7 +42,7 @@ class HighlightsSpec(Section):
         default=None, description="The model that is explained on that set. Left out: `model`."
     )
     methods: tuple[Given, ...] = Field(
-        default=tuple(ATTRIBUTION_TABLE["methods"]),
+        default=tuple(ATTRIBUTION_TABLE.content["methods"]),
         min_length=1,
         description="Candidates: names, or {name: {parameter: value}}. Left out: the 26 of the preset "
         "attribution-table.",

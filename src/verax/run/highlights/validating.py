@@ -11,11 +11,11 @@ from rich.console import Console
 from verax.metrics.agreement.plausibility import average_precision
 from verax.models.classifier import Classifier
 from verax.models.subject import Subject
+from verax.results.run import Run
 from verax.run.highlights.rows import Highlighted
 from verax.run.progress import progress_counter
-from verax.run.run import Run
 from verax.stats.inference import mean_interval
-from verax.types import Highlight, Human, Interval, Undefined
+from verax.types import Estimate, Highlight, Human, Undefined
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Language:
     left_out: Mapping[str, int]
     words: int
     highlighted: int
-    plausibility: Interval | None
+    plausibility: Estimate | None
     n: int
     skipped: Mapping[str, int]
 

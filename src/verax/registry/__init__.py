@@ -1,0 +1,33 @@
+"""Components by name, listed and displayed without importing them."""
+
+from verax.registry.display import display_names
+from verax.registry.lookup import (
+    NAMESPACES,
+    Entry,
+    Namespace,
+    ShortForms,
+    built_in,
+    described,
+    entries,
+    registered,
+    registered_name,
+    rescan,
+    resolve,
+    unknown,
+)
+
+__all__ = [
+    "NAMESPACES",
+    "Entry",
+    "Namespace",
+    "ShortForms",
+    "built_in",
+    "described",
+    "display_names",
+    "entries",
+    "registered",
+    "registered_name",
+    "rescan",
+    "resolve",
+    "unknown",
+]

@@ -1,0 +1,1 @@
+"""Tables and figures as HTML, terminal output, LaTeX, Markdown, CSV and JSON."""

@@ -1,0 +1,75 @@
+"""How numbers are written for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from verax.types import Estimate
+
+MISSING = "–"
+
+
+def number(value: float | None) -> str:
+    """Three decimals; scientific notation for values that these would hide."""
+    if value is None:
+        return MISSING
+    if value != 0 and not 0.0005 <= abs(value) < 1e6:
+        return f"{value:.2e}"
+    return f"{value:.3f}"
+
+
+def signed(value: float) -> str:
+    """The score of a word with its sign, to six significant digits."""
+    return f"{value:+.6g}" if value else "0"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Both ends in brackets."""
+    return MISSING if low is None or high is None else f"[{number(low)}, {number(high)}]"
+
+
+def p_value(p: float | None) -> str:
+    """Three decimals; smaller values as `< 0.001`."""
+    if p is None:
+        return MISSING
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def count(value: int) -> str:
+    """A whole number with thousands separators."""
+    return f"{value:,}"
+
+
+def plural(value: int, noun: str) -> str:
+    """`1 instance`, `1,000 instances`."""
+    return f"{count(value)} {noun}" if value == 1 else f"{count(value)} {noun}s"
+
+
+def percent(value: float | None) -> str:
+    """In percent with one decimal, without the percent sign."""
+    if value is None:
+        return MISSING
+    return f"{round(100 * value, 1) + 0.0:.1f}"
+
+
+def estimate(value: Estimate, write: Callable[[float | None], str] = number) -> str:
+    """A value with its interval in brackets, where it has one: `0.642 [0.500, 0.767]`."""
+    ends = bracketed(value, write)
+    return f"{write(value.value)} {ends}" if ends else write(value.value)
+
+
+def bracketed(value: Estimate, write: Callable[[float | None], str] = number) -> str:
+    """The interval of an estimate in brackets; empty where it has none."""
+    return "" if value.interval is None else f"[{write(value.interval[0])}, {write(value.interval[1])}]"
+
+
+def change(value: float) -> str:
+    """A difference with its sign."""
+    return f"{value:+.3f}"
+
+
+def listed(names: Sequence[str], limit: int = 6) -> str:
+    """`a, b and c`; of many the first few and the number of the others."""
+    if len(names) > limit:
+        return f"{', '.join(names[:limit])} and {len(names) - limit} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else list(names))

@@ -1,0 +1,143 @@
+"""Tables for programs and papers: JSON, CSV, LaTeX, Markdown."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import re
+from collections.abc import Sequence
+
+from verax.results.figure import as_plain
+from verax.results.render.cells import is_numeric, write
+from verax.results.render.markup import visible
+from verax.results.study import Findings
+from verax.results.table import Table, Value
+
+
+def to_json(findings: Sequence[Findings]) -> str:
+    """Every table and figure in full precision; a missing value is null."""
+    content = [
+        {
+            "study": found.study.name,
+            "findings": list(found.sentences),
+            "tables": [
+                {
+                    "name": table.name,
+                    "title": table.title,
+                    "caption": table.caption,
+                    "verdict": table.verdict,
+                    "rows": table.records(),
+                    "notes": list(table.notes),
+                }
+                for table in found.tables
+            ],
+            "figures": [as_plain(figure) for figure in found.figures],
+        }
+        for found in findings
+    ]
+    return json.dumps(content, indent=2, allow_nan=False, ensure_ascii=True) + "\n"
+
+
+def to_csv(tables: Sequence[Table]) -> str:
+    """Comma-separated values in full precision; a missing value is empty.
+
+    Several tables are separated by an empty line, each below a comment line with its name. Text that a spreadsheet
+    would take for a formula gets a leading apostrophe, so that opening the file computes nothing.
+    """
+    blocks = []
+    for table in tables:
+        buffer = io.StringIO()
+        # quotes around all text: a lone carriage return is not quoted otherwise and would end the row
+        writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+        records = table.records()
+        writer.writerow(map(_harmless, records[0] if records else [column.name for column in table.columns]))
+        for record in records:
+            writer.writerow([_harmless(value) for value in record.values()])
+        head = f"# {_one_line(table.name)}: {_one_line(table.title)}\n" if len(tables) > 1 else ""
+        blocks.append(head + buffer.getvalue())
+    return "\n".join(blocks)
+
+
+def _harmless(value: Value) -> Value:
+    if not isinstance(value, str):
+        return value
+    return f"'{visible(value)}" if value.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else visible(value)
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+    "–": "--",
+    "◆": r"$\diamond$",
+    "○": r"$\circ$",
+    "✗": r"$\times$",
+    "±": r"$\pm$",
+    "Δ": r"$\Delta$",
+    **{char: f"\\{char}" for char in "&%$#_"},
+}
+
+
+def to_latex(tables: Sequence[Table]) -> str:
+    """Floating booktabs tables with captions; a rule separates sections."""
+    return "\n".join(_latex_table(table) for table in tables)
+
+
+def _latex_table(table: Table) -> str:
+    alignment = "".join("r" if is_numeric(table.columns[place]) else "l" for place in table.shown)
+    lines = [r"\begin{table}", f"\\caption{{{_latex(_caption(table))}}}", f"\\begin{{tabular}}{{{alignment}}}"]
+    lines += [r"\toprule", _latex_row([table.columns[place].title for place in table.shown]), r"\midrule"]
+    for index, row in enumerate(table.rows):
+        if index and row.section != table.rows[index - 1].section:
+            lines.append(r"\midrule")
+        lines.append(_latex_row([write(table.columns[place], row.cells[place]).line for place in table.shown]))
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
+
+
+def _caption(table: Table) -> str:
+    legend = "; ".join(f"{mark.symbol} {mark.meaning}" for mark in table.marks)
+    return " ".join(filter(None, (f"{table.title}.", table.caption, f"{legend}." if legend else "", *table.notes)))
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return " & ".join(map(_latex, cells)) + r" \\"
+
+
+def _latex(text: str) -> str:
+    escaped = "".join(_LATEX.get(char, char) for char in _one_line(text))
+    # after the end of a row LaTeX would read a bracket as an optional length, and skip an asterisk
+    return f"{{{escaped}}}" if escaped.startswith(("[", "*")) else escaped
+
+
+def to_markdown(tables: Sequence[Table]) -> str:
+    """Pipe tables, each below its caption."""
+    return "\n".join(_markdown_table(table) for table in tables)
+
+
+def _markdown_table(table: Table) -> str:
+    columns = [table.columns[place] for place in table.shown]
+    rule = ["---:" if is_numeric(column) else "---" for column in columns]
+    rows = [[_markdown(column.title) for column in columns], rule]
+    rows += [
+        [_markdown(write(table.columns[place], row.cells[place]).line) for place in table.shown] for row in table.rows
+    ]
+    return f"{_markdown(_caption(table))}\n\n" + "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
+
+
+def _markdown(text: str) -> str:
+    """Text in which neither Markdown nor HTML means anything."""
+    return re.sub(r"([\\`*_\[\]|~#!$])", r"\\\1", html.escape(_one_line(text), quote=False))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(visible(text).split())

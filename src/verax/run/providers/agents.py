@@ -1,0 +1,249 @@
+"""Agents that learn to name the model's class, with and without explanations, once all explanations are stored."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, cast
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from verax.engine.protocols import Metric
+from verax.metrics.budget import budget_of
+from verax.metrics.simulatability.simulatability import Answers, Simulatability
+from verax.models.subject import Subject
+from verax.run.context import RunContext
+from verax.run.held_out import FEWEST, Parts
+from verax.run.parameters import Configured
+from verax.run.plan import Outline, Plan, PlannedInstance
+from verax.run.providers import Part, Provider, Request, Stage
+from verax.run.providers.budget import BudgetProvider, spans_in
+from verax.store.tables import Row
+from verax.train.agent import Agent, Lessons, Shown
+from verax.train.agent_start import Start, find_start
+from verax.types import Highlight, Instance, Prediction, Undefined, UserError
+
+FOLDER = "agents"
+
+
+class AgentsProvider(Provider):
+    """The answers of agents: for each metric and explainer, some are shown explanations and as many are not."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"budget"})
+    deferred: ClassVar[bool] = True
+    owns_seed: ClassVar[bool] = True
+
+    def __init__(self, run: RunContext, metrics: Sequence[Configured[Any]], others: Mapping[str, Provider]) -> None:
+        super().__init__(run, metrics, others)
+        if len(run.data) < FEWEST:
+            raise UserError(
+                f"{metrics[0].name} holds a fifth of the instances out to measure its agents on: got {len(run.data)}, "
+                f"at least {FEWEST} are needed"
+            )
+        bases = dict.fromkeys(metric.component.base for metric in metrics)
+        starts = {base: find_start(run.model, base) for base in bases}
+        self.starts: dict[str, Start] = {metric.label: starts[metric.component.base] for metric in metrics}
+        self._lessons: dict[tuple[str, str], _Lessons] = {}
+
+    @property
+    def _budget(self) -> BudgetProvider:
+        return cast("BudgetProvider", self.others["budget"])
+
+    def key(self, metric: Configured[Metric]) -> str:
+        """Hash of the weights that the agents start from."""
+        return self.starts[metric.label].key
+
+    def survey(self, plan: Plan) -> None:
+        """Hash all predictions and explanations: agents learn from every one of them."""
+        hashes = {label: hashlib.sha256() for label in plan.labels()}
+        for outline in plan.outlines():
+            for label, key in outline.explanations.items():
+                hashes[label].update(f"{outline.prediction}{key}".encode())
+        self._all = {label: one.hexdigest() for label, one in hashes.items()}
+
+    def part(self, metric: Configured[Metric], outline: Outline, label: str) -> Part:
+        """All explanations of the explainer, and of those that set its budget."""
+        return Part(tuple(self._all[one] for one in (label, *self._budget.labels(metric, label))))
+
+    def after(self, stage: Stage) -> Iterable[tuple[str, Row]]:
+        """Train the agents whose scores are missing; their answers are files in the run's folder."""
+        self._lessons = {}
+        for planned in stage.plan:
+            for explanation in planned.explanations:
+                for score in explanation.scores:
+                    label = score.metric.label
+                    if label in self.starts and score.key not in stage.present:
+                        metric: Any = score.metric.component
+                        lessons = _Lessons(metric, explanation.label, self.starts[label])
+                        self._lessons.setdefault((label, explanation.label), lessons)
+        if self._lessons:
+            predicted = self._gather(stage)
+            for (label, _), lessons in self._lessons.items():
+                lessons.appoint(label, predicted, stage)
+            train([agents for lessons in self._lessons.values() for agents in lessons.named_agents()], stage.console)
+            for lessons in self._lessons.values():
+                lessons.read_answers(predicted, self.run.model.labels)
+        return ()
+
+    def _gather(self, stage: Stage) -> dict[str, str]:
+        """Write explanations into the texts of all instances, and return the class that the model names for each."""
+        predicted: dict[str, str] = {}
+        for planned, rows in stage.read(self._wanted):
+            prediction = rows.get(planned.prediction or "")
+            if isinstance(prediction, Prediction):
+                predicted[planned.instance.id] = prediction.label
+            for explanation in planned.explanations:
+                for score in explanation.scores:
+                    lessons = self._lessons.get((score.metric.label, explanation.label))
+                    if lessons is not None:
+                        labels = self._budget.labels(score.metric, explanation.label)
+                        row = rows[explanation.key]
+                        known = planned.instance.id in predicted
+                        lessons.add(planned.instance, row, lambda: spans_in(labels, score.rows, rows), known)  # noqa: B023
+        return predicted
+
+    def _wanted(self, planned: PlannedInstance) -> Iterable[str]:
+        """Keys of the rows that agents learn from."""
+        yield planned.prediction or ""
+        for explanation in planned.explanations:
+            for score in explanation.scores:
+                if (score.metric.label, explanation.label) in self._lessons:
+                    yield explanation.key
+                    yield from score.rows
+
+    def provide(self, request: Request) -> Mapping[str, Answers]:
+        """Answers of the agents, by instance; those that they learned from are not among them."""
+        lessons = self._lessons[request.metric.label, request.explanation.label]
+        if request.row.instance_id in lessons.refused:
+            raise lessons.refused[request.row.instance_id]
+        return lessons.answers
+
+    def announcement(self) -> str:
+        """The number of agents."""
+        start = " and ".join(dict.fromkeys(map(str, self.starts.values())))
+        return f"then at most {self.most_agents()} agents are trained, which start from {start}"
+
+    def most_agents(self) -> int:
+        """Number of agents at most: metrics that differ in their insertion share those without explanations."""
+        seeds: int = sum(metric.component.seeds for metric in self.metrics)
+        return seeds * (len(self.run.explainers) + 1)
+
+    def card(self) -> dict[str, Any]:
+        """What the agents of each metric start from."""
+        return {"agents": {label: {"start": str(start)} for label, start in self.starts.items()}}
+
+    @classmethod
+    def example(cls, metric: Any, subjects: Sequence[Subject]) -> Callable[[Subject, Highlight], Mapping[str, Answers]]:
+        """One of two agents is right with the explanation, and none without."""
+        answers = {x.instance.id: Answers(0, (0, 1), (1, 1)) for x in subjects}
+        return lambda x, highlight: answers
+
+
+@dataclass
+class _Lessons:
+    """What the agents of one explainer are shown under one metric.
+
+    Args:
+        shown: texts of each instance with the explanation in them.
+        refused: why there are none, for each other instance.
+        parts: the instances that are shown, by their role.
+        agents: for each seed one that sees the explanations, and one that does not.
+        answers: of trained agents to each held-out instance.
+    """
+
+    metric: Simulatability
+    method: str
+    start: Start
+    shown: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    refused: dict[str, Undefined] = field(default_factory=dict)
+    parts: Parts = field(default_factory=lambda: Parts((), (), ()))
+    agents: list[tuple[Agent, Agent]] = field(default_factory=list)
+    answers: dict[str, Answers] = field(default_factory=dict)
+
+    def add(self, instance: Instance, row: Row, spans: Callable[[], Sequence[Highlight]], has_prediction: bool) -> None:
+        """Add the explanation of an instance; `spans` gives those that set its budget."""
+        try:
+            if not isinstance(row, Highlight):
+                raise Undefined(row.reason, row.detail)  # type: ignore[union-attr, arg-type]
+            if not has_prediction:
+                raise Undefined("no_prediction", "the model has no answer to it")
+            texts = self.metric.shown(instance, row, budget_of(spans()))
+            self.start.check_length(texts)
+            self.shown[instance.id] = texts
+        except Undefined as undefined:
+            self.refused[instance.id] = undefined
+
+    def appoint(self, label: str, predicted: Mapping[str, str], stage: Stage) -> None:
+        """Divide the instances; an explainer with too few explanations gets no agents, and its scores say why."""
+        metric = self.metric
+        self.parts = Parts.of(predicted, self.shown, metric.seed)
+        complaint = self.parts.complaint(predicted)
+        if complaint is not None:
+            why = f"of the instances that {self.method} has an explanation of, {complaint}"
+            self.refused |= dict.fromkeys(self.shown, Undefined("too_few_instances", why))
+            self.shown.clear()
+            stage.console.print(f"{label}: no agents: {why}", highlight=False, markup=False, soft_wrap=True)
+            return
+        instances = stage.plan.run.data.instances
+        plain = {instance.id: tuple(text.raw for text in instance.parts) for instance in instances}
+        shown, without = (
+            Lessons(*(tuple(Shown(texts[one], predicted[one]) for one in part) for part in self.parts))
+            for texts in (self.shown, plain)
+        )
+        folder = stage.folder / FOLDER
+        self.agents = [
+            (
+                Agent(self.start, metric.recipe(seed), shown, folder),
+                Agent(self.start, metric.recipe(seed), without, folder),
+            )
+            for seed in range(metric.seeds)
+        ]
+
+    def named_agents(self) -> Iterable[tuple[Agent, str]]:
+        """All agents, each with a description."""
+        for pair in self.agents:
+            for agent, explained in zip(pair, (self.method, "no explanation"), strict=True):
+                yield agent, f"{explained}, seed {agent.recipe.seed}"
+
+    def read_answers(self, predicted: Mapping[str, str], labels: Sequence[str]) -> None:
+        """Collect what trained agents answered to each held-out instance."""
+        if not self.agents:
+            return
+        groups = [[agent.answers() or () for agent in group] for group in zip(*self.agents, strict=True)]
+        self.answers = {
+            instance: Answers(
+                labels.index(predicted[instance]), *(tuple(answers[i] for answers in group) for group in groups)
+            )
+            for i, instance in enumerate(self.parts.held_out)
+        }
+
+
+def train(agents: Iterable[tuple[Agent, str]], console: Console) -> None:
+    """Train the agents that have no answers yet; agents that would learn the same are trained once."""
+    todo: dict[str, tuple[Agent, str]] = {}
+    for agent, description in agents:
+        if agent.answers() is None:
+            todo.setdefault(agent.key, (agent, description))
+        else:
+            agent.forget_state()  # a kill may have come between the answers and this
+    if not todo:
+        return
+    epochs = sum(agent.recipe.epochs for agent, _ in todo.values())
+    taught = sum(agent.recipe.epochs * len(agent.lessons.train) for agent, _ in todo.values())
+    start = " and ".join(dict.fromkeys(str(agent.start) for agent, _ in todo.values()))
+    line = f"{len(todo)} agents to train, {epochs} epochs and {taught} instances in all; they start from {start}"
+    console.print(f"simulatability: {line}", highlight=False, markup=False, soft_wrap=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("epochs"))
+    with Progress(*columns, TimeRemainingColumn(), console=console) as progress:
+        bar = progress.add_task("", total=epochs)
+        before = 0
+
+        def on_epoch(done: int) -> None:
+            progress.update(bar, completed=before + done)
+
+        for number, (agent, description) in enumerate(todo.values(), 1):
+            progress.update(bar, description=f"agent {number} of {len(todo)}: {description}")
+            agent.train(on_epoch)
+            before += agent.recipe.epochs

@@ -1,0 +1,1 @@
+"""Protocols of evaluation: each study has its preset, its analysis, its tables and its figures."""

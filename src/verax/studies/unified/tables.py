@@ -1,0 +1,246 @@
+"""Tables of the unified framework: kinds by bases under each property, and the stability of spans."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from verax.results.render.numbers import number, plural
+from verax.results.table import Cell, Column, Mark, Row, Table
+from verax.studies.marks import LIKE_RANDOM
+from verax.studies.unified.analysis import BASES, Entry, Property, PropertyName, Unified, UnifiedRun
+from verax.types import Base, Kind
+
+BEST = Mark("best", "◆", "best kind of its base, or not significantly different from it")
+KIND_NAMES: dict[Kind, str] = {
+    "span_interaction": "span pairs",
+    "token_interaction": "word pairs",
+    "token": "words",
+}
+BASE_NAMES: dict[Base, str] = {
+    "shapley": "Shapley",
+    "attention": "Attention",
+    "integrated_gradients": "Integrated gradients",
+    "random": "Random",
+}
+_TITLES: dict[PropertyName, str] = {
+    "comprehensiveness": "Comprehensiveness",
+    "sufficiency": "Sufficiency",
+    "agreement_of_words": "Agreement on words",
+    "agreement_of_pairs": "Agreement on pairs",
+    "simulatability": "Simulatability",
+    "complexity": "Complexity",
+}
+_MEASURED: dict[PropertyName, str] = {
+    "comprehensiveness": "Share of predictions that flip when the top words are removed",
+    "sufficiency": "Share of predictions that stay when only the top words are kept",
+    "agreement_of_words": "Average precision of words, ranked by score, against human highlights",
+    "agreement_of_pairs": "Average precision of word pairs, ranked by score, against annotated span pairs",
+    "simulatability": "RSF, the F1 of agents that imitate the model with explanations minus without; SF with them",
+    "complexity": "Entropy of the highest scores, in nats",
+}
+_DRAWN = (
+    "Random means as many scores drawn from 0 to 1, compared with as many equal ones: random explanations may have "
+    "fewer pieces, and fewer pieces have less entropy."
+)
+
+
+def tables(result: Unified) -> list[Table]:
+    """Kinds by bases under each property, and the stability of spans; rows of several runs in sections."""
+    named = [dict(zip(titles(run), run.properties, strict=True)) for run in result.runs]
+    every = dict.fromkeys(title for properties in named for title in properties)
+    bases = [base for base in BASES if any(base in run.bases() for run in result.runs)]
+    made = [_table(result, named, title, bases) for title in every]
+    return [*made, *([_stability(result)] if any(run.stability for run in result.runs) else [])]
+
+
+def titles(run: UnifiedRun) -> list[str]:
+    """The title of each property, with its metric where two share a title."""
+    plain = [_title(one) for one in run.properties]
+    counts = Counter(plain)
+    return [
+        f"{title}: {one.metric}" if counts[title] > 1 else title
+        for one, title in zip(run.properties, plain, strict=True)
+    ]
+
+
+def _title(one: Property) -> str:
+    insertion = one.parameters.get("insertion")
+    return f"{_TITLES[one.name]} ({insertion})" if insertion else _TITLES[one.name]
+
+
+def direction(one: Property) -> str:
+    """Which way a property is read."""
+    return "higher is better" if one.higher_is_better else "lower is better"
+
+
+def _table(result: Unified, named: Sequence[Mapping[str, Property]], title: str, bases: Sequence[Base]) -> Table:
+    rows: list[Row] = []
+    several = len(result.runs) > 1
+    for run, properties in zip(result.runs, named, strict=True):
+        if title in properties:
+            rows += _rows(run, properties[title], bases, run.name if several else "")
+    one = next(properties[title] for properties in named if title in properties)
+    columns = (Column("explanation", "Explanation", "text"), *(Column(base, BASE_NAMES[base]) for base in bases))
+    return Table(
+        title.lower().replace(" ", "_"), f"{title} ({direction(one)})", columns, tuple(rows), caption=caption(one)
+    )
+
+
+def _rows(run: UnifiedRun, one: Property, bases: Sequence[Base], section: str) -> Iterator[Row]:
+    """A row for each kind, and below what it must be read together with."""
+    prefix = f"{section}: " if section else ""
+
+    def row(name: str, cells: Sequence[Cell]) -> Row:
+        return Row((Cell(prefix + name), *cells), section=section)
+
+    for kind in run.kinds():
+        yield row(KIND_NAMES[kind], [_cell(one.at(kind, base)) for base in bases])
+    for kind in run.kinds():
+        sfs = [entry.sf if (entry := one.at(kind, base)) else None for base in bases]
+        if any(sfs):
+            yield row(f"SF, {KIND_NAMES[kind]}", [Cell(sf) for sf in sfs])
+    bounds = [next((entry.bounds for kind in run.kinds() if (entry := one.at(kind, base))), None) for base in bases]
+    if any(bounds):
+        yield row("drawn scores", [Cell(None if bound is None else bound.random) for bound in bounds])
+        yield row("equal scores", [Cell(None if bound is None else bound.uniform) for bound in bounds])
+
+
+def _cell(entry: Entry | None) -> Cell:
+    if entry is None:
+        return Cell()
+    marks = (*((BEST,) if entry.best else ()), *((LIKE_RANDOM,) if entry.like_random else ()))
+    return Cell(entry.value, marks=marks, difference=entry.difference, details=(f"{entry.method}, n = {entry.n}",))
+
+
+def caption(one: Property) -> str:
+    """What is measured, at which budget, and what the intervals are over."""
+    return f"{_MEASURED[one.name]}. {_budget(one)} {_intervals(one)}"
+
+
+def _budget(one: Property) -> str:
+    """How many words or pieces count, and what sets that number."""
+    given = one.parameters
+    owner = "of the same base (random: averaged over the bases)"
+    if given.get("budget") == "shared":
+        owner = "averaged over all span explanations of the run"
+    match one.name:
+        case "agreement_of_words" if given.get("within") == "budget":
+            return f"Within as many words as the top {_k(given, 3)} {owner} have."
+        case "agreement_of_words" | "agreement_of_pairs":
+            return f"Over all {'words' if one.name == 'agreement_of_words' else 'word pairs'}, without a budget."
+        case "simulatability":
+            without = "" if one.without is None else f" Without explanations their F1 is {number(one.without)}."
+            return f"Agents see as many words as the top {_k(given, 1)} {owner} have.{without}"
+        case "complexity":
+            return f"Over as many scores as there are span pairs {owner}. {_DRAWN}"
+    return f"Measured {_grid(given, owner)}{_words(one)}."
+
+
+def _grid(given: Mapping[str, Any], owner: str) -> str:
+    """At which numbers of words predictions are compared."""
+    words = given.get("words")
+    if isinstance(words, list | tuple):
+        return f"at {', '.join(map(str, words))} words"
+    step = "piece by piece up to" if given.get("grid") == "incremental" else "at"
+    return f"{step} as many words as the top {_k(given, 3)} {owner} have"
+
+
+def _k(given: Mapping[str, Any], default: int) -> str:
+    k = given.get("k", default)
+    if k == 1:
+        return "span pair"
+    return f"1 to {k} span pairs" if given.get("grid") == "matched" else f"{k} span pairs"
+
+
+def _words(one: Property) -> str:
+    """The mean size of the largest budget, for each base."""
+    sizes = {
+        base: next((entry.words for entry in one.entries if entry.base == base and entry.words is not None), None)
+        for base in BASES
+    }
+    listed = [f"{BASE_NAMES[base]} {size:.1f}" for base, size in sizes.items() if size is not None]
+    return f"; at most, on average: {', '.join(listed)}" if listed else ""
+
+
+def _intervals(one: Property) -> str:
+    counts = sorted({entry.n for entry in one.entries})
+    several = plural(counts[-1], "instance") if len(counts) == 1 else f"{counts[0]} to {plural(counts[-1], 'instance')}"
+    if one.name == "simulatability":
+        several += " that were held out"
+    seeds = "" if one.over == "instances" or one.seeds is None else f"{one.seeds} seeds of the agents and "
+    return f"In brackets: 95 % intervals over {seeds}{several} (BCa bootstrap). Δ: difference from random."
+
+
+def _stability(result: Unified) -> Table:
+    several = len(result.runs) > 1
+    rows = [
+        Row((Cell(f"{run.name}: {one.method}" if several else one.method), Cell(one.value), Cell(one.n)))
+        for run in result.runs
+        for one in run.stability
+    ]
+    columns = (Column("spans", "Spans", "text"), Column("stability", "Stability"), Column("n", "n", "count"))
+    return Table(
+        "stability",
+        "Stability of the spans",
+        columns,
+        tuple(rows),
+        caption="Mean adjusted Rand index between the partition of an input and those by other seeds; 1 if the seed "
+        "does not matter. In brackets: 95 % intervals over instances (BCa bootstrap).",
+        verdict="Louvain's partitions of small graphs depend on the order in which words are visited. Where stability "
+        "is far below 1, another seed gives other spans, and results for span pairs hold for these spans only.",
+    )
+
+
+def findings(result: Unified) -> list[str]:
+    """How many explanations are significantly better or worse than random."""
+    return [_finding(run, run.name if len(result.runs) > 1 else "") for run in result.runs]
+
+
+def _finding(run: UnifiedRun, name: str) -> str:
+    better = worse = alike = 0
+    for one in run.properties:
+        for entry in one.entries:
+            if entry.difference is None:
+                continue
+            if entry.like_random:
+                alike += 1
+            elif (entry.difference.value > 0) == one.higher_is_better:
+                better += 1
+            else:
+                worse += 1
+    prefix = f"{name}: of" if name else "Of"
+    return (
+        f"{prefix} {plural(better + worse + alike, 'comparison')} with the random explanation of the same kind "
+        f"{better} are better, {worse} worse, and {alike} not significantly different (one 95 % interval "
+        "each, not corrected for their number)."
+    )
+
+
+def reading(result: Unified) -> list[str]:
+    """What is compared with what."""
+    names = {one.name for run in result.runs for one in run.properties}
+    lines = [
+        f"Methods: {_methods(result.runs[0])}",
+        "Words, word pairs and span pairs are compared at the same number of words: that of the top span pairs. The "
+        "figure shows the difference from the random explanation of the same kind on the same instances (Δ in the "
+        "tables), so 0 is random; right is better in every panel.",
+        "With budgets by base, explanations of one base have the same number of words; those of different bases and "
+        "of random need not: the captions state how many they have. Metrics with budget: shared give all the same.",
+    ]
+    if "sufficiency" in names:
+        lines.append(
+            "Sufficiency is the share of predictions that stay when only the top words are kept, so higher is better; "
+            "captions in the paper call lower better, which contradicts its own Equation 3."
+        )
+    return [*lines, *([f"Complexity is inverted in the figure. {_DRAWN}"] if "complexity" in names else [])]
+
+
+def _methods(run: UnifiedRun) -> str:
+    """The methods of each kind."""
+    parts = []
+    for kind in run.kinds():
+        named = dict.fromkeys(entry.method for one in run.properties for entry in one.entries if entry.kind == kind)
+        parts.append(f"{KIND_NAMES[kind]}: {', '.join(named)}")
+    return f"{'; '.join(parts)}."
