@@ -73,8 +73,8 @@ def test_explain_all_shares_passes_and_says_what_is_skipped(classifier: Callable
     model = classifier("bert")
     found = verax.explain_all(model, "the small red boat", "a lake", methods=["leave_one_out", "exact_shapley"])
     assert [made.highlight.method for made in found.explanations] == ["leave_one_out", "exact_shapley"]
-    assert found.highlights()[0].cost.forward == 6, "each word; the full input was known from the prediction"
-    assert found.highlights()[1].cost.forward == 2**6 - 7, "what leave-one-out has asked is known"
+    assert found.highlights[0].cost.forward == 6, "each word; the full input was known from the prediction"
+    assert found.highlights[1].cost.forward == 2**6 - 7, "what leave-one-out has asked is known"
     assert found._repr_html_().count("leave_one_out") == 1
     blind = verax.load_model(lambda texts: [[0.5, 0.5]] * len(texts), labels=["a", "b"])
     every = verax.explain_all(blind, "a b")

@@ -11,7 +11,7 @@ from answering import answers_by_rule
 from fault_server import Asked, FaultServer, Handler, says
 from rigged import NLI
 from text_runs import write_data
-from verax import evaluate_texts, explain_in_words, load_dataset, load_self_explainer
+from verax import evaluate, explain, load_dataset, load_model, load_self_explainer
 from verax.models.endpoint import Endpoint
 from verax.store.read import read_rows
 from verax.types import Generated, UserError
@@ -21,20 +21,21 @@ PAIR = ("A gloomy teacher is peaceful.", "The teacher is sad.")
 
 def test_one_input_is_answered_and_explained() -> None:
     model = load_self_explainer("world/nli-mt-ra")
-    said = explain_in_words(model, *PAIR)
-    assert said.label in model.labels
-    assert said.method == "mt_ra"
-    assert said.text
-    assert sum(said.probabilities) == pytest.approx(1)
+    for made in (explain(model, *PAIR), explain(model, *PAIR, method="mt_ra")):
+        assert made.prediction.label in model.labels
+        assert made.row.method == "mt_ra"
+        assert made.text
+        assert sum(made.prediction.probabilities) == pytest.approx(1)
 
 
 def test_data_and_model_by_name_or_by_themselves_give_the_same(tmp_path: Path) -> None:
-    by_name = evaluate_texts(
-        "world/nli-st-re", {"name": "world/nli", "limit": 2}, ["bleu"], out=tmp_path / "names", progress=False
+    by_name = evaluate(
+        "world/nli-st-re", {"name": "world/nli", "limit": 2}, [], ["bleu"], out=tmp_path / "names", progress=False
     )
-    itself = evaluate_texts(
+    itself = evaluate(
         load_self_explainer("world/nli-st-re"),
         load_dataset("world/nli", limit=2),
+        [],
         ["bleu"],
         out=tmp_path / "things",
         progress=False,
@@ -44,20 +45,22 @@ def test_data_and_model_by_name_or_by_themselves_give_the_same(tmp_path: Path) -
 
 
 def test_what_does_not_fit_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="load_self_explainer"):
-        explain_in_words("world/nli-mt-ra", *PAIR)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match=r"mt_ra needs free text; the model 'world/nli' provides only"):
+        explain(load_model("world/nli"), *PAIR, method="mt_ra")
     model = load_self_explainer("world/nli-mt-ra")
     with pytest.raises(UserError, match="none at this stage"):
-        explain_in_words(model, "One text alone.")
+        explain(model, "One text alone.")
     with pytest.raises(UserError, match="leave methods out"):
-        explain_in_words(model, *PAIR, setup="answer_then_explain")
-    with pytest.raises(UserError, match="must be about free text"):
-        evaluate_texts("world/nli-mt-ra", "world/nli", ["comprehensiveness"], out=tmp_path / "run")
+        explain(model, *PAIR, method="answer_then_explain")
+    with pytest.raises(UserError, match="saliency needs class outputs and gradients"):
+        explain(model, *PAIR, method="saliency")
+    with pytest.raises(UserError, match="comprehensiveness needs class outputs"):
+        evaluate(model, "world/nli", ["mt_ra"], ["comprehensiveness"], out=tmp_path / "run")
 
 
 def test_a_language_that_the_tests_can_not_read_is_warned_of(tmp_path: Path) -> None:
     data = load_dataset("world/xnli", langs=("de",), limit=1)
-    run = evaluate_texts("world/nli-mt-ra", data, ["bleu"], out=tmp_path / "run", progress=False)
+    run = evaluate("world/nli-mt-ra", data, [], ["bleu"], out=tmp_path / "run", progress=False)
     assert any("rules for English; there are inputs in de" in line for line in run.tables.card["warnings"])
 
 
@@ -75,9 +78,7 @@ def test_an_endpoint_that_is_handed_over_is_asked_once(tmp_path: Path) -> None:
         for whole, sent in ((False, 5 * 2 + 1), (True, 6 * 2 + 1), (True, 6 * 2 + 1)):
             if whole:
                 healed.set()
-            run = evaluate_texts(
-                model, data, ["bleu"], setups=["explain_then_answer"], out=tmp_path / "run", progress=False
-            )
+            run = evaluate(model, data, ["explain_then_answer"], ["bleu"], out=tmp_path / "run", progress=False)
             assert run.tables.card["requests"] == len(server.asked) == sent
             assert [skip.reason for skip in run.skips()] == ([] if whole else ["refused"])
     assert sum(isinstance(row, Generated) for _, row in read_rows(run.folder)) == 6 * 2

@@ -22,13 +22,13 @@ from verax.cli import app, main
 from verax.data.columns import Columns
 from verax.data.world import splits
 from verax.engine.protocols import Method
+from verax.jobs.training.spec import PlainSpec, TrainSpec, parse_plain
 from verax.methods.token.integrated_gradients import Baseline
 from verax.metrics.free_text.editor import Editor
 from verax.models.removal import CODES
 from verax.registry import Namespace, built_in, resolve
 from verax.run.parameters import from_config
 from verax.run.spec import DataSpec, ModelSpec, Spec, parse_spec
-from verax.run.train_spec import PlainSpec, TrainSpec, parse_plain_spec
 from verax.types import Target
 
 ROOT = Path(__file__).parent.parent
@@ -226,11 +226,34 @@ def test_the_tutorial_works_from_beginning_to_end(
     said = {line: verax(*shlex.split(line)[1:]) for line in commands_of(DOCS / "tutorial.md")}
     assert len(said) >= 10
     assert "to do: 0," in said["verax run spec.yaml"]  # the last of the same commands: nothing was left to do
-    assert re.search(r"mine .* 2 +4 ", said["verax run outside.yaml"])
+    assert re.search(r"mine .* 2 +4$", said["verax run outside.yaml"], flags=re.M)  # n and skipped
     assert (workplace / "runs" / "spec" / "report.html").is_file()
     ((_, code),) = blocks(DOCS / "tutorial.md", "python")
     exec(code, {"__name__": "tutorial"})  # noqa: S102
     assert "agreement" in capsys.readouterr().out
+
+
+def test_the_page_of_results_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verax: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = DOCS / "results.md"
+    monkeypatch.chdir(tmp_path)
+    verax("demo", "--limit", "6")
+    said = {line: verax(*shlex.split(line)[1:]) for line in commands_of(page)}
+    assert len(said) == 5
+    assert said["verax show runs/demo --table list"].split() == [
+        *("overview", "comprehensiveness", "sufficiency", "agreement", "complexity")
+    ]
+    (header,) = re.findall(r'^    ("method",.*)$', read(page), flags=re.M)
+    assert said["verax show runs/demo --table comprehensiveness --format csv"].splitlines()[0] == header
+    assert "toprule" in (tmp_path / "tables.tex").read_text("utf-8")
+    for _, code in blocks(page, "python"):
+        exec(code, {"__name__": "results"})  # noqa: S102
+    assert "'integrated_gradients'" in capsys.readouterr().out
+
+
+def test_the_page_of_results_lists_every_study() -> None:
+    assert set(table(section(read(DOCS / "results.md"), "Studies"))) == set(built_in("studies"))
 
 
 def test_the_tutorial_of_measurable_models_works(
@@ -246,7 +269,7 @@ def test_the_tutorial_of_measurable_models_works(
     said = {line: verax(*shlex.split(line)[1:]) for line in commands_of(page)}
     assert len(said) == 6
     assert len(list((tmp_path / "models" / "ablation").glob("*-seed-0/model.safetensors"))) == 9
-    assert "| beam" in said["verax racu runs/mine --markdown"]
+    assert "| Beam" in said["verax show runs/mine --study masking --format markdown"]
     assert (tmp_path / "my-masked" / "curves.svg").is_file()
 
 
@@ -260,9 +283,11 @@ def test_the_tutorial_of_the_unified_protocol_works(
     said = {line: verax(*shlex.split(line)[1:]) for line in commands_of(page)}
     assert len(said) == 4
     assert "12 methods x 7 metrics" in said["verax run --preset unified --limit 40 --dry-run"]
-    tables = said["verax unified runs/pairs --markdown"]
+    tables = said["verax show runs/pairs --study unified --format markdown"]
     titles = ["Comprehensiveness", "Sufficiency", "Agreement on words", "Agreement on pairs", "Simulatability (symbol)"]
-    assert [title for title in [*titles, "Complexity"] if f"| {title} | Shapley | Random |" not in tables] == []
+    assert [title for title in titles if f"{title} (higher is better)." not in tables] == []
+    assert "Complexity (lower is better)." in tables
+    assert tables.count("| Explanation | Shapley | Random |") == 6
     assert 'id="unified"' in (tmp_path / "runs" / "pairs" / "report.html").read_text("utf-8")
 
 
@@ -287,7 +312,7 @@ def test_the_tutorial_of_free_text_works(
         tokenizer.save_pretrained(tmp_path / name)
     said = {line: verax(*shlex.split(line)[1:]) for line in commands_of(page)}
     assert len(said) == 10
-    assert "Set-ups compared under the consistency tests" in said["verax nle runs/mt-ra runs/st-re"]
+    assert "compared under the consistency tests" in said["verax show runs/mt-ra runs/st-re"]
     assert (tmp_path / "runs" / "mt-ra" / "report.html").is_file()
     exec((tmp_path / "example.py").read_text("utf-8"), {"__name__": "free_text"})  # noqa: S102
     ((_, declared),) = blocks(page, "toml")
@@ -324,4 +349,4 @@ def test_the_page_of_training_works(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "verax run --preset attribution-table" in verax(*shlex.split(command)[1:])
     assert (tmp_path / "my-plain" / "curves.svg").is_file()
     ((_, content),) = blocks(page, "yaml")
-    assert parse_plain_spec(yaml.safe_load(content)).seeds == (0, 1, 2)
+    assert parse_plain(yaml.safe_load(content)).seeds == (0, 1, 2)

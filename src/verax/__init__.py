@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from verax.checks.metric import check_metric
     from verax.data.imports.load import import_explanations
     from verax.data.load import load_dataset
+    from verax.jobs.similarity import representation_similarity
     from verax.models.load import load_model
     from verax.models.self_explainer import load_self_explainer
-    from verax.run.representations import representation_similarity
     from verax.types import (
         Attribution,
         Cost,
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
         Passes,
         Score,
         Span,
-        Summary,
         Target,
         Text,
         Undefined,
@@ -63,7 +62,6 @@ __all__ = [
     "Score",
     "SideBySide",
     "Span",
-    "Summary",
     "Target",
     "Text",
     "Undefined",
@@ -107,7 +105,7 @@ _HOMES = {
     "verax.data.load": ("load_dataset",),
     "verax.models.load": ("load_model",),
     "verax.models.self_explainer": ("load_self_explainer",),
-    "verax.run.representations": ("representation_similarity",),
+    "verax.jobs.similarity": ("representation_similarity",),
 }
 
 

@@ -34,7 +34,7 @@ from verax.run.spec import parse_spec
 from verax.types import Dataset, Highlight, Instance, Nle, Prediction, Skip, Span, Target, Undefined, UserError
 
 if TYPE_CHECKING:
-    from verax.run.train_spec import TrainSpec
+    from verax.jobs.training.spec import TrainSpec
 
 T = TypeVar("T")
 
@@ -342,7 +342,7 @@ def _echo(namespace: Namespace, given: Any, seed: int) -> Any:
 
 
 def train_masked(base: str, data: str | Mapping[str, Any], out: Path | str, **fields: Any) -> list[Path]:
-    """Fine-tune a classifier with masking; what is finished is left as it is, what was interrupted goes on.
+    """Fine-tune a classifier with masking; what is finished is left as it is, what was interrupted continues.
 
     Args:
         base: a folder with a checkpoint, a hub id, or a shipped model.
@@ -353,16 +353,16 @@ def train_masked(base: str, data: str | Mapping[str, Any], out: Path | str, **fi
     Returns:
         The folder of each model; `load_model` takes them.
     """
-    from verax.run.train_spec import parse_train_spec  # noqa: PLC0415 - imports torch
+    from verax.jobs.training.spec import TrainSpec, parse  # noqa: PLC0415 - imports torch
 
-    return _train(parse_train_spec({"base": str(base), "data": data, **fields}), Path(out))
+    return _train(parse(TrainSpec, {"base": str(base), "data": data, **fields}), Path(out))
 
 
 def train_plain(base: str, data: str | Mapping[str, Any], out: Path | str, **fields: Any) -> list[Path]:
     """Fine-tune a classifier as usual; arguments and result as for `train_masked`, without masking, select, parts."""
-    from verax.run.train_spec import parse_plain_spec  # noqa: PLC0415 - imports torch
+    from verax.jobs.training.spec import parse_plain  # noqa: PLC0415 - imports torch
 
-    return _train(parse_plain_spec({"base": str(base), "data": data, **fields}), Path(out))
+    return _train(parse_plain({"base": str(base), "data": data, **fields}), Path(out))
 
 
 def train_nle(base: str, data: str | Mapping[str, Any], out: Path | str, **fields: Any) -> Path:
@@ -373,10 +373,11 @@ def train_nle(base: str, data: str | Mapping[str, Any], out: Path | str, **field
     Returns:
         The folder of the model; `load_self_explainer` and `evaluate` take it.
     """
-    from verax.run.train_text_spec import parse_nle_spec  # noqa: PLC0415 - imports torch
-    from verax.run.training_text import train_nle as train  # noqa: PLC0415
+    from verax.jobs.training.self_explainer import train_self_explainer  # noqa: PLC0415 - imports torch
+    from verax.jobs.training.spec import NleSpec, parse  # noqa: PLC0415
 
-    train(parse_nle_spec({"base": str(base), "data": data, **fields}), Path(out), console=Console(stderr=True))
+    spec = parse(NleSpec, {"base": str(base), "data": data, **fields})
+    train_self_explainer(spec, Path(out), console=Console(stderr=True))
     return Path(out)
 
 
@@ -388,18 +389,18 @@ def train_editor(base: str, data: str | Mapping[str, Any], out: Path | str, **fi
     Returns:
         The folder of the editor, for `{"counterfactual_test": {"editor": {"infill": {"path": folder}}}}`.
     """
-    from verax.run.train_text_spec import parse_editor_spec  # noqa: PLC0415 - imports torch
-    from verax.run.training_editor import train_editor as train  # noqa: PLC0415
+    from verax.jobs.training.editor import train_editor as train  # noqa: PLC0415 - imports torch
+    from verax.jobs.training.spec import EditorSpec, parse  # noqa: PLC0415
 
-    train(parse_editor_spec({"base": str(base), "data": data, **fields}), Path(out), console=Console(stderr=True))
+    train(parse(EditorSpec, {"base": str(base), "data": data, **fields}), Path(out), console=Console(stderr=True))
     return Path(out)
 
 
 def _train(spec: TrainSpec, out: Path) -> list[Path]:
-    from verax.run.trained import folder_of, variants  # noqa: PLC0415 - imports torch
-    from verax.run.training import train_all  # noqa: PLC0415
+    from verax.jobs.training.classifier import train_classifiers  # noqa: PLC0415 - imports torch
+    from verax.jobs.training.comparison import folder_of, variants  # noqa: PLC0415
 
-    train_all(spec, out, console=Console(stderr=True))
+    train_classifiers(spec, out, console=Console(stderr=True))
     return [folder_of(out, spec, variant) for variant in variants(spec)]
 
 

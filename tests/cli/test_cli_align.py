@@ -210,7 +210,7 @@ def test_links_of_the_data_are_gold(align: Callable[..., Answer], parallel: Path
         ),
         (("--source", "a", "--target", "short"), "a has 2 lines and short 1 line: line n of one"),
         (("--source", "a", "--target", "blank"), "blank:2: the line has no word"),
-        (("--source", "a"), "--target: two files belong together, and one is not named"),
+        (("--source", "a"), "--target is missing: give both --source and --target"),
         ((), "name the texts in one way"),
         (("both", "--source", "a", "--target", "b"), "name the texts in one way"),
         (("empty", "--aligner", "random"), "there is no text to align: the input is empty"),

@@ -11,12 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
-
 import explained_runs as made
+import pytest
+from verax.run.run import Run
+
 from verax.cli import main
 from verax.data.text import split_words
-from verax.run.run import Run
 
 
 class Answer(NamedTuple):

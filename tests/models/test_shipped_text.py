@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from verax import evaluate_texts
+from verax import evaluate
 from verax.data.world import nli
 from verax.models.editor_wording import read_editor_facts
 from verax.models.load import load_generator
@@ -46,10 +46,10 @@ def test_the_editor_fills_in_what_stood_there() -> None:
 
 def test_the_editor_changes_predictions(tmp_path: Path) -> None:
     edits = {"counterfactual_test": {"editor": {"infill": {"path": "world/nli-editor", "positions": 2}}, "noise": 0}}
-    run = evaluate_texts(
-        "world/nli-mt-ra", {"name": "world/nli", "limit": 10}, [edits], out=tmp_path / "run", progress=False
+    run = evaluate(
+        "world/nli-mt-ra", {"name": "world/nli", "limit": 10}, [], [edits], out=tmp_path / "run", progress=False
     )
-    assert sum(score.value is not None for score in run.scores) >= 8
+    assert sum(score.value is not None for score in run.score_rows()) >= 8
 
 
 def test_they_are_at_most_six_megabytes_together_and_nothing_but_safetensors() -> None:

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 
+import explained_runs as made
 import pytest
 from rich.console import Console
 from verax.report.nle_sheets import sheets
@@ -16,7 +17,6 @@ from verax.report.tables import to_csv, to_json, to_latex, to_markdown
 from verax.stats.nle import nle_tables
 from verax.stats.nle_rows import NleRun
 
-import explained_runs as made
 from verax.report.page import render
 from verax.results.render import markup
 from verax.results.render.markup import Html, visible

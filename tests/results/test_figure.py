@@ -122,10 +122,36 @@ def test_dots_are_in_their_rows_and_hollow_where_they_are_not_significant() -> N
     assert names["second"] == pytest.approx(at(hollow)[1] + 4, abs=0.1)
 
 
-def test_series_that_share_a_row_are_drawn_below_each_other() -> None:
-    tree = draw(*(Dot("row", number, Estimate(0.5)) for number in range(3)), rows=("row",))
+def test_series_that_share_a_row_do_not_cover_each_other() -> None:
+    marks = [Dot(row, series, Estimate(0.5)) for row in ("a", "b") for series in range(3)]
+    tree = draw(*marks, Dot("c", 1, Estimate(0.5)), rows=("a", "b", "c"))
     heights = [at(sign)[1] for sign in tree.all(None, "mark")]
-    assert heights == sorted(set(heights))
+    assert heights == sorted(heights)
+    first, second, alone = heights[:3], heights[3:6], heights[6]
+    assert first[1] - first[0] == pytest.approx(first[2] - first[1], abs=0.11)
+    assert first[1] - first[0] >= 5
+    assert second[0] - first[2] >= first[1] - first[0], "rows are further apart than series"
+    assert alone - second[1] == pytest.approx(second[1] - first[1], abs=0.11), "a dot of its own is in the middle"
+
+
+def test_long_names_of_rows_stay_distinguishable() -> None:
+    def names(*rows: str) -> list[tuple[str, str]]:
+        """What is shown of each name, and all of it."""
+        tree = draw(*(Dot(row, 0, Estimate(0.5)) for row in rows), rows=rows)
+        named = [node for node in tree.all("text") if node.all("title")]
+        return [(str(node.children[0]), node.only("title").text) for node in named]
+
+    rows = ("integrated_gradients (mean)", "integrated_gradients (l2)")
+    assert names(*rows) == [(row, row) for row in rows]
+    ((short, whole),) = names("a" * 200)
+    assert short.endswith("…")
+    assert whole == "a" * 200
+
+
+def test_dots_are_on_a_common_scale_from_left_to_right() -> None:
+    tree = draw(*(Dot("a", 0, Estimate(value)) for value in (0.0, 0.25, 1.0)), rows=("a",))
+    left, middle, right = (at(sign)[0] for sign in tree.all("circle", "mark"))
+    assert (middle - left) / (right - left) == pytest.approx(0.25, abs=0.01)
 
 
 def test_points_have_intervals_both_ways_and_a_label() -> None:
@@ -139,6 +165,17 @@ def test_points_have_intervals_both_ways_and_a_label() -> None:
     assert float(upright["y1"]) > y > float(upright["y2"])
     assert [node.text for node in tree.all("text") if node.text == "here"] == ["here"]
     assert tree.only("svg")["aria-label"].startswith("panel. here: 0.500 [0.200, 0.800], 3.000 [2.000, 4.000]")
+
+
+def test_labels_cover_no_point_and_no_other_label() -> None:
+    places = [(0.85, 0.383), (0.875, 0.378), (0.86, 0.38), (0.65, 0.3)]
+    tree = draw(*(Point(0, Estimate(x), Estimate(y), f"l{number}") for number, (x, y) in enumerate(places)))
+    dots = [at(sign) for sign in tree.all("circle", "mark")]
+    labels = [numbers(node, "x", "y", "textlength") for node in tree.all("text") if re.fullmatch(r"l\d", node.text)]
+    assert len(labels) == len(dots) == 4
+    for number, (left, base, width) in enumerate(labels):
+        assert not [x for x, y in dots if left < x < left + width and base - 9 < y < base]
+        assert not [other for other in labels[:number] if abs(other[0] - left) < width and abs(other[1] - base) < 10]
 
 
 def test_areas_and_regions_fill_what_they_say() -> None:

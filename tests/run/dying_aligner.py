@@ -14,10 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from test_translating import parallel_data
-
+from support.parallel_data import parallel_data
 from verax.api import evaluate
 from verax.models.load import load_model
 from verax.run.providers import Stage

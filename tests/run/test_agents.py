@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 from rich.console import Console
 from transformers.utils import logging
@@ -27,11 +28,11 @@ from verax.run.execute_run import execute_run
 from verax.run.held_out import Parts
 from verax.run.prepare import prepare
 from verax.run.spec import parse_spec
-from verax.stats.simulation import Simulated, simulated
+from verax.stats.simulation import simulated_f1
 from verax.train.agent import Agent, Lessons, Shown
 from verax.train.agent_start import find_start
 from verax.train.loop import FineTuning
-from verax.types import Attribution, Kind, Passes, Score, Undefined, UserError
+from verax.types import Attribution, Estimate, Kind, Passes, Score, Undefined, UserError
 
 PAIR = hidden_place.DecisivePair()
 QUICK = {"insertion": "text", "seeds": 1, "epochs": 1, "learning_rate": 5e-3}
@@ -79,9 +80,12 @@ def rows(run: Run, metric: str = "simulatability") -> dict[tuple[str, str], Scor
     return {(s.method, s.instance_id): s for s in run.score_rows() if s.metric.startswith(metric)}
 
 
-def of_method(run: Run, method: str) -> Simulated:
-    (found,) = simulated(run.tables.card, run.score_rows()).values()
-    return next(row for row in found if row.method == method)
+def of_method(run: Run, method: str) -> tuple[Estimate, Estimate]:
+    """SF and RSF of a method."""
+    measured = [score for score in rows(run).values() if score.method == method and score.value is not None]
+    model = np.array([score.series["model"][0] for score in measured], int)
+    agents = np.array([[score.series["with"], score.series["without"]] for score in measured], int)
+    return simulated_f1(model, agents)
 
 
 def test_the_model_of_these_tests_is_decided_by_the_word_that_they_say(hidden: Path) -> None:
@@ -103,16 +107,16 @@ def test_decisive_words_let_agents_foresee_what_random_words_do_not(run: Callabl
     recipe = {"insertion": "text", "seeds": 2, "epochs": 12, "learning_rate": 5e-3}
     found = run(240, methods=[PAIR, "leave_one_out"], metrics=[{"simulatability": recipe}])
     for method in ("DecisivePair", "leave_one_out"):
-        row = of_method(found, method)
-        assert row.sf.value > 0.95
-        assert row.rsf.low is not None
-        assert row.rsf.low > 0.2
-    random = of_method(found, "random")
-    assert (random.n, random.seeds, random.over) == (48, 2, "seeds and instances")
-    assert random.rsf.low is not None
-    assert random.rsf.high is not None
-    assert random.rsf.low <= 0 <= random.rsf.high
-    assert random.rsf.high < 0.2
+        sf, rsf = of_method(found, method)
+        assert sf.value > 0.95
+        assert rsf.low is not None
+        assert rsf.low > 0.2
+    drawn = [score for score in rows(found).values() if score.method == "random" and score.value is not None]
+    assert (len(drawn), {len(score.series["with"]) for score in drawn}) == (48, {2})
+    _, rsf = of_method(found, "random")
+    assert rsf.low is not None
+    assert rsf.high is not None
+    assert rsf.low <= 0 <= rsf.high < 0.2
     value = {row["method"]: row["mean"] for row in found.study("leaderboard").records()}
     assert (value["DecisivePair"] or 0) > 0.2 > (value["random"] or 0)
 

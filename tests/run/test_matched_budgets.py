@@ -84,7 +84,7 @@ def test_every_kind_has_every_property(run: Run) -> None:
     labels = [entry["label"] for entry in run.tables.card["methods"]]
     kinds = {entry["label"]: entry["kind"] for entry in run.tables.card["methods"]}
     for label in labels:
-        for metric in run.directions:
+        for metric in run.metrics:
             values = [s for s in run.score_rows() if (s.method, s.metric) == (label, metric)]
             assert len(values) == N
             paired = metric == "agreement(level=interaction)" and kinds[label] == "token"

@@ -17,34 +17,14 @@ import numpy as np
 import pytest
 
 import verax
-from verax.data.text import from_words, split_words
+from support.parallel_data import parallel_data
+from verax.data.text import split_words
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
 from verax.store.store import Store
 from verax.types import Dataset, GivenAlignment, Highlight, Instance, UserError
 
 GIVEN = {"crosslingual_faithfulness": {"aligner": "given"}}
-_WORDS = ("the", "small", "red", "boat", "sails", "far", "away", "from", "home", "today")
-
-
-def _cipher(word: str) -> str:
-    return word[::-1].upper()
-
-
-def parallel_data(n: int = 6, langs: tuple[str, ...] = ("en", "xx")) -> Dataset:
-    """English, and the same word for word in other languages in which the words stand in reverse order."""
-    rng = np.random.default_rng(0)
-    instances, aligned = [], {}
-    for number in range(n):
-        parts = [list(rng.choice(_WORDS, size)) for size in (6, 4)]
-        for lang in langs:
-            words = parts if lang == "en" else [[_cipher(word) for word in part[::-1]] for part in parts]
-            id_ = f"{number}/{lang}"
-            texts = tuple(from_words(part, lang) for part in words)
-            instances.append(Instance(id_, texts, "A", lang, str(number)))
-            links = tuple(tuple((len(part) - 1 - i, i) for i in range(len(part)))[::-1] for part in parts)
-            aligned[id_] = () if lang == "en" else (GivenAlignment("en", links),)
-    return Dataset("parallel", tuple(instances), ("A", "B"), aligned=aligned)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ def test_a_second_process_is_refused_within_a_second_and_told_by_whom(tmp_path, 
     waits = []
     with monkeypatch.context() as patch:
         patch.setattr(time, "sleep", waits.append)
-        with pytest.raises(UserError, match=f"process {pid} is writing to the run"):
+        with pytest.raises(UserError, match=f"process {pid} is writing to {tmp_path / 'run'};"):
             Store.open(tmp_path / "run")
     assert 0 < sum(waits) < 1
     assert {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()} == before

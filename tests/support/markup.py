@@ -6,6 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from typing import Any
+
+from verax.report.page import render
+from verax.results.run import Run
 
 VOID = frozenset({"meta", "input", "wbr"})
 
@@ -98,6 +102,28 @@ def parse(html: str) -> Node:
     builder.close()
     assert len(builder.open) == 1, f"<{builder.open[-1].tag}> is not closed"
     return builder.root
+
+
+def report_tree(run: Run, **options: Any) -> Node:
+    """The report of a run; ids are unique, and labels refer to elements that exist."""
+    page = parse(render(run, **options))
+    ids = [node["id"] for node in page.walk() if "id" in node.attributes]
+    assert len(set(ids)) == len(ids)
+    named = {node["aria-labelledby"] for node in page.walk() if "aria-labelledby" in node.attributes}
+    assert named <= set(ids)
+    return page
+
+
+def card_block(page: Node, title: str) -> Node:
+    """A part of the run card of a report."""
+    (found,) = [node for node in page.all("section", "block") if node.only("h3").text == title]
+    return found
+
+
+def card_facts(node: Node) -> dict[str, str]:
+    """Terms and what is said of them; of nested lists the outer one."""
+    pairs = [child for child in node.all("dl", "facts")[0].children if isinstance(child, Node)]
+    return {pair.all("dt")[0].words: pair.all("dd")[0].words for pair in pairs}
 
 
 def page_sections(page: Node) -> dict[str, Node]:

@@ -87,8 +87,7 @@ class Behaviour:
     def _too_many(self, case: Case) -> str | None:
         n, cost = case.x.n_units, self.first[case.name].cost
         try:
-            layers = getattr(self.model, "attention_layers", 1)
-            said = Passes(*passes_of(self.what, n, layers))
+            said = Passes(*passes_of(self.what, n, self.model))
             over = cost.forward > said.forward or cost.backward > said.backward
         except Exception as error:  # noqa: BLE001 - code of others: whatever goes wrong is the finding
             return f"passes({n}) gives no Passes(forward, backward): {type(error).__name__}: {error}"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from verax.align.protocol import Aligner, TextPair
 
 FROM_DATA = "data"
-"""What `--gold` says for the links that came with the data."""
+"""The value of `--gold` for the links that came with the data."""
 
 
 @app.command()
@@ -30,43 +30,44 @@ def align(
     pairs: Annotated[
         Path | None, typer.Argument(help="A file with `text ||| translation` on each line.", metavar="[PAIRS]")
     ] = None,
-    source: Annotated[Path | None, typer.Option(help="Or two files: the texts, one a line ...")] = None,
+    source: Annotated[Path | None, typer.Option(help="Or two files: the texts, one per line ...")] = None,
     target: Annotated[Path | None, typer.Option(help="... and their translations.")] = None,
     data: Annotated[
         str | None, typer.Option(help="Or inputs in several languages: a dataset, a file, a spec (YAML).")
     ] = None,
     reference: Annotated[str, typer.Option(help="The language of the texts.")] = "en",
     lang: Annotated[
-        str | None, typer.Option(help="The language of the translations: for --data, and for --words split.")
+        str | None, typer.Option(help="The language of the translations, for --data and --words split.")
     ] = None,
     words: Annotated[
         str | None,
-        typer.Option(help="Of files: spaces (words stand between spaces; the default) or split (as data is split)."),
+        typer.Option(help="How files are split into words: spaces (default) or split (as data is split)."),
     ] = None,
-    aligner: Annotated[str, typer.Option(help="A name that `verax list aligners` shows.")] = "embedding",
+    aligner: Annotated[str, typer.Option(help="A name from `verax list aligners`.")] = "embedding",
     encoder: Annotated[str | None, typer.Option(help="embedding: a folder, a hub id or a shipped model.")] = None,
     layer: Annotated[
-        int | None, typer.Option(help="embedding: 0 are the embeddings; two thirds of the way up by default.", min=0)
+        int | None,
+        typer.Option(help="embedding: layer, 0 for the embeddings; default: two thirds of the way up.", min=0),
     ] = None,
-    extract: Annotated[str | None, typer.Option(help="embedding: softmax (the default), argmax or itermax.")] = None,
-    threshold: Annotated[float | None, typer.Option(help="embedding: of softmax; 0.001 by default.")] = None,
-    links: Annotated[Path | None, typer.Option(help="given: the Pharaoh file with the links of these files.")] = None,
+    extract: Annotated[str | None, typer.Option(help="embedding: softmax (default), argmax or itermax.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="embedding: threshold of softmax; default: 0.001.")] = None,
+    links: Annotated[Path | None, typer.Option(help="given: a Pharaoh file with the links of these files.")] = None,
     possible: Annotated[bool, typer.Option("--possible", help="given: count possible links too.")] = False,
     symmetrise: Annotated[
-        str | None, typer.Option(help="eflomal: intersection (the default) or grow_diag_final_and.")
+        str | None, typer.Option(help="eflomal: intersection (default) or grow_diag_final_and.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="random: what it is drawn from.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="random: seed.", min=0)] = 0,
     to: Annotated[Path | None, typer.Option("--out", help="Write links here, as a Pharaoh file.")] = None,
     gold: Annotated[
         str | None,
-        typer.Option(help="Measure against this Pharaoh file; `data` means the links that came with --data."),
+        typer.Option(help="Evaluate against this Pharaoh file; `data` means the links that came with --data."),
     ] = None,
     one_based: Annotated[
-        bool, typer.Option("--one-based", "--one-indexed", help="The words of --gold and --links are counted from 1.")
+        bool, typer.Option("--one-based", "--one-indexed", help="--gold and --links count words from 1.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Link the words of texts with those of their translations; measure links against those that people made.
+    """Link the words of texts with those of their translations; evaluate links against human ones.
 
     Links are printed, or written by --out, in Pharaoh's format: `0-0 1-2` on the line of each pair of texts, words
     counted from 0, the word of the text first. With --gold, precision, recall and alignment error rate (AER) are
@@ -99,7 +100,7 @@ def align(
 
 
 def _check_out(to: Path) -> None:
-    """Refuse what can't become a file: before the work, not after it."""
+    """Refuse a path that can't be written, before the work and not after it."""
     if to.is_dir():
         raise UserError(f"--out: {str(to)!r} is a folder; name a file")
     if not to.parent.is_dir():
@@ -130,7 +131,7 @@ def _texts(
     words: str | None,
     langs: tuple[str, str | None],
 ) -> list[TextPair]:
-    """The pairs of texts that were named in one of three ways."""
+    """The pairs of texts, named in one of three ways."""
     if sum((pairs is not None, source is not None or target is not None, data is not None)) != 1:
         raise UserError("name the texts in one way: a file with text ||| translation, --source and --target, or --data")
     if data is not None and words is not None:
@@ -169,9 +170,7 @@ def _of_files(
     if pairs is not None:
         return files.read_one_file(pairs, split, known)
     if source is None or target is None:
-        raise UserError(
-            f"--{'source' if source is None else 'target'}: two files belong together, and one is not named"
-        )
+        raise UserError(f"--{'source' if source is None else 'target'} is missing: give both --source and --target")
     return files.read_two_files(source, target, split, known)
 
 
@@ -195,7 +194,7 @@ def _gold(texts: Sequence[TextPair], gold: str, one_based: bool) -> list[tuple[L
 
 
 def _align(aligner: Aligner, texts: Sequence[TextPair]) -> tuple[list[Links], dict[str, list[int]]]:
-    """Links of each pair, none where there is a reason why; and the numbers of the pairs of each reason, from 1."""
+    """Links of each pair, none where it can't be aligned; and the numbers of those pairs by reason, from 1."""
     from verax.run.progress import progress_counter
 
     found: list[Links] = []

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from verax.types import UserError
+
+if TYPE_CHECKING:
+    from verax.results.table import Table
 
 app = typer.Typer(
     help="Tell whether an explanation of a language model can be trusted.",
@@ -37,31 +39,29 @@ def _options(
     context.obj = {"debug": debug}
 
 
-def written(table: Any, *, for_papers: Sequence[Any] = (), **wanted: bool) -> str | None:
-    """A table in the one format that was asked for, None if none was.
+def print_table(table: Table, records: Table | None = None, **wanted: bool) -> None:
+    """Print a table in the one format that was asked for (json, csv, latex, markdown), or for the terminal.
 
     Args:
-        for_papers: the tables that LaTeX and Markdown show instead, one after the other.
+        records: the table that JSON and CSV hold instead.
     """
-    from verax.report import tables
+    from verax.results.render import plain
+    from verax.results.render.terminal import Board
 
     chosen = [name for name, yes in wanted.items() if yes]
     if len(chosen) > 1:
         raise UserError(f"--{chosen[0]} and --{chosen[1]} exclude each other: choose one")
-    writers = {"json": tables.to_json, "csv": tables.to_csv, "latex": tables.to_latex, "markdown": tables.to_markdown}
-    if not chosen:
-        return None
-    shown = for_papers if for_papers and chosen[0] in {"latex", "markdown"} else [table]
-    return "\n".join(writers[chosen[0]](one) for one in shown)
-
-
-def show(table: Any, pretty: Callable[[], Any], *, for_papers: Sequence[Any] = (), **wanted: bool) -> None:
-    """A table in the one format that was asked for, or else as a person likes it; `for_papers` as in `written`."""
-    made = written(table, for_papers=for_papers, **wanted)
-    if made is None:
-        out.print(pretty())
-    else:
-        print_raw(made)
+    match chosen:
+        case []:
+            out.print(Board(table))
+        case ["json"]:
+            print_json((records or table).records())
+        case ["csv"]:
+            print_raw(plain.to_csv([records or table]))
+        case ["latex"]:
+            print_raw(plain.to_latex([table]))
+        case _:
+            print_raw(plain.to_markdown([table]))
 
 
 def print_json(value: Any) -> None:

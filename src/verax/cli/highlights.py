@@ -1,4 +1,4 @@
-"""The commands that make a dataset with highlights in several languages, and compare it with what people say."""
+"""The commands that make a dataset with highlights in several languages, and compare it with edited highlights."""
 # ruff: noqa: PLC0415
 
 from __future__ import annotations
@@ -12,77 +12,76 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from verax.cli.app import Csv, Json, Latex, Markdown, app, notes, out, show
+from verax.cli.app import Csv, Json, Latex, Markdown, app, notes, out, print_table
 from verax.types import UserError
 
 if TYPE_CHECKING:
-    from verax.report.tables import Table
-    from verax.report.terminal import Board
-    from verax.run.highlights.annotations import Checked
-    from verax.run.highlights.build import Built
+    from verax.jobs.highlights.build import Built
+    from verax.jobs.highlights.choose import Tuned
 
 
 @app.command("build-highlights")
 def build_highlights(
     spec: Annotated[
-        Path | None, typer.Argument(help="A YAML file with any of the fields below, and more.", metavar="[SPEC.yaml]")
+        Path | None,
+        typer.Argument(help="A YAML file with any of the options below and more fields.", metavar="[SPEC.yaml]"),
     ] = None,
     *,
-    folder: Annotated[Path, typer.Option("--out", help="Where the dataset goes, and what is kept on the way.")],
+    folder: Annotated[Path, typer.Option("--out", help="Folder of the dataset: new, empty, or of the same build.")],
     model: Annotated[str | None, typer.Option(help="The model that is explained.")] = None,
     data: Annotated[str | None, typer.Option(help="The same inputs in several languages.")] = None,
-    reference: Annotated[str | None, typer.Option(help="The language to project from; en by default.")] = None,
+    reference: Annotated[str | None, typer.Option(help="The language to project from; default: en.")] = None,
     tuning: Annotated[
-        str | None, typer.Option(help="A set with words that people marked, to choose method and threshold on.")
+        str | None, typer.Option(help="A set with human highlights, to choose method and threshold on.")
     ] = None,
-    tuning_model: Annotated[str | None, typer.Option(help="The model for that set; --model by default.")] = None,
+    tuning_model: Annotated[str | None, typer.Option(help="The model for that set; default: --model.")] = None,
     methods: Annotated[
         list[str] | None,
         typer.Option(
-            help="A candidate: a name, or in quotes 'saliency: {target: loss}'; repeat it. Left out: the 26 of the "
-            "preset attribution-table."
+            help="A candidate: a name, or in quotes 'saliency: {target: loss}'; can be repeated. Default: the 26 of "
+            "the preset attribution-table."
         ),
     ] = None,
-    method: Annotated[str | None, typer.Option(help="Take this method, whatever is most plausible.")] = None,
-    threshold: Annotated[float | None, typer.Option(help="Take this threshold of normalised scores.")] = None,
+    method: Annotated[str | None, typer.Option(help="Use this method instead of the most plausible one.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Use this threshold of normalised scores.")] = None,
     aligner: Annotated[
         str | None,
-        typer.Option(help="A name that `verax list aligners` shows, or in quotes 'embedding: {encoder: DIR}'."),
+        typer.Option(help="A name from `verax list aligners`, or in quotes 'embedding: {encoder: DIR}'."),
     ] = None,
     sample: Annotated[
-        int | None, typer.Option(help="Inputs of each class and language for people to check; 10 by default.", min=0)
+        int | None, typer.Option(help="Inputs of each class and language for people to check; default: 10.", min=0)
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="0 by default.", min=0)] = None,
+    seed: Annotated[int | None, typer.Option(help="Default: 0.", min=0)] = None,
 ) -> None:
     """Make a dataset with highlights in several languages: choose, binarise, project, write, validate.
 
-    Killed at any time, the same command goes on from there.
+    If it is interrupted, the same command continues.
 
     Examples: `verax build-highlights --model my-mbert --data parallel.jsonl --tuning esnli --out runs/highlights`
 
     `verax build-highlights spec.yaml --method 'saliency: {target: loss, aggregate: l2}' --threshold 0.167 --out here`
     """
-    from verax.run.highlights.build import build_highlights as make
-    from verax.run.highlights.spec import parse_highlights_spec
+    from verax.jobs.highlights.build import build_highlights as build
+    from verax.jobs.highlights.spec import parse_highlights_spec
 
     sections = {"model": model, "data": data, "tuning": tuning, "tuning_model": tuning_model}
     fields = {
         "reference": reference,
-        "methods": None if methods is None else [_given("--methods", one) for one in methods],
-        "method": None if method is None else _given("--method", method),
+        "methods": None if methods is None else [_component("--methods", one) for one in methods],
+        "method": None if method is None else _component("--method", method),
         "threshold": threshold,
-        "aligner": None if aligner is None else _given("--aligner", aligner),
+        "aligner": None if aligner is None else _component("--aligner", aligner),
         "sample": sample,
         "seed": seed,
     }
     parsed = parse_highlights_spec(_content(spec, sections, fields))
     flags = {**sections, **{name: value for name, value in fields.items() if name != "methods"}}
-    built = make(parsed, folder, command=_command(spec, folder, flags, methods or ()), console=notes)
-    _show_built(built, folder)
+    built = build(parsed, folder, command=_command(spec, folder, flags, methods or ()), console=notes)
+    _print_built(built, folder)
 
 
 def _content(spec: Path | None, sections: dict[str, str | None], fields: dict[str, Any]) -> dict[str, Any]:
-    """What a spec file says, with what flags say in its place: the names of sections, and other fields."""
+    """The content of a spec file, overridden by flags: the names of sections, and other fields."""
     from verax.run.spec import by_name, read_spec
 
     content = {} if spec is None else read_spec(spec)
@@ -93,11 +92,13 @@ def _content(spec: Path | None, sections: dict[str, str | None], fields: dict[st
     content |= {field: value for field, value in fields.items() if value is not None}
     for field in ("model", "data"):
         if not content.get(field):
-            raise UserError(f"say what to build from with --{field}, or in a spec: verax build-highlights spec.yaml")
+            raise UserError(
+                f"{field} is missing: give --{field}, or name it in a spec: verax build-highlights spec.yaml"
+            )
     return content
 
 
-def _given(flag: str, value: str) -> Any:
+def _component(flag: str, value: str) -> Any:
     """A name, or a name with parameters in YAML."""
     import yaml
 
@@ -111,93 +112,86 @@ def _given(flag: str, value: str) -> Any:
 
 
 def _command(spec: Path | None, folder: Path, flags: dict[str, Any], methods: Sequence[str]) -> str:
-    """What a person types to get the same again."""
+    """The command line that reproduces the dataset."""
     words = ["verax", "build-highlights", *([] if spec is None else [str(spec)])]
     for name, value in flags.items():
         if value is not None:
             written = json.dumps(value) if isinstance(value, dict) else str(value)
             words += [f"--{name.replace('_', '-')}", written]
-    for one in methods:
-        words += ["--methods", one]
+    for method in methods:
+        words += ["--methods", method]
     return shlex.join([*words, "--out", str(folder)])
 
 
-def _show_built(built: Built, folder: Path) -> None:
-    from verax.run.highlights.annotations import FOLDER as SAMPLES
-    from verax.run.highlights.writing import FOLDER, JSONL
+def _print_built(built: Built, folder: Path) -> None:
+    from verax.jobs.highlights.annotations import FOLDER as SAMPLES
+    from verax.jobs.highlights.dataset import FOLDER, JSONL
 
     choice = built.choice
     if choice.tuned is not None:
-        out.print(_candidates(built))
-    out.print(Text(f"method: {choice.method.label}; threshold: {choice.threshold:g}{_overlap(built)}"), soft_wrap=True)
-    out.print(_languages(built))
+        _print_candidates(choice.tuned)
+    agreement = " (both given)" if choice.tuned is None else _agreement(choice.tuned)
+    out.print(Text(f"method: {choice.method.label}; threshold: {choice.threshold:g}{agreement}"), soft_wrap=True)
+    _print_languages(built)
     out.print(Text(f"Wrote {folder / JSONL} and {folder / FOLDER}"), soft_wrap=True)
     read = {"name": str(folder / JSONL), **built.reading}
     out.print(Text(f"In a spec: data: {json.dumps(read)}"), soft_wrap=True)
     if built.sampled:
-        rows = sum(built.sampled.values())
+        rows, check = sum(built.sampled.values()), f"verax check-highlights {shlex.quote(str(folder))}"
         out.print(
-            Text(
-                f"For people to check: {rows} rows in {folder / SAMPLES}; move the asterisks, then "
-                f"verax check-highlights {shlex.quote(str(folder))}"
-            ),
-            soft_wrap=True,
+            Text(f"To check: {rows} rows in {folder / SAMPLES}; move the asterisks, then {check}"), soft_wrap=True
         )
 
 
-def _overlap(built: Built) -> str:
+def _agreement(tuned: Tuned) -> str:
     from verax.results.render.numbers import count, number
 
-    tuned = built.choice.tuned
-    if tuned is None:
-        return " (both given)"
-    shares = zip(("precision", "recall", "F1"), tuned.overlap, strict=True)
-    told = ", ".join(f"{name} {number(value)}" for name, value in shares)
-    return f" ({told} over {count(tuned.words)} words of {count(tuned.inputs)} inputs that people marked)"
+    names = ("precision", "recall", "F1")
+    shares = ", ".join(f"{name} {number(value)}" for name, value in zip(names, tuned.overlap, strict=True))
+    return f" ({shares} over {count(tuned.words)} words of {count(tuned.inputs)} inputs with human highlights)"
 
 
-def _candidates(built: Built) -> Board:
-    from verax.report.terminal import Board
-    from verax.results.render.numbers import count, interval, number
+def _print_candidates(tuned: Tuned) -> None:
+    from verax.results.table import Column, Table, table_row
 
-    tuned = built.choice.tuned
-    rows = tuple(
-        (
-            one.label,
-            number(one.plausibility and one.plausibility.value),
-            interval(*(one.plausibility or (None, None, None))[1:]),
-            count(one.n),
-            count(one.skipped),
-        )
-        for one in (tuned.candidates if tuned else ())
+    title = "Plausibility on the tuning set (mean average precision, higher is better)"
+    columns = (
+        Column("method", "method", "text"),
+        Column("plausibility", "mean"),
+        Column("n", "n", "count"),
+        Column("skipped", "skipped", "count"),
     )
-    heads = ("method", "mean", "95 % interval", "n", "skipped")
-    return Board(
-        "plausibility on the tuning set (mean average precision, higher is better)", heads, rows, frozenset({0})
+    print_table(Table("candidates", title, columns, tuple(table_row(*candidate) for candidate in tuned.candidates)))
+
+
+def _print_languages(built: Built) -> None:
+    from verax.jobs.highlights.card import reasons
+    from verax.results.table import Column, Table, table_row
+
+    columns = (
+        Column("language", "language", "text"),
+        Column("rows", "rows", "count"),
+        Column("words", "words", "count"),
+        Column("highlighted", "highlighted", "count"),
+        Column("plausibility", "AP"),
+        Column("n", "n", "count"),
+        Column("skipped", "skipped", "text"),
+        Column("left_out", "left out", "text"),
     )
-
-
-def _languages(built: Built) -> Board:
-    from verax.report.terminal import Board
-    from verax.results.render.numbers import count, interval, number
-    from verax.run.highlights.card import reasons
-
     rows = tuple(
-        (
+        table_row(
             one.lang,
-            count(one.rows),
-            count(one.words),
-            count(one.highlighted),
-            number(one.plausibility and one.plausibility.value),
-            interval(*(one.plausibility or (None, None, None))[1:]),
-            count(one.n),
+            one.rows,
+            one.words,
+            one.highlighted,
+            one.plausibility,
+            one.n,
             reasons(one.skipped),
             reasons(one.left_out),
         )
         for one in built.languages
     )
-    heads = ("language", "rows", "words", "highlighted", "AP", "95 % interval", "n", "skipped", "left out")
-    return Board("average precision of the same method against the highlights", heads, rows)
+    print_table(Table("languages", "Average precision of the same method against the highlights", columns, rows))
 
 
 @app.command("check-highlights")
@@ -210,41 +204,26 @@ def check_highlights(
 ) -> None:
     """Print precision, recall and F1 of automatic highlights against those that people have edited.
 
-    The files in DIR/annotations are read; take away those of languages that nobody has checked.
+    The files in DIR/annotations are read; remove those of languages that have not been checked.
 
     Example: `verax check-highlights runs/highlights --latex`
     """
-    from verax.run.highlights.checking import check_highlights as check
+    from verax.jobs.highlights.build import check_highlights as check
+    from verax.results.table import Column, Table, table_row
 
     checked = check(folder)
-    table = _checked_table(checked)
-    show(
-        table,
-        lambda: _checked_board(table),
-        json=as_json,
-        csv=as_csv,
-        latex=as_latex,
-        markdown=as_markdown,
+    columns = (
+        Column("language", "Language", "text"),
+        Column("precision", "Precision"),
+        Column("recall", "Recall"),
+        Column("f1", "F1"),
+        Column("rows", "Rows", "count"),
+        Column("edited", "Edited", "count"),
     )
+    rows = tuple(table_row(one.lang, *one.overlap, one.rows, one.edited) for one in checked)
+    table = Table("checked", "Automatic highlights compared with edited ones", columns, rows)
+    print_table(table, json=as_json, csv=as_csv, latex=as_latex, markdown=as_markdown)
     untouched = [one.lang for one in checked if not one.edited]
     if untouched:
-        told = f"nothing was changed in {', '.join(untouched)}: take away files that nobody has checked"
-        notes.print(Text(f"warning: {told}", "yellow"), soft_wrap=True)
-
-
-def _checked_table(checked: Sequence[Checked]) -> Table:
-    from verax.report.tables import Table
-    from verax.results.render.numbers import count, number
-
-    records = tuple(
-        {"language": one.lang, **one.overlap._asdict(), "rows": one.rows, "edited": one.edited} for one in checked
-    )
-    cells = tuple((one.lang, *map(number, one.overlap), count(one.rows), count(one.edited)) for one in checked)
-    heads = ("Language", "Precision", "Recall", "F1", "Rows", "Edited")
-    return Table(tuple(records[0]), records, heads, cells, text_columns=1)
-
-
-def _checked_board(table: Table) -> Board:
-    from verax.report.terminal import Board
-
-    return Board("automatic highlights against those that people edited", table.heads, table.cells)
+        warning = f"nothing was changed in {', '.join(untouched)}: remove files that have not been checked"
+        notes.print(Text(f"warning: {warning}", "yellow"), soft_wrap=True)

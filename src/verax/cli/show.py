@@ -48,7 +48,7 @@ def show(
     format: FormatOption = OutputFormat.terminal,  # noqa: A002 - the name of the option
     file: FileOption = None,
 ) -> None:
-    """Show the results of one run, or of several: seeds, models or data sets.
+    """Show the results of one run, or of several: seeds, models or data sets; or of a ROAR (`verax roar`).
 
     Every study that applies to the runs gives its tables: the leaderboard, recursive masking, the unified framework,
     evaluation across languages, free text, and those of plug-ins. Methods are matched between runs; parameters that
@@ -60,6 +60,12 @@ def show(
 
     `verax show runs/mine --table comprehensiveness --format csv`
     """
+    from verax.results.roar import has_result
+    from verax.studies.masking.roar import roar_findings
+
+    if study in {None, "masking"} and any(map(has_result, folders)):
+        _print(_chosen([roar_findings(folders)], table), format, file)
+        return
     runs = open_all(folders)
     found = findings_of(runs, study)
     if not found:

@@ -10,31 +10,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from verax.cli.app import Csv, Json, Latex, Markdown, app, notes, show
+from verax.cli.app import Csv, Json, Latex, Markdown, app, notes, print_table
 from verax.cli.explaining import open_inputs
 
 if TYPE_CHECKING:
-    from verax.report.tables import Table
-    from verax.run.representations import Similarity
+    from verax.jobs.similarity import Similarity
+    from verax.results.table import Table
 
 
 @app.command()
 def similarity(
     model: Annotated[str, typer.Option(help="A folder, a hub id, a shipped model; with or without a classifier.")],
     data: Annotated[str, typer.Option(help="Inputs in several languages: a dataset, a file, a spec (YAML).")],
-    limit: Annotated[int | None, typer.Option(help="The first so many inputs, each in all languages.", min=1)] = None,
-    also: Annotated[list[str] | None, typer.Option(help="Another model beside it; repeat it for several.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="Use only the first N inputs, each in all languages.", min=1)
+    ] = None,
+    also: Annotated[list[str] | None, typer.Option(help="Another model to compare with; can be repeated.")] = None,
     reference: Annotated[str, typer.Option(help="The language that the others are compared with.")] = "en",
     langs: Annotated[
-        list[str] | None, typer.Option("--lang", "--langs", help="Another language; repeat it. All by default.")
+        list[str] | None, typer.Option("--lang", "--langs", help="Another language; can be repeated. Default: all.")
     ] = None,
-    batch: Annotated[int, typer.Option(help="Inputs of a batch.", min=3)] = 8,
-    candidates: Annotated[int, typer.Option(help="Random batches beside the matching one.", min=1)] = 10,
+    batch: Annotated[int, typer.Option(help="Inputs per batch.", min=3)] = 8,
+    candidates: Annotated[int, typer.Option(help="Random batches in addition to the matching one.", min=1)] = 10,
     layer: Annotated[
-        int | None, typer.Option(help="Whose hidden states; 0 are the embeddings, the last one by default.", min=0)
+        int | None, typer.Option(help="Layer of the hidden states; 0: embeddings. Default: the last.", min=0)
     ] = None,
     pooling: Annotated[str, typer.Option(help="mean (over the tokens of words) or first (the first token).")] = "mean",
-    seed: Annotated[int, typer.Option(help="Of the batches.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the batches.", min=0)] = 0,
     as_json: Json = False,
     as_csv: Csv = False,
     as_latex: Latex = False,
@@ -43,15 +45,15 @@ def similarity(
     """Tell whether translations of an input are similar inputs to a model, as cross-lingual faithfulness assumes.
 
     A batch of inputs is compared with its translations and with random batches of the same language, by linear CKA of
-    their hidden states. Printed is how often the translations are the most alike, with a 95 % interval.
+    their hidden states. The result is how often the translations are the most similar, with a 95 % interval.
 
     Examples: `verax similarity --model my-xlm-r --data xnli.jsonl`
 
     `verax similarity --model my-xlm-r --also my-bert --data xnli.jsonl --lang de --lang sw --layer 8`
     """
+    from verax.jobs.similarity import representation_similarity
     from verax.models.load import load_encoder
-    from verax.report.terminal import Board
-    from verax.run.representations import representation_similarity
+    from verax.results.table import from_records
 
     inputs = open_inputs(data, limit)
     options: dict[str, Any] = {"batch": batch, "candidates": candidates, "layer": layer, "pooling": pooling}
@@ -59,10 +61,10 @@ def similarity(
     found: list[Similarity] = []
     for name in dict.fromkeys([model, *(also or [])]):
         found += representation_similarity(load_encoder(name), inputs, **options)
-    table = _table(found, batch, candidates)
-    show(
-        table,
-        lambda: Board(table.caption, table.heads, table.cells),
+    records = [{**asdict(one), **dict(zip(("accuracy", "low", "high"), one.accuracy, strict=True))} for one in found]
+    print_table(
+        _table(found, batch, candidates),
+        from_records("similarity", "Linear CKA accuracy", records),
         json=as_json,
         csv=as_csv,
         latex=as_latex,
@@ -72,21 +74,25 @@ def similarity(
 
 def _table(found: Sequence[Similarity], batch: int, candidates: int) -> Table:
     """A row for each language, a column for each model; the fewest batches and the most skipped pairs of any model."""
-    from verax.report.tables import Table
-    from verax.results.render.numbers import count, interval, number
+    from verax.results.render.numbers import number
+    from verax.results.table import Column, Table, table_row
 
     models = list(dict.fromkeys(one.model for one in found))
-    records = [{**asdict(one), **dict(zip(("accuracy", "low", "high"), one.accuracy, strict=True))} for one in found]
-    cells = []
-    for lang in dict.fromkeys(one.lang for one in found):
-        row = {one.model: one for one in found if one.lang == lang}
-        figures = [f"{number(one.accuracy.value)} {interval(*one.accuracy[1:])}" for one in row.values()]
-        fewest, most = min(one.batches for one in row.values()), max(one.skipped for one in row.values())
-        cells.append((lang, *figures, count(fewest), count(most)))
-    caption = (
-        f"linear CKA accuracy with {found[0].reference}: batches of {batch}, {candidates} random ones beside each, "
-        f"{number(found[0].chance)} by chance"
-    )
     short = [Path(name).name for name in models]  # a table of long paths does not fit a terminal
-    heads = ("language", *(short if len(set(short)) == len(models) else models), "batches", "skipped")
-    return Table(tuple(records[0]), tuple(records), heads, tuple(cells), text_columns=1, caption=caption)
+    titles = short if len(set(short)) == len(models) else models
+    rows = []
+    for lang in dict.fromkeys(one.lang for one in found):
+        of_lang = [one for one in found if one.lang == lang]
+        fewest, most = min(one.batches for one in of_lang), max(one.skipped for one in of_lang)
+        rows.append(table_row(lang, *(one.accuracy for one in of_lang), fewest, most))
+    title = (
+        f"Linear CKA accuracy with {found[0].reference}: batches of {batch}, {candidates} random ones in addition, "
+        f"{number(found[0].chance)} expected by guessing"
+    )
+    columns = (
+        Column("language", "language", "text"),
+        *(Column(name, title) for name, title in zip(models, titles, strict=True)),
+        Column("batches", "batches", "count"),
+        Column("skipped", "skipped", "count"),
+    )
+    return Table("similarity", title, columns, tuple(rows))

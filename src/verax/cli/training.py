@@ -1,4 +1,4 @@
-"""Commands that train models."""
+"""Commands that train classifiers, and the options that every training shares."""
 # ruff: noqa: PLC0415
 
 from __future__ import annotations
@@ -11,92 +11,57 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
-from verax.cli.app import Json, app, notes, out, print_json
+from verax.cli.app import Json, app, notes, out, print_json, print_table
 from verax.registry import entries
 from verax.types import UserError
 
 if TYPE_CHECKING:
-    from verax.run.train_spec import TrainSpec
-    from verax.run.trained import AblationRow, LanguageRow
-    from verax.run.training import Opened
+    from verax.jobs.training.spec import TrainSpec
+    from verax.jobs.training.splits import Splits
 
 train = typer.Typer(help="Train models whose explanations can be measured.", rich_markup_mode="markdown")
 app.add_typer(train, name="train")
 
 SpecFile = Annotated[
-    Path | None, typer.Argument(help="A YAML file with any of the fields below, and more.", metavar="[SPEC.yaml]")
+    Path | None,
+    typer.Argument(help="A YAML file with any of the options below and more fields.", metavar="[SPEC.yaml]"),
 ]
-OutFolder = Annotated[Path, typer.Option("--out", help="Where the model goes.")]
-TrainOn = Annotated[str | None, typer.Option(help="Train on this: a dataset, a file.")]
-Limit = Annotated[int | None, typer.Option(help="Only the first N training instances.", min=1)]
+OutFolder = Annotated[Path, typer.Option("--out", help="Folder of the model: new, empty, or of the same training.")]
+TrainOn = Annotated[str | None, typer.Option(help="Training data: a dataset or a file.")]
+Limit = Annotated[int | None, typer.Option(help="Use only the first N training instances.", min=1)]
 
 FIELDS: dict[str, Any] = {
-    "base": Annotated[str | None, typer.Option(help="Start from this: a folder, a hub id, a shipped model.")],
+    "base": Annotated[str | None, typer.Option(help="Model to start from: a folder, a hub id, a shipped model.")],
     "validation": Annotated[
-        str | None, typer.Option(help="Choose the best epoch on this; the split `validation`, or a fifth of a file.")
+        str | None,
+        typer.Option(help="Data to select the best epoch on; default: the split `validation`, or a fifth of a file."),
     ],
-    "test": Annotated[str | None, typer.Option(help="Measure the finished model on this too.")],
+    "test": Annotated[str | None, typer.Option(help="Data to evaluate the finished model on as well.")],
     "masking": Annotated[
-        list[str] | None, typer.Option(help="In training: none, masking or half (the default); repeat it for several.")
+        list[str] | None, typer.Option(help="Masked in training: none, masking or half (default); can be repeated.")
     ],
     "select": Annotated[
-        list[str] | None, typer.Option(help="Best epoch by: none, masking or both (the default); repeat for several.")
+        list[str] | None, typer.Option(help="Best epoch by: none, masking or both (default); can be repeated.")
     ],
-    "seeds": Annotated[list[int] | None, typer.Option("--seed", help="0 by default; repeat it for several.", min=0)],
-    "epochs": Annotated[int | None, typer.Option(help="10 by default.", min=1)],
-    "learning_rate": Annotated[float | None, typer.Option(help="Its peak; 2e-5 by default.")],
-    "batch_size": Annotated[int | None, typer.Option(help="16 by default.", min=1)],
-    "longest": Annotated[int | None, typer.Option(help="Cut inputs at so many tokens.", min=4)],
-    "device": Annotated[str | None, typer.Option(help="cpu (the default), cuda, cuda:1, mps.")],
+    "seeds": Annotated[list[int] | None, typer.Option("--seed", help="Default: 0; can be repeated.", min=0)],
+    "epochs": Annotated[int | None, typer.Option(help="Default: 10.", min=1)],
+    "learning_rate": Annotated[float | None, typer.Option(help="Peak learning rate; default: 2e-5.")],
+    "batch_size": Annotated[int | None, typer.Option(help="Default: 16.", min=1)],
+    "longest": Annotated[int | None, typer.Option(help="Truncate inputs to this many tokens.", min=4)],
+    "device": Annotated[str | None, typer.Option(help="cpu (default), cuda, cuda:1, mps.")],
 }
-"""Fields of a spec that are options too."""
-
-
-def _carry_out(
-    command: Literal["masked", "plain"],
-    /,
-    spec: SpecFile = None,
-    *,
-    folder: OutFolder,
-    data: TrainOn = None,
-    limit: Limit = None,
-    as_json: Json = False,
-    **fields: Any,
-) -> None:
-    """Train what a spec and the options ask for, and print what came of it."""
-    from verax.run.train_spec import parse_plain_spec, parse_train_spec
-    from verax.run.trained import folder_of, variants, write_compared
-    from verax.run.training import train_all
-
-    content = spec_content(spec, fields, {"name": data, "limit": limit}, f"verax train {command}")
-    parsed = {"masked": parse_train_spec, "plain": parse_plain_spec}[command](content)
-    found = train_all(parsed, folder, console=notes, announce=announce)
-    written = write_compared(folder, parsed, found)
-    models = [str(folder_of(folder, parsed, variant)) for variant in variants(parsed)]
-    if as_json:
-        tables = {name: [asdict(row) for row in rows] for name, rows in found._asdict().items()}
-        print_json({"models": models, **tables})
-        return
-    out.print(_table(found.rows))
-    if found.languages:
-        out.print(_languages(found.languages))
-    out.print(Text(f"Wrote {written}"), soft_wrap=True)
-    preset = "faithfulness-measurable" if command == "masked" else "attribution-table"
-    measure = f"verax run --preset {preset} --model {shlex.quote(models[-1])} {_measured_on(parsed, command)}"
-    out.print(Text(f"Next: {measure}"), soft_wrap=True)
+"""Fields of a training's spec that are options too."""
 
 
 def with_options(
-    execute_run: Callable[..., None], fields: Mapping[str, Any]
+    function: Callable[..., None], fields: Mapping[str, Any]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of the function that carries it out, and one for each of these fields of a spec."""
+    """Give a command the options of the function that executes it, and one for each of these fields of a spec."""
 
     def extended(command: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(execute_run, eval_str=True).parameters.values()
+        own = inspect.signature(function, eval_str=True).parameters.values()
         shared = [one for one in own if one.kind not in {one.POSITIONAL_ONLY, one.VAR_KEYWORD}]
         more = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
@@ -108,98 +73,102 @@ def with_options(
     return extended
 
 
+def _train_classifiers(
+    command: Literal["masked", "plain"],
+    /,
+    spec: SpecFile = None,
+    *,
+    folder: OutFolder,
+    data: TrainOn = None,
+    limit: Limit = None,
+    as_json: Json = False,
+    **fields: Any,
+) -> None:
+    """Train the models of a spec and its options, and print their performance."""
+    from verax.jobs.training.classifier import train_classifiers
+    from verax.jobs.training.comparison import comparison_tables, folder_of, variants, write_comparison
+    from verax.jobs.training.spec import TrainSpec, parse, parse_plain
+
+    content = spec_content(spec, fields, {"name": data, "limit": limit}, f"verax train {command}")
+    parsed = parse(TrainSpec, content) if command == "masked" else parse_plain(content)
+    comparison = train_classifiers(parsed, folder, console=notes, announce=announce)
+    written = write_comparison(folder, parsed, comparison)
+    models = [str(folder_of(folder, parsed, variant)) for variant in variants(parsed)]
+    if as_json:
+        tables = {name: [asdict(row) for row in rows] for name, rows in comparison._asdict().items()}
+        print_json({"models": models, **tables})
+        return
+    for table in comparison_tables(comparison):
+        print_table(table)
+    out.print(Text(f"Wrote {written}"), soft_wrap=True)
+    preset = "faithfulness-measurable" if command == "masked" else "attribution-table"
+    next_command = f"verax run --preset {preset} --model {shlex.quote(models[-1])} {_data_flags(parsed, command)}"
+    out.print(Text(f"Next: {next_command}"), soft_wrap=True)
+
+
 @train.callback()
 def _train() -> None:
     """Train models whose explanations can be measured."""
 
 
 @train.command()
-@with_options(_carry_out, FIELDS)
+@with_options(_train_classifiers, FIELDS)
 def masked(**options: Any) -> None:
-    """Fine-tune a classifier with masking, so that masking words stays in its distribution.
+    """Fine-tune a classifier with masking, so that masked inputs are in its distribution.
 
-    Killed at any time, the same command goes on from the last whole epoch. Several values of masking, select or seed
-    give a model for each combination, and a table of them.
+    If it is interrupted, the same command continues from the last complete epoch. Several values of masking, select or
+    seed give a model for each combination, and a table of them.
 
     Examples: `verax train masked --base my-bert --data sst2 --out models/sst2-masked`
 
     `verax train masked ablation.yaml --base my-bert --out models/ablation`
     """
-    _carry_out("masked", **options)
+    _train_classifiers("masked", **options)
 
 
 @train.command()
-@with_options(_carry_out, {name: FIELDS[name] for name in FIELDS if name not in {"masking", "select"}})
+@with_options(_train_classifiers, {name: FIELDS[name] for name in FIELDS if name not in {"masking", "select"}})
 def plain(**options: Any) -> None:
-    """Fine-tune a classifier as usual: nothing is masked, the best epoch is chosen on the validation set as it is.
+    """Fine-tune a classifier as usual: nothing is masked, the best epoch is selected on the validation set.
 
-    Killed at any time, the same command goes on from the last whole epoch. Several seeds give a model for each, and a
-    table of them. Where the validation or test data hold several languages, performance is told for each.
+    If it is interrupted, the same command continues from the last complete epoch. Several seeds give a model for each,
+    and a table of them. Performance is also reported by language if the data has several.
 
     Examples: `verax train plain --base my-xlm-r --data nli.jsonl --test parallel.jsonl --out models/nli`
 
     `verax train plain --base my-xlm-r --data nli.jsonl --seed 0 --seed 1 --seed 2 --out models/nli`
     """
-    _carry_out("plain", **options)
+    _train_classifiers("plain", **options)
 
 
-def _measured_on(spec: TrainSpec, command: Literal["masked", "plain"]) -> str:
-    """The flags that name the data on which explanations of the model are measured."""
+def _data_flags(spec: TrainSpec, command: Literal["masked", "plain"]) -> str:
+    """The flags that name the data on which explanations of the model can be measured."""
     if spec.data.name in entries("datasets"):
         return f"--data {shlex.quote(spec.data.name)}"
     others = {"--data": spec.test} | ({"--validation": spec.validation} if command == "masked" else {})
-    return " ".join(f"{flag} {shlex.quote(one.name) if one else 'FILE'}" for flag, one in others.items())
+    return " ".join(f"{flag} {shlex.quote(data.name) if data else 'FILE'}" for flag, data in others.items())
 
 
-def spec_content(spec: Path | None, told: Mapping[str, Any], data: Mapping[str, Any], command: str) -> dict[str, Any]:
-    """What a spec file says of a training, with what flags say in its place: `told`, and of its section `data`."""
+def spec_content(spec: Path | None, flags: Mapping[str, Any], data: Mapping[str, Any], command: str) -> dict[str, Any]:
+    """The content of a spec file, overridden by flags; `data` overrides fields of its section `data`."""
     from verax.run.spec import by_name, read_spec
 
     content = {} if spec is None else read_spec(spec)
-    content |= {field: value for field, value in told.items() if value is not None}
+    content |= {field: value for field, value in flags.items() if value is not None}
     section = by_name(content.get("data", {}))
     if isinstance(section, dict):
         content["data"] = section | {field: value for field, value in data.items() if value is not None}
     for field in ("base", "data"):
         if not content.get(field):
-            raise UserError(f"say what to train with --{field}, or in a spec: {command} spec.yaml")
+            raise UserError(f"{field} is missing: give --{field}, or name it in a spec: {command} spec.yaml")
     return content
 
 
-def announce(data: Opened, trainings: int, finished: int) -> None:
-    """Say how much there is to train on, and how many trainings are to come."""
+def announce(data: Splits, trainings: int, finished: int) -> None:
+    """Print the sizes of the data and the number of trainings."""
     sizes = f"{len(data.train)} training and {len(data.validation)} validation instances"
     tested = "" if data.test is None else f", {len(data.test)} for the test"
-    done = f"; finished already: {finished}" if finished else ""
+    done = f"; already finished: {finished}" if finished else ""
     if data.left_out:
         notes.print(Text(f"left out: {data.left_out} instances with a part that has no words"))
     notes.print(Text(f"{sizes}{tested}; {trainings} training{'s' if trainings > 1 else ''}{done}"), soft_wrap=True)
-
-
-def _table(rows: list[AblationRow]) -> Table:
-    """Performance of the models that were trained."""
-    table = _headed(("split", "masking", "best epoch by"), ("unmasked", "all masked", "majority", "seeds"))
-    for row in rows:
-        masked = "–" if row.fully_masked is None else f"{row.fully_masked.value:.4f}"
-        figures = (f"{row.unmasked.value:.4f}", masked, f"{row.majority:.4f}", str(row.seeds))
-        table.add_row(row.split, row.masking, row.select, *figures)
-    return table
-
-
-def _languages(rows: list[LanguageRow]) -> Table:
-    """The same language by language, unmasked."""
-    from verax.run.trained import language_cells
-
-    table = _headed(("split", "masking", "best epoch by", "language"), ("unmasked", "deviation", "seeds"))
-    for row in rows:
-        table.add_row(*map(Text, language_cells(row)))
-    return table
-
-
-def _headed(words: tuple[str, ...], numbers: tuple[str, ...]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for head in words:
-        table.add_column(head)
-    for head in numbers:
-        table.add_column(head, justify="right")
-    return table

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
@@ -15,8 +16,10 @@ from verax.report.words import style_sheet
 from verax.results.render.html import findings_html
 from verax.results.render.markup import Html, join, tag, visible
 from verax.results.render.numbers import plural
+from verax.results.roar import has_result, load_result
 from verax.results.run import Run
 from verax.store.files import replace_file
+from verax.studies.masking.roar import roar_findings
 
 
 class Section(NamedTuple):
@@ -48,7 +51,7 @@ def write_report(folder: Path, out: Path | None = None, *, instances: int = 100)
         The file that was written.
     """
     path = out or folder / "report.html"
-    page = render(Run(folder), instances=instances)
+    page = _roar_page(folder) if has_result(folder) else render(Run(folder), instances=instances)
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, page.encode())
     return path
@@ -57,15 +60,35 @@ def write_report(folder: Path, out: Path | None = None, *, instances: int = 100)
 def render(run: Run, *, instances: int = 100) -> str:
     """The page of a run; the same run always gives the same characters."""
     content = Content(run, instances)
-    drawn = list(_sections(content))
-    links = [tag("a", title, href=f"#{anchor}") for anchor, title, _ in drawn]
+    footer = f"verax {run.manifest.verax} · {run.manifest.created}"
+    return _page(run.name, _head(content), list(_sections(content)), footer, _problems(run))
+
+
+def _roar_page(folder: Path) -> str:
+    """The page of a finished ROAR: its areas and curves, and its recipe."""
+    result = load_result(folder)
+    findings = roar_findings([folder])
+    model, data = Path(str(result.spec["base"])).name, str(result.spec["data"]["name"])
+    facts = [plural(len(result.measures), "measure"), plural(int(result.cost["trainings"]), "training")]
+    recipe = tag("pre", json.dumps(dict(result.spec), indent=1, ensure_ascii=False))
+    sections = [
+        ("masking", "Recursive ROAR", join(findings_html(findings), [tag("p", note) for note in findings.reading])),
+        ("card", "Recipe", recipe),
+    ]
+    return _page(f"{model} on {data}", _title(model, data, facts), sections, f"seed {result.spec['seed']}")
+
+
+def _page(
+    title: str, head: Html, sections: Sequence[tuple[str, str, Html]], footer: str, problems: Html | None = None
+) -> str:
+    links = [tag("a", name, href=f"#{anchor}") for anchor, name, _ in sections]
     body = join(
         tag("a", "Skip to the content", href="#content", class_="skip-link"),
-        tag("header", tag("div", _head(content), tag("nav", links, aria_label="Sections")), class_="top"),
-        tag("main", _problems(run), [_section(*section) for section in drawn], id="content"),
-        tag("footer", tag("p", f"verax {run.manifest.verax} · {run.manifest.created}")),
+        tag("header", tag("div", head, tag("nav", links, aria_label="Sections")), class_="top"),
+        tag("main", problems, [_section(*section) for section in sections], id="content"),
+        tag("footer", tag("p", footer)),
     )
-    return _document(run.name, body)
+    return _document(title, body)
 
 
 def _sections(content: Content) -> Iterator[tuple[str, str, Html]]:
@@ -109,17 +132,12 @@ def _head(content: Content) -> Html:
     counts = [plural(content.total, "instance"), plural(len(content.run.methods), "method")]
     counts.append(plural(len(content.run.metrics), "metric"))
     split = manifest.data.split
-    return tag(
-        "div",
-        tag("p", "verax report", class_="brand"),
-        tag(
-            "h1",
-            tag("span", manifest.model.name, dir="auto"),
-            tag("small", " on "),
-            tag("span", manifest.data.name + (f" ({split})" if split else ""), dir="auto"),
-        ),
-        tag("p", " · ".join(counts), class_="facts-line"),
-    )
+    return _title(manifest.model.name, manifest.data.name + (f" ({split})" if split else ""), counts)
+
+
+def _title(model: str, data: str, facts: Sequence[str]) -> Html:
+    named = tag("h1", tag("span", model, dir="auto"), tag("small", " on "), tag("span", data, dir="auto"))
+    return tag("div", tag("p", "verax report", class_="brand"), named, tag("p", " · ".join(facts), class_="facts-line"))
 
 
 def _assets(ending: str) -> list[str]:

@@ -119,8 +119,9 @@ def _method_entry(named: Configured[Any]) -> dict[str, Any]:
 def _given_entries(run: RunContext) -> list[dict[str, Any]]:
     """What a card says of explanations made elsewhere."""
     return [
-        {"label": label, "name": label, "kind": kind, "parameters": {}, "reference": "made elsewhere"}
-        for label, kind in run.given_kinds.items()
+        {"label": one.label, "name": one.label, "kind": one.kind, "parameters": {}, "reference": "made elsewhere"}
+        for one in run.explainers
+        if one.method is None
     ]
 
 

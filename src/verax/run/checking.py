@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
@@ -132,12 +131,9 @@ def _check_alike(run: RunContext) -> None:
     if not run.data.instances:
         raise UserError(f"data: {run.data.name} has no inputs")
     first = run.data.instances[0]
-    for instance in _others(run, first):
+    other = next((one for one in run.data.instances if len(one.parts) != len(first.parts)), None)
+    if other is not None:
         raise UserError(
-            f"data: {run.data.name}: instance {instance.id!r} has {len(instance.parts)} parts and {first.id!r} has "
+            f"data: {run.data.name}: instance {other.id!r} has {len(other.parts)} parts and {first.id!r} has "
             f"{len(first.parts)}; all inputs of a run need as many"
         )
-
-
-def _others(run: RunContext, first: Instance) -> Iterator[Instance]:
-    return (instance for instance in run.data.instances if len(instance.parts) != len(first.parts))

@@ -22,6 +22,7 @@ class Explainer(NamedTuple):
     label: str
     kind: Kind
     base: str | None = None
+    method: Configured[Method] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +36,6 @@ class RunContext:
         methods, metrics: the components, with the labels that name them in every row.
         open_validation: loads the validation data of the run.
         given: explanations made elsewhere, by label and instance id.
-        given_kinds: the kind of explanation of each of these labels.
         products: what providers are asked for on their own account, not for a metric.
         parts: parts whose words are explained; None: all.
     """
@@ -48,16 +48,16 @@ class RunContext:
     metrics: tuple[Configured[Metric], ...]
     open_validation: Callable[[], Dataset]
     given: Mapping[str, Mapping[str, Highlight]] = field(default_factory=dict)
-    given_kinds: Mapping[str, Kind] = field(default_factory=dict)
     products: tuple[Configured[Any], ...] = ()
     parts: tuple[int, ...] | None = None
 
     @cached_property
     def explainers(self) -> tuple[Explainer, ...]:
         """All sources of explanations: the methods, then the files."""
-        methods = [(method.label, method.component) for method in self.methods]
-        made = [Explainer(label, method.kind, getattr(method, "base", None)) for label, method in methods]
-        return (*made, *(Explainer(label, kind) for label, kind in self.given_kinds.items()))
+        methods = [(one, one.component) for one in self.methods]
+        made = [Explainer(one.label, method.kind, getattr(method, "base", None), one) for one, method in methods]
+        given = [Explainer(label, next(iter(rows.values())).kind) for label, rows in self.given.items()]
+        return (*made, *given)
 
     @property
     def scores_words(self) -> bool:

@@ -60,8 +60,7 @@ class PlannedInstance:
             yield self.prediction
         for explanation in self.explanations:
             yield explanation.key
-            for score in explanation.scores:
-                yield score.key
+            yield from (score.key for score in explanation.scores)
 
 
 class Outline(NamedTuple):
@@ -86,6 +85,8 @@ class Remaining:
 class Plan:
     """Everything that a run consists of; iterating over it generates its planned instances.
 
+    The key of a row is a hash of everything that determines the row; what rows share is hashed once.
+
     Args:
         run: the run.
         providers: of its metrics.
@@ -93,9 +94,17 @@ class Plan:
     """
 
     def __init__(self, run: RunContext, providers: Providers, again: Collection[str] = ()) -> None:
-        self.run, self.providers = run, providers
-        self._keys = _Keys(run, providers, again)
-        self._predicts = run.scores_words
+        self.run, self.providers, self._again = run, providers, again
+        self._fingerprint: dict[str, str] = run.model.fingerprint
+        self._instance_keys: dict[int, str] = {}
+        self._prediction = key_of(row="prediction", model=self._fingerprint) if run.scores_words else None
+        self._identities = {
+            one.label: _text_identity(one) if one.component.kind == TEXT else self._identity("explanation", one)
+            for one in run.methods
+        }
+        measures = map(self._measure, run.metrics)
+        # metrics that leave instances out come last
+        self._measures = sorted(measures, key=lambda one: any(provider.selective for provider in one.providers))
         for provider in providers:
             provider.survey(self)
 
@@ -104,19 +113,19 @@ class Plan:
 
     def __iter__(self) -> Iterator[PlannedInstance]:
         for outline in self.outlines():
-            instance, key, prediction, explanations = outline
-            planned = [
+            instance, key, prediction, keys = outline
+            explanations = [
                 PlannedExplanation(
                     label,
                     kind,
-                    explanations[label],
+                    keys[label],
                     method,
-                    self.run.given.get(label, {}).get(instance.id),
-                    tuple(self._keys.scores(outline, label, kind)),
+                    None if method else self.run.given[label].get(instance.id),
+                    tuple(self._scores(outline, label, kind)),
                 )
-                for label, kind, method in self._keys.explainers
+                for label, kind, _, method in self.run.explainers
             ]
-            yield PlannedInstance(instance, key, prediction, tuple(planned))
+            yield PlannedInstance(instance, key, prediction, tuple(explanations))
 
     def outlines(self) -> Iterator[Outline]:
         """Every instance without its scores."""
@@ -124,13 +133,26 @@ class Plan:
 
     def outline(self, instance: Instance) -> Outline:
         """One instance of the data without its scores."""
-        key = self._keys.content(instance)
-        prediction = self._keys.prediction(key) if self._predicts else None
-        return Outline(instance, key, prediction, self._keys.explanations(instance, key))
+        key, parts = self.instance_key(instance), self.run.parts
+        prediction = None if self._prediction is None else _joined(self._prediction, key)
+        explained = key if parts is None else key_of(row="parts", instance=key, parts=parts)
+        keys = {}
+        for label, kind, _, method in self.run.explainers:
+            if method is None:
+                keys[label] = _given_key(label, self.run.given[label].get(instance.id), explained)
+            elif kind == TEXT:
+                identity = self._identities[label]
+                keys[label] = self._fresh(key_of(row="nle", input=key, model=self._fingerprint, setup=identity))
+            else:
+                keys[label] = _joined(str(self._identities[label]), explained)
+        return Outline(instance, key, prediction, keys)
 
     def instance_key(self, instance: Instance) -> str:
         """Key of an instance of the data."""
-        return self._keys.content(instance)
+        key = self._instance_keys.get(id(instance))
+        if key is None:
+            key = self._instance_keys[id(instance)] = input_key(instance)
+        return key
 
     def keys(self) -> Iterator[str]:
         """Every row of the run: instances, what is counted of them, and products of providers."""
@@ -153,7 +175,8 @@ class Plan:
             rows, done = rows + len(keys), done + stored
             if stored == len(keys):
                 continue
-            n = units(planned.instance, self.run.parts)
+            parts = self.run.parts
+            n = sum(parts is None or unit[0].part in parts for unit in planned.instance.units)
             for explanation in planned.explanations:
                 deferred += sum(score.deferred and score.key not in present for score in explanation.scores)
                 for passes in self._passes(explanation, present, n):
@@ -161,121 +184,21 @@ class Plan:
         return Remaining(rows, done, deferred, Passes(forward, backward))
 
     def _passes(self, explanation: PlannedExplanation, present: Collection[str], n: int) -> Iterator[Passes]:
-        if explanation.kind == TEXT:  # how many passes text takes depends on what the model writes
-            return
+        """Passes that an explanation and its scores take at most, without those of text generators."""
         method = None if explanation.method is None else explanation.method.component
         if method is not None and explanation.key not in present:
-            yield passes_of(method, n, self._layers)
+            yield passes_of(method, n, self.run.model)
         for score in explanation.scores:
-            if score.key in present:
-                continue
-            yield score.metric.component.passes(n)
-            for provider in self.providers.of(score.metric).values():
-                yield from provider.passes(score.metric, method, n)
+            if score.key not in present:
+                yield score.metric.component.passes(n)
+                for provider in self.providers.of(score.metric).values():
+                    yield from provider.passes(score.metric, method, n)
 
-    @property
-    def _layers(self) -> int:
-        return int(getattr(self.run.model, "attention_layers", 1))
-
-
-def passes_of(method: Method, n: int, layers: int) -> Passes:
-    """Passes that a method asks for at most, on an input of n units by a model of so many attention layers."""
-    passes = method.passes(n)
-    return passes._replace(backward=passes.backward * layers) if getattr(method, "per_layer", False) else passes
-
-
-def units(instance: Instance, parts: tuple[int, ...] | None) -> int:
-    """Number of words of an instance that are explained."""
-    return sum(parts is None or unit[0].part in parts for unit in instance.units)
-
-
-def input_key(instance: Instance) -> str:
-    """Key of an input: everything that it holds, its annotations too."""
-    return key_of(row="instance", **dataclasses.asdict(instance))
-
-
-def measures(metric: Metric, kind: Kind) -> bool:
-    """Whether a metric gives explanations of a kind a score.
-
-    Explanations by scores of a kind that the metric does not measure get one too: it has the metric's reason.
-    """
-    kinds = kinds_of(metric)
-    return kind in kinds or (kind != TEXT and bool(kinds - {TEXT}))
-
-
-class _Explainer(NamedTuple):
-    label: str
-    kind: Kind
-    method: Configured[Method] | None
-
-
-class _Measure(NamedTuple):
-    """A metric, its providers, and what identifies it in keys: of scores of words, and of scores of text."""
-
-    metric: Configured[Metric]
-    providers: tuple[Provider, ...]
-    deferred: bool
-    identity: str
-    text_identity: JSON
-
-
-class _Keys:
-    """Keys of the rows of one run: a hash of everything that determines a row; what rows share is hashed once."""
-
-    def __init__(self, run: RunContext, providers: Providers, again: Collection[str]) -> None:
-        self._run, self._again = run, again
-        self._contents: dict[int, str] = {}
-        self._fingerprint: dict[str, str] = run.model.fingerprint
-        self._prediction = key_of(row="prediction", model=self._fingerprint)
-        made = [_Explainer(one.label, one.component.kind, one) for one in run.methods]
-        self.explainers = (*made, *(_Explainer(label, kind, None) for label, kind in run.given_kinds.items()))
-        self._methods = {
-            one.label: _text_identity(one)
-            if one.component.kind == TEXT
-            else _identity("explanation", self._fingerprint, one)
-            for one in run.methods
-        }
-        self._measures = [
-            _Measure(
-                metric,
-                tuple(providers.of(metric).values()),
-                providers.is_deferred(metric),
-                _with_keys(_identity("score", self._fingerprint, metric), metric, providers),
-                _text_metric_identity(metric, providers) if measures(metric.component, TEXT) else None,
-            )
-            for metric in sorted(run.metrics, key=providers.is_selective)
-        ]
-
-    def content(self, instance: Instance) -> str:
-        """Key of an instance of the data."""
-        key = self._contents.get(id(instance))
-        if key is None:
-            key = self._contents[id(instance)] = input_key(instance)
-        return key
-
-    def prediction(self, content: str) -> str:
-        return _joined(self._prediction, content)
-
-    def explanations(self, instance: Instance, content: str) -> dict[str, str]:
-        """Keys of all explanations of an instance, by label."""
-        parts = self._run.parts
-        explained = content if parts is None else key_of(row="parts", instance=content, parts=parts)
-        keys = {}
-        for label, kind, method in self.explainers:
-            if method is None:
-                keys[label] = _given_key(label, self._run.given[label].get(instance.id), explained)
-            elif kind == TEXT:
-                own = key_of(row="nle", input=content, model=self._fingerprint, setup=self._methods[label])
-                keys[label] = self._fresh(own)
-            else:
-                keys[label] = _joined(self._methods[label], explained)  # type: ignore[arg-type]
-        return keys
-
-    def scores(self, outline: Outline, label: str, kind: Kind) -> Iterator[PlannedScore]:
+    def _scores(self, outline: Outline, label: str, kind: Kind) -> Iterator[PlannedScore]:
         """The scores of one explanation."""
         explanation = outline.explanations[label]
         for metric, providers, deferred, identity, text_identity in self._measures:
-            if not measures(metric.component, kind):
+            if (identity if kind != TEXT else text_identity) is None:
                 continue
             parts = [provider.part(metric, outline, label) for provider in providers]
             if None in parts:
@@ -286,7 +209,7 @@ class _Keys:
                 more = {"parts": keys} if keys else {}
                 key = key_of(row="tested", explanation=explanation, metric=text_identity, **more)
             else:
-                key = _joined(identity, explanation, *keys)
+                key = _joined(str(identity), explanation, *keys)
             yield PlannedScore(metric, self._fresh(key), rows, deferred)
 
     def _fresh(self, key: str) -> str:
@@ -294,6 +217,54 @@ class _Keys:
         while key in self._again:
             key = key_of(again=key)
         return key
+
+    def _measure(self, metric: Configured[Metric]) -> _Measure:
+        """A metric with its identities.
+
+        Explanations by scores of a kind that it does not measure get a row too, with the metric's reason.
+        """
+        named, kinds = self.providers.of(metric), kinds_of(metric.component)
+        keys = {name: key for name, provider in named.items() if (key := provider.key(metric)) is not None}
+        identity, text_identity = None, None
+        if kinds - {TEXT}:
+            identity = self._identity("score", metric)
+            for key in keys.values():
+                identity = _joined(identity, key if isinstance(key, str) else key_of(key=key))
+        if TEXT in kinds:
+            told = dict(getattr(metric.component, "provenance", {}))
+            text_identity = {**_text_identity(metric), "told": told, "handed": keys}
+        deferred = any(provider.deferred for provider in named.values())
+        return _Measure(metric, tuple(named.values()), deferred, identity, text_identity)
+
+    def _identity(self, row: str, named: Configured[Any]) -> str:
+        """Everything but the input that determines the scores of a method, or a metric's score of them."""
+        component = named.component
+        inner = [getattr(component, field.name) for field in dataclasses.fields(component)]
+        versions = [component.version, *(one.version for one in inner if isinstance(one, (Method, Aligner)))]
+        version = versions if len(versions) > 1 else versions[0]
+        return key_of(row=row, model=self._fingerprint, name=named.name, parameters=named.parameters, version=version)
+
+
+class _Measure(NamedTuple):
+    """A metric, its providers, and its identity in keys of scores of words and of text; None if it measures none."""
+
+    metric: Configured[Metric]
+    providers: tuple[Provider, ...]
+    deferred: bool
+    identity: str | None
+    text_identity: JSON
+
+
+def passes_of(method: Method, n: int, model: Any) -> Passes:
+    """Passes that a method asks a model for at most, on an input of n units."""
+    passes = method.passes(n)
+    layers = int(getattr(model, "attention_layers", 1)) if getattr(method, "per_layer", False) else 1
+    return passes._replace(backward=passes.backward * layers)
+
+
+def input_key(instance: Instance) -> str:
+    """Key of an input: everything that it holds, its annotations too."""
+    return key_of(row="instance", **dataclasses.asdict(instance))
 
 
 def _given_key(label: str, given: Highlight | None, content: str) -> str:
@@ -304,35 +275,9 @@ def _given_key(label: str, given: Highlight | None, content: str) -> str:
     return _joined(key_of(row="explanation", outside=label, said=said), content)
 
 
-def _identity(row: str, model: Mapping[str, str], named: Configured[Any]) -> str:
-    """Everything but the input that determines the scores of words by a method, or a score of them by a metric."""
-    component = named.component
-    inner = [getattr(component, field.name) for field in dataclasses.fields(component)]
-    versions = [component.version, *(one.version for one in inner if isinstance(one, (Method, Aligner)))]
-    version = versions if len(versions) > 1 else versions[0]
-    return key_of(row=row, model=model, name=named.name, parameters=named.parameters, version=version)
-
-
-def _with_keys(identity: str, metric: Configured[Metric], providers: Providers) -> str:
-    """The identity of a metric with the keys of its providers."""
-    for provider in providers.of(metric).values():
-        key = provider.key(metric)
-        if key is not None:
-            identity = _joined(identity, key if isinstance(key, str) else key_of(key=key))
-    return identity
-
-
 def _text_identity(named: Configured[Any]) -> dict[str, JSON]:
-    """Everything but model and input that determines the text of a method."""
+    """Everything but model and input that determines the text of a method, or a metric's score of it."""
     return {"name": named.name, "version": named.component.version, "parameters": named.parameters}
-
-
-def _text_metric_identity(named: Configured[Any], providers: Providers) -> dict[str, JSON]:
-    """Everything but the explanation that determines a score of text."""
-    provided = {name: provider.key(named) for name, provider in providers.of(named).items()}
-    handed = {name: key for name, key in provided.items() if key is not None}
-    told = dict(getattr(named.component, "provenance", {}))
-    return {**_text_identity(named), "told": told, "handed": handed}
 
 
 def _joined(*keys: str) -> str:

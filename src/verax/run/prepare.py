@@ -19,7 +19,7 @@ from verax.run.plan import Plan
 from verax.run.providers import Providers, find_provider
 from verax.run.providers.vocabulary import WORDS_FROM
 from verax.run.spec import Spec
-from verax.types import Dataset, Highlight, Kind, Undefined, UserError
+from verax.types import Dataset, Highlight, Undefined, UserError
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +68,6 @@ def prepare(
         # alignments of the data count words, and would link the wrong sub-words
         instances = tuple(_by_token(model, instance) for instance in data.instances)
         data = replace(data, instances=instances, aligned={})
-    given = _given(spec.explanations, data)
-    kinds: dict[str, Kind] = {label: next(iter(rows.values())).kind for label, rows in given.items()}
     run = RunContext(
         spec=spec,
         model=model,
@@ -78,8 +76,7 @@ def prepare(
         methods=tuple(explainers),
         metrics=tuple(measures),
         open_validation=lambda: open_validation(spec) if validation is None else validation,
-        given=given,
-        given_kinds=kinds,
+        given=_given(spec.explanations, data),
         products=tuple(_product(one, spec.seed) for one in spec.products),
         parts=data.maskable if spec.data.explain == "maskable" else None,
     )

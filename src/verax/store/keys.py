@@ -41,10 +41,11 @@ def hash_files(paths: Iterable[Path]) -> str:
 
     Files are read in pieces, so weights of any size need little memory.
     """
-    return key_of(files=sorted([Path(path).name, _hash_file(Path(path))] for path in paths))
+    return key_of(files=sorted([Path(path).name, hash_file(Path(path))] for path in paths))
 
 
-def _hash_file(path: Path) -> str:
+def hash_file(path: Path) -> str:
+    """The SHA-256 (hex) of a file's content."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -54,8 +54,8 @@ class Resume:
         tensors, metadata = read_weights(path)
         if metadata.get("key") != self.key:
             raise UserError(
-                f"{self.folder} holds an unfinished training on other data, from another base or by another recipe; "
-                "choose another --out, or remove it to begin anew"
+                f"{self.folder} holds an unfinished training with other data, another base or another recipe; remove "
+                "it to start again"
             )
         model.load_state_dict(_under("model.", tensors))
         state: dict[int, dict[str, Tensor]] = {}
@@ -68,14 +68,6 @@ class Resume:
             torch.cuda.set_rng_state(tensors["random.cuda"], model.device)
         facts: dict[str, Any] = json.loads(metadata["facts"])
         return facts
-
-    def is_begun(self) -> bool:
-        """Whether there is a state of this very training."""
-        path = self.folder / _STATE
-        if not path.is_file():
-            return False
-        with _opened(path) as file:
-            return bool((file.metadata() or {}).get("key") == self.key)
 
     def best(self, selection: str, epoch: int) -> Path:
         """The file of the best weights by a selection; named after its epoch, so that no older one is overwritten."""

@@ -22,7 +22,6 @@ from verax.types.explanation import (
     Target,
 )
 from verax.types.preset import Preset
-from verax.types.result import Comparison, MaskingCurve, MaskingCurves, Summary
 from verax.types.score import Measured, Score, Trial, TrialLog
 from verax.types.text import Alignment, Dataset, GivenAlignment, Human, Instance, Links, Performance, Span, Text, Unit
 
@@ -32,7 +31,6 @@ __all__ = [
     "Attribution",
     "Base",
     "BoolArray",
-    "Comparison",
     "Cost",
     "Dataset",
     "Estimate",
@@ -47,8 +45,6 @@ __all__ = [
     "Kind",
     "LabelSource",
     "Links",
-    "MaskingCurve",
-    "MaskingCurves",
     "Measured",
     "Nle",
     "Note",
@@ -61,7 +57,6 @@ __all__ = [
     "Score",
     "Skip",
     "Span",
-    "Summary",
     "Target",
     "Text",
     "Trial",

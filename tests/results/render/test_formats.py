@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.console import Console
 
 from support.markup import parse
+from support.tables import lines_of, printed
 from verax.results.figure import Dot, Figure, Panel, Rule, Scale, Series
 from verax.results.render.cells import write
 from verax.results.render.html import breakable, findings_html, table_html
@@ -34,12 +34,6 @@ WEAK = Mark("weak", "○", "like random")
 
 def found(*tables: Table, sentences: Sequence[str] = ()) -> Findings:
     return Findings(STUDY, tables, (), tuple(sentences), ())
-
-
-def printed(thing: Any, width: int = 100, **options: Any) -> str:
-    stream = io.StringIO()
-    Console(file=stream, width=width, **({"force_terminal": False} | options)).print(thing)
-    return stream.getvalue()
 
 
 def one_line(text: str) -> str:
@@ -95,10 +89,6 @@ def _as_written(column: Column, cell: Cell) -> Cell:
     if column.format == "count" and isinstance(cell.value, float):
         return replace(cell, value=round(cell.value))
     return replace(cell, difference=None) if isinstance(cell.value, str | bool) else cell
-
-
-def shown_cells(table: Table) -> list[list[str]]:
-    return [[write(table.columns[place], row.cells[place]).line for place in table.shown] for row in table.rows]
 
 
 @settings(max_examples=80)
@@ -187,7 +177,7 @@ def test_markdown_gives_back_every_cell(table: Table) -> None:
     assert lines[1] == ""
     assert len(lines) == 4 + len(table.rows), "caption, empty line, header, rule, rows"
     assert "<" not in text
-    for line, cells in zip(lines[4:], shown_cells(table), strict=True):
+    for line, cells in zip(lines[4:], lines_of(table), strict=True):
         assert [html.unescape(cell) for cell in unescaped(line, "|")[1:-1]] == [one_line(cell) for cell in cells]
 
 
@@ -225,7 +215,7 @@ def test_latex_gives_back_every_cell(table: Table) -> None:
     lines = to_latex([table]).splitlines()
     body = lines[lines.index(r"\midrule") + 1 : lines.index(r"\bottomrule")]
     rows = [line for line in body if line != r"\midrule"]
-    for line, cells in zip(rows, shown_cells(table), strict=True):
+    for line, cells in zip(rows, lines_of(table), strict=True):
         assert line.endswith(r" \\")
         parts = re.split(r"(?<!\\)&", line.removesuffix(r" \\"))
         dashes = [from_latex(part).replace("--", "–") for part in parts]

@@ -79,7 +79,7 @@ class CrosslingualFaithfulness:
         own = scores_of_words(x.instance, highlight)
         reference = scores_of_words(alignment.reference, alignment.highlight)
         aligned, linked = aligned_scores(np.where(np.isnan(own), 0.0, own), alignment.links, len(reference))
-        seen = ~np.isnan(reference)  # words that the model did not read have no score to compare
+        seen = ~np.isnan(reference)  # words that the model did not get to see have no score to compare
         value = spearman(reference[seen], aligned[seen])
         return Measured(value, series={"linked": (float(linked), float(len(reference)))})
 

@@ -85,10 +85,10 @@ class Simulatability:
         return FineTuning(epochs=self.epochs, batch_size=self.batch_size, learning_rate=self.learning_rate, seed=number)
 
     def __call__(self, x: Subject, highlight: Highlight, *, agents: Mapping[str, Answers]) -> Measured:
-        """The difference of the shares, and every predicted class.
+        """The difference of the shares, and every class that was named.
 
         Args:
-            agents: answers of the agents by instance, without those that they were trained on.
+            agents: what the agents answered, by instance; those that they learned from are not there.
         """
         if highlight.instance_id not in agents:
             raise Undefined("not_held_out", "the agents learned from it")

@@ -211,11 +211,3 @@ class Providers:
     def of(self, metric: Configured[Any]) -> Mapping[str, Provider]:
         """The providers of a metric by name, those that others need first."""
         return self._of[metric.label]
-
-    def is_selective(self, metric: Configured[Any]) -> bool:
-        """Whether a metric may leave instances out."""
-        return any(provider.selective for provider in self.of(metric).values())
-
-    def is_deferred(self, metric: Configured[Any]) -> bool:
-        """Whether a metric can be measured only once every explanation is stored."""
-        return any(provider.deferred for provider in self.of(metric).values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, cast
 
@@ -17,13 +17,13 @@ from verax.models.subject import Subject
 from verax.run.context import RunContext
 from verax.run.held_out import FEWEST, Parts
 from verax.run.parameters import Configured
-from verax.run.plan import Outline, Plan, PlannedInstance
+from verax.run.plan import Outline, Plan, PlannedExplanation, PlannedInstance, PlannedScore
 from verax.run.providers import Part, Provider, Request, Stage
 from verax.run.providers.budget import BudgetProvider, spans_in
 from verax.store.tables import Row
 from verax.train.agent import Agent, Lessons, Shown
 from verax.train.agent_start import Start, find_start
-from verax.types import Highlight, Instance, Prediction, Undefined, UserError
+from verax.types import Highlight, Prediction, Undefined, UserError
 
 FOLDER = "agents"
 
@@ -73,16 +73,15 @@ class AgentsProvider(Provider):
         for planned in stage.plan:
             for explanation in planned.explanations:
                 for score in explanation.scores:
-                    label = score.metric.label
+                    label, metric = score.metric.label, cast("Simulatability", score.metric.component)
                     if label in self.starts and score.key not in stage.present:
-                        metric: Any = score.metric.component
                         lessons = _Lessons(metric, explanation.label, self.starts[label])
                         self._lessons.setdefault((label, explanation.label), lessons)
         if self._lessons:
             predicted = self._gather(stage)
             for (label, _), lessons in self._lessons.items():
                 lessons.appoint(label, predicted, stage)
-            train([agents for lessons in self._lessons.values() for agents in lessons.named_agents()], stage.console)
+            train([agent for lessons in self._lessons.values() for agent in lessons.named_agents()], stage.console)
             for lessons in self._lessons.values():
                 lessons.read_answers(predicted, self.run.model.labels)
         return ()
@@ -91,27 +90,37 @@ class AgentsProvider(Provider):
         """Write explanations into the texts of all instances, and return the class that the model names for each."""
         predicted: dict[str, str] = {}
         for planned, rows in stage.read(self._wanted):
-            prediction = rows.get(planned.prediction or "")
+            instance, prediction = planned.instance, rows.get(planned.prediction or "")
             if isinstance(prediction, Prediction):
-                predicted[planned.instance.id] = prediction.label
-            for explanation in planned.explanations:
-                for score in explanation.scores:
-                    lessons = self._lessons.get((score.metric.label, explanation.label))
-                    if lessons is not None:
-                        labels = self._budget.labels(score.metric, explanation.label)
-                        row = rows[explanation.key]
-                        known = planned.instance.id in predicted
-                        lessons.add(planned.instance, row, lambda: spans_in(labels, score.rows, rows), known)  # noqa: B023
+                predicted[instance.id] = prediction.label
+            for explanation, score, lessons in self._taught(planned):
+                row = rows[explanation.key]
+                try:
+                    if not isinstance(row, Highlight):
+                        raise Undefined(row.reason, row.detail)  # type: ignore[union-attr, arg-type]
+                    if instance.id not in predicted:
+                        raise Undefined("no_prediction", "the model has no answer to it")
+                    labels = self._budget.labels(score.metric, explanation.label)
+                    texts = lessons.metric.shown(instance, row, budget_of(spans_in(labels, score.rows, rows)))
+                    lessons.start.check_length(texts)
+                    lessons.shown[instance.id] = texts
+                except Undefined as undefined:
+                    lessons.refused[instance.id] = undefined
         return predicted
 
-    def _wanted(self, planned: PlannedInstance) -> Iterable[str]:
-        """Keys of the rows that agents learn from."""
-        yield planned.prediction or ""
+    def _taught(self, planned: PlannedInstance) -> Iterator[tuple[PlannedExplanation, PlannedScore, _Lessons]]:
+        """The explanations of an instance that agents learn from."""
         for explanation in planned.explanations:
             for score in explanation.scores:
                 if (score.metric.label, explanation.label) in self._lessons:
-                    yield explanation.key
-                    yield from score.rows
+                    yield explanation, score, self._lessons[score.metric.label, explanation.label]
+
+    def _wanted(self, planned: PlannedInstance) -> Iterator[str]:
+        """Keys of the rows that agents learn from."""
+        yield planned.prediction or ""
+        for explanation, score, _ in self._taught(planned):
+            yield explanation.key
+            yield from score.rows
 
     def provide(self, request: Request) -> Mapping[str, Answers]:
         """Answers of the agents, by instance; those that they learned from are not among them."""
@@ -161,19 +170,6 @@ class _Lessons:
     parts: Parts = field(default_factory=lambda: Parts((), (), ()))
     agents: list[tuple[Agent, Agent]] = field(default_factory=list)
     answers: dict[str, Answers] = field(default_factory=dict)
-
-    def add(self, instance: Instance, row: Row, spans: Callable[[], Sequence[Highlight]], has_prediction: bool) -> None:
-        """Add the explanation of an instance; `spans` gives those that set its budget."""
-        try:
-            if not isinstance(row, Highlight):
-                raise Undefined(row.reason, row.detail)  # type: ignore[union-attr, arg-type]
-            if not has_prediction:
-                raise Undefined("no_prediction", "the model has no answer to it")
-            texts = self.metric.shown(instance, row, budget_of(spans()))
-            self.start.check_length(texts)
-            self.shown[instance.id] = texts
-        except Undefined as undefined:
-            self.refused[instance.id] = undefined
 
     def appoint(self, label: str, predicted: Mapping[str, str], stage: Stage) -> None:
         """Divide the instances; an explainer with too few explanations gets no agents, and its scores say why."""

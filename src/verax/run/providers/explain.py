@@ -20,9 +20,8 @@ class ExplainProvider(Provider):
     def passes(self, metric: Configured[Metric], method: Method | None, n: int) -> Iterator[Passes]:
         """Passes of each explanation of what is left."""
         if method is not None and not _is_recursive(method):
-            layers = int(getattr(self.run.model, "attention_layers", 1))
             again: list[int] = metric.component.explained_again(n)  # type: ignore[attr-defined]
-            yield from (passes_of(method, left, layers) for left in again)
+            yield from (passes_of(method, left, self.run.model) for left in again)
 
     def provide(self, request: Request) -> Explain | None:
         """The method, as a function of what is left."""

@@ -8,7 +8,6 @@ from verax.results.render.numbers import listed, number, plural
 from verax.results.table import Cell, Column, Row, Table, table_row
 from verax.studies.leaderboard.analysis import Board, Contrast, Leaderboard, RunBoards, Standing
 from verax.studies.marks import BEST, LIKE_RANDOM
-from verax.types import Estimate
 
 _RANKING = (
     Column("method", "Method", "text"),
@@ -143,8 +142,7 @@ def _side_by_side(result: Leaderboard, metric: str) -> Table:
             board = run.boards.get(metric)
             standing = None if board is None else next((s for s in board.standings if s.method == label), None)
             cells.append(Cell(reason="not in this run") if board is None or label is None else _cell(board, standing))
-        if any(isinstance(cell.value, Estimate) for cell in cells):
-            rows.append(Row((Cell(method.name), *cells), baseline=method.entry.random))
+        rows.append(Row((Cell(method.name), *cells), baseline=method.entry.random))
     board = runs[0].boards[metric]
     return Table(
         metric,

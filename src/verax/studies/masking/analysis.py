@@ -10,7 +10,14 @@ from typing import Any, Literal
 import numpy as np
 
 from verax.results.manifest import MetricEntry
-from verax.results.matching import MatchedMethod, by_data, match_methods, require_different_models, require_equal
+from verax.results.matching import (
+    MatchedMethod,
+    by_data,
+    data_name,
+    match_methods,
+    require_different_models,
+    require_equal,
+)
 from verax.results.run import Run
 from verax.stats.areas import curve_areas
 from verax.stats.inference import RESAMPLES, mean_interval, simes
@@ -71,6 +78,7 @@ class MaskingCurves:
         baseline: label of the random measure, whose curve is among `curves`.
         majority: performance of always predicting the most frequent class.
         runs: number of runs that these are the means of.
+        without: measures that have no curve, or not in every run, and why.
         display: display names of the measures.
     """
 
@@ -79,6 +87,7 @@ class MaskingCurves:
     majority: float
     curves: tuple[MaskingCurve, ...]
     runs: int = 1
+    without: Mapping[str, str] = field(default_factory=dict)
     display: Mapping[str, str] = field(default_factory=dict)
 
     def shown(self, method: str) -> str:
@@ -129,6 +138,11 @@ class MaskedRun:
     baseline: str
     signed: Mapping[str, bool]
 
+    @property
+    def has_random_curve(self) -> bool:
+        """Whether there is anything to measure the others against."""
+        return any("predicted" in series for series in self.series.get(self.baseline, {}).values())
+
 
 def analyse(runs: Sequence[Run]) -> Masking | None:
     """Curves and areas of one run, with intervals over instances; of several, over the runs of each data set."""
@@ -138,19 +152,36 @@ def analyse(runs: Sequence[Run]) -> Masking | None:
     for run in runs:
         if run not in with_metric:
             raise UserError(f"{run.folder} has no scores of {METRIC}, and {with_metric[0].folder} has")
-    if len(runs) == 1:
-        found = {
-            entry.label: masking_curves(entry.label, [masked_run(runs[0], entry)]) for entry in masked_metrics(runs[0])
-        }
-        groups = tuple(_displayed(curves, runs) for curves in found.values() if curves is not None)
-        return Masking(groups, tuple(label for label, curves in found.items() if curves is None))
-    made = {name: _over_seeds(name, members) for name, members in by_data(runs).items()}
+    made = _one_group(runs[0]) if len(runs) == 1 else _groups(runs)
     groups = tuple(_displayed(curves, runs) for curves in made.values() if curves is not None)
     return Masking(groups, tuple(name for name, curves in made.items() if curves is None))
 
 
+def _one_group(run: Run) -> dict[str, MaskingCurves | None]:
+    """The curves of each metric of one run."""
+    return {entry.label: masking_curves(entry.label, [masked_run(run, entry)]) for entry in masked_metrics(run)}
+
+
+def _groups(runs: Sequence[Run]) -> dict[str, MaskingCurves | None]:
+    """The curves of each data set, and of each metric where runs have several."""
+    for number, run in enumerate(runs):
+        for other in runs[:number]:
+            if data_name(run) == data_name(other):
+                require_equal([other, run], _DATA_FACTS, "averaged")
+    made = {}
+    for name, members in by_data(runs).items():
+        require_equal(members, _SEED_FACTS, "averaged")
+        require_different_models(members)
+        entries = masked_metrics(members[0])
+        for place, entry in enumerate(entries):
+            title = f"{name}: {entry.label}" if len(entries) > 1 else name
+            made[title] = _over_seeds(title, members, place)
+    return made
+
+
 def _displayed(curves: MaskingCurves, runs: Sequence[Run]) -> MaskingCurves:
-    return replace(curves, display={one.method: runs[0].manifest.display(one.method) for one in curves.curves})
+    names = [*(one.method for one in curves.curves), *curves.without]
+    return replace(curves, display={name: runs[0].manifest.display(name) for name in names})
 
 
 def masked_metrics(run: Run) -> list[MetricEntry]:
@@ -174,25 +205,32 @@ def masked_run(run: Run, entry: MetricEntry) -> MaskedRun:
     return MaskedRun(series, p_values, manifest.data.metric, baseline, {m: manifest.method(m).signed for m in series})
 
 
-def _over_seeds(name: str, runs: Sequence[Run]) -> MaskingCurves | None:
-    """The runs of one data set; they may differ in the seed of their model alone."""
-    facts: dict[str, Callable[[Run], Any]] = {
-        "the data (inputs)": lambda run: run.manifest.data.hash,
-        "the data (number of inputs)": lambda run: run.manifest.data.n,
-        "steps": lambda run: masked_metrics(run)[0].parameters.get("steps"),
-        **{f"the model ({name})": partial(_model_fact, name) for name in _MODEL_FACTS},
-    }
-    require_equal(runs, facts, "averaged")
-    require_different_models(runs)
-    matched = [method for method in match_methods(runs) if None not in method.labels]
-    return masking_curves(name, [masked_run(run, masked_metrics(run)[0]) for run in runs], matched)
+def _over_seeds(name: str, runs: Sequence[Run], place: int) -> MaskingCurves | None:
+    """The runs of one data set, which differ in the seed of their model alone, under the metric at this place."""
+    entries = {run.folder: masked_metrics(run)[place] for run in runs}
+    recorded = [masked_run(run, entries[run.folder]) for run in runs]
+    for run, masked in zip(runs, recorded, strict=True):
+        if len(runs) > 1 and not masked.has_random_curve:
+            raise UserError(f"{run.folder} has no curve of the random measure: it cannot be averaged with other runs")
+    matched = match_methods(runs, lambda run: run.scores.methods_of(entries[run.folder].label))
+    return masking_curves(name, recorded, matched)
 
 
 def _model_fact(name: str, run: Run) -> Any:
     return run.manifest.model.facts.get(name)
 
 
-_MODEL_FACTS = ("architecture", "parameters", "masking", "select")
+_DATA_FACTS: dict[str, Callable[[Run], Any]] = {
+    "the data (number of inputs)": lambda run: run.manifest.data.n,
+    "the data (inputs)": lambda run: run.manifest.data.hash,
+}
+_SEED_FACTS: dict[str, Callable[[Run], Any]] = {
+    "steps": lambda run: [entry.parameters.get("steps") for entry in masked_metrics(run)],
+    **{
+        f"the model ({name})": partial(_model_fact, name)
+        for name in ("architecture", "parameters", "masking", "select")
+    },
+}
 
 
 def masking_curves(
@@ -205,12 +243,12 @@ def masking_curves(
 ) -> MaskingCurves | None:
     """Curves of one run, with intervals over instances, or of several, with intervals over runs.
 
-    Several runs show the measures that all of them have. None if no run has a curve of the random measure.
+    None if a run has no curve of the random measure.
     """
+    if len(runs) == 1:
+        return _one_run(name, runs[0], seed, resamples)
     made = [found for run in runs if (found := _one_run(name, run, seed, 0)) is not None]
-    if len(made) > 1:
-        return _averaged(name, made, matched, seed)
-    return next((found for run in runs if (found := _one_run(name, run, seed, resamples)) is not None), None)
+    return averaged(name, made, matched, seed) if made and len(made) == len(runs) else None
 
 
 def _one_run(name: str, run: MaskedRun, seed: int, resamples: int) -> MaskingCurves | None:
@@ -221,10 +259,11 @@ def _one_run(name: str, run: MaskedRun, seed: int, resamples: int) -> MaskingCur
     }
     if not known.get(run.baseline):
         return None
-    curves = []
+    curves, without = [], {}
     for method, rows in run.series.items():
         chosen = known[method]
         if not chosen:
+            without[method] = "no curve"
             continue
         gold = _gold(random, chosen)
         at_random, by_measure = (_predicted(which, chosen) for which in (random, rows))
@@ -246,7 +285,8 @@ def _one_run(name: str, run: MaskedRun, seed: int, resamples: int) -> MaskingCur
             )
         )
     golds = _gold(random, known[run.baseline])
-    return MaskingCurves(name, run.baseline, majority(golds, int(golds.max()) + 1, run.metric), tuple(curves))
+    constant = majority(golds, int(golds.max()) + 1, run.metric)
+    return MaskingCurves(name, run.baseline, constant, tuple(curves), without=without)
 
 
 def _gold(rows: Mapping[str, Series], chosen: Sequence[str]) -> IntArray:
@@ -257,21 +297,28 @@ def _predicted(rows: Mapping[str, Series], chosen: Sequence[str]) -> IntArray:
     return np.array([rows[one]["predicted"] for one in chosen]).astype(np.int64)
 
 
-def _averaged(
-    name: str, made: Sequence[MaskingCurves], matched: Sequence[MatchedMethod] | None, seed: int
+def averaged(
+    name: str, made: Sequence[MaskingCurves], matched: Sequence[MatchedMethod] | None = None, seed: int = 0
 ) -> MaskingCurves:
-    """Means over runs, and intervals of them."""
-    labels = [(curve.method, (curve.method,) * len(made)) for curve in made[0].curves]
+    """Means over runs, and intervals of them; measures that not every run has are named."""
+    labels: dict[str, tuple[str | None, ...]] = {
+        curve.method: (curve.method,) * len(made) for run in made for curve in run.curves
+    }
     if matched is not None:
-        labels = [(one.name, tuple(map(str, one.labels))) for one in matched]
-    curves = []
-    for method, in_runs in labels:
+        labels = {one.name: one.labels for one in matched}
+    curves, without = [], {}
+    for method, in_runs in labels.items():
         rows = [_find(run, label) for run, label in zip(made, in_runs, strict=True)]
         present = [row for row in rows if row is not None]
         if len(present) == len(made):
             curves.append(_mean_curve(method, present, seed))
-    baseline = next((name for name, in_runs in labels if in_runs[0] == made[0].baseline), made[0].baseline)
-    return MaskingCurves(name, baseline, float(np.mean([run.majority for run in made])), tuple(curves), len(made))
+        else:
+            without[method] = "not in every run" if present else "no curve"
+    baseline = next((name for name, in_runs in labels.items() if in_runs[0] == made[0].baseline), made[0].baseline)
+    if baseline in without:
+        raise UserError(f"{name}: the random measures of these runs are not the same, so they cannot be averaged")
+    constant = float(np.mean([run.majority for run in made]))
+    return MaskingCurves(name, baseline, constant, tuple(curves), len(made), without)
 
 
 def _mean_curve(method: str, rows: Sequence[MaskingCurve], seed: int) -> MaskingCurve:
@@ -294,5 +341,5 @@ def _mean_curve(method: str, rows: Sequence[MaskingCurve], seed: int) -> Masking
     )
 
 
-def _find(run: MaskingCurves, method: str) -> MaskingCurve | None:
+def _find(run: MaskingCurves, method: str | None) -> MaskingCurve | None:
     return next((curve for curve in run.curves if curve.method == method), None)

@@ -57,6 +57,9 @@ def _table(group: MaskingCurves, *, several: bool) -> Table:
                 group.majority, baseline=random,
             )
         )  # fmt: skip
+    for method, reason in group.without.items():
+        cells = [Cell(method, shown=group.shown(method)), *[Cell(reason=reason)] * 2]
+        rows.append(table_row(*cells, *[None] * (len(_COLUMNS) - len(cells))))
     name = PERFORMANCE[ranked[0].metric]
     title = f"Areas between the curves of {name}, in percent (higher is better)"
     return Table(

@@ -75,28 +75,48 @@ def direction(one: Property) -> str:
     return "higher is better" if one.higher_is_better else "lower is better"
 
 
+_PROPERTY_FIELDS = ("metric", "over", "seeds", "without")
+_ENTRY_FIELDS = ("method", "n", "pairs", "words")
+"""What programs get besides: of the property, and of the entry of each base."""
+
+
 def _table(result: Unified, named: Sequence[Mapping[str, Property]], title: str, bases: Sequence[Base]) -> Table:
     rows: list[Row] = []
+    captions: dict[str, str] = {}
     several = len(result.runs) > 1
     for run, properties in zip(result.runs, named, strict=True):
         if title in properties:
             rows += _rows(run, properties[title], bases, run.name if several else "")
+            captions[run.name] = caption(properties[title])
     one = next(properties[title] for properties in named if title in properties)
-    columns = (Column("explanation", "Explanation", "text"), *(Column(base, BASE_NAMES[base]) for base in bases))
+    shared = len(set(captions.values())) == 1
+    columns = (
+        Column("explanation", "Explanation", "text"),
+        *(Column(base, BASE_NAMES[base]) for base in bases),
+        *(Column(field) for field in _PROPERTY_FIELDS),
+        *(Column(f"{base}_{field}") for base in bases for field in _ENTRY_FIELDS),
+    )
     return Table(
-        title.lower().replace(" ", "_"), f"{title} ({direction(one)})", columns, tuple(rows), caption=caption(one)
+        title.lower().replace(" ", "_"),
+        f"{title} ({direction(one)})",
+        columns,
+        tuple(rows),
+        caption=caption(one) if shared else " ".join(f"{name}: {words}" for name, words in captions.items()),
     )
 
 
 def _rows(run: UnifiedRun, one: Property, bases: Sequence[Base], section: str) -> Iterator[Row]:
     """A row for each kind, and below what it must be read together with."""
     prefix = f"{section}: " if section else ""
+    facts = [Cell(getattr(one, field)) for field in _PROPERTY_FIELDS]
 
-    def row(name: str, cells: Sequence[Cell]) -> Row:
-        return Row((Cell(prefix + name), *cells), section=section)
+    def row(name: str, cells: Sequence[Cell], kind: Kind | None = None) -> Row:
+        entries = [None if kind is None else one.at(kind, base) for base in bases]
+        more = [Cell(None if entry is None else getattr(entry, field)) for entry in entries for field in _ENTRY_FIELDS]
+        return Row((Cell(prefix + name), *cells, *facts, *more), section=section)
 
     for kind in run.kinds():
-        yield row(KIND_NAMES[kind], [_cell(one.at(kind, base)) for base in bases])
+        yield row(KIND_NAMES[kind], [_cell(one.at(kind, base)) for base in bases], kind)
     for kind in run.kinds():
         sfs = [entry.sf if (entry := one.at(kind, base)) else None for base in bases]
         if any(sfs):

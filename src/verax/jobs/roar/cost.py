@@ -1,0 +1,179 @@
+"""What Recursive ROAR costs: counted, and in time, from a few steps and explanations that are timed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from rich.console import Console
+
+from verax.engine.protocols import Method
+from verax.jobs.roar.inputs import RoarSplit, answers, explained, mask_more
+from verax.jobs.roar.points import Point
+from verax.models.classifier import Classifier
+from verax.run.parameters import Configured
+from verax.train.fine_tuning import fit_rows
+from verax.train.loop import FineTuning
+from verax.types import Passes, Performance
+
+_BATCHES = 4
+_INPUTS = 8
+_MORE_INPUTS = 8 * _INPUTS
+_QUICK = 0.5
+"""Seconds below which more inputs are timed: full batches are faster."""
+_BACKWARD = 2
+"""A backward pass is about twice the work of a forward pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The work of some points.
+
+    Args:
+        trainings: models to train.
+        optimiser_steps: of all of them.
+        read: inputs on which epochs and finished models are evaluated.
+        explanations: of each measure.
+        passes: of each measure for its explanations, at most.
+    """
+
+    trainings: int
+    optimiser_steps: int
+    read: int
+    explanations: tuple[int, ...]
+    passes: tuple[Passes, ...]
+
+    @classmethod
+    def of(
+        cls,
+        points: Sequence[Point],
+        splits: Sequence[RoarSplit],
+        methods: Sequence[Configured[Method]],
+        steps: int,
+        recipe: FineTuning,
+    ) -> Load:
+        """The work of these points, explanations included; `splits`: train, validation, test."""
+        train, validation, test = splits
+        by_step = {step: [n for split in splits for n in explained(split, step, steps)] for _, step in points if step}
+        passes = [
+            [method.component.passes(n) for measure, step in points if measure == number for n in by_step[step]]
+            for number, method in enumerate(methods)
+        ]
+        return cls(
+            trainings=len(points),
+            optimiser_steps=len(points) * recipe.epochs * -(-len(train) // recipe.batch_size),
+            read=len(points) * (recipe.epochs * len(validation) + len(test)),
+            explanations=tuple(map(len, passes)),
+            passes=tuple(map(_sum, passes)),
+        )
+
+    @property
+    def all_passes(self) -> Passes:
+        """The passes of all measures."""
+        return _sum(self.passes)
+
+
+def _sum(passes: Sequence[Passes]) -> Passes:
+    return Passes(sum(one.forward for one in passes), sum(one.backward for one in passes))
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Seconds for a step of the optimiser, for reading an input, and for a unit of each measure's work."""
+
+    step: float
+    read: float
+    explain: tuple[float, ...]
+
+    def seconds(self, load: Load) -> float:
+        """How long a load takes."""
+        work = map(_work, load.explanations, load.passes)
+        explaining = sum(pace * amount for pace, amount in zip(self.explain, work, strict=True))
+        return self.step * load.optimiser_steps + self.read * load.read + explaining
+
+
+def measure_pace(
+    model: Any,
+    tokenizer: Any,
+    view: Callable[[Any], Classifier],
+    splits: Sequence[RoarSplit],
+    methods: Sequence[Configured[Method]],
+    recipe: FineTuning,
+    metric: Performance,
+) -> Pace:
+    """Take a few training steps and compute a few explanations.
+
+    Args:
+        model: a copy of the base, to be thrown away.
+        view: turns a model into a classifier that can be explained.
+    """
+    classifier = view(model)
+    some, single = splits[0].some(_BATCHES * recipe.batch_size), splits[1].some(1)
+    rows, validation = (one.rows(classifier, tokenizer, one.masks(masked=False)) for one in (some, single))
+    short, quiet = replace(recipe, epochs=1), Console(quiet=True)
+
+    def train() -> object:
+        return fit_rows(model, tokenizer, rows, validation, metric, short, console=quiet)
+
+    train()  # the first steps are slower than those that follow
+    step = _timed(train) / -(-len(rows) // recipe.batch_size)
+    few, seconds = _timed_on(splits[0], lambda some: answers(some, classifier, some.masks(masked=False)))
+    read, paces = seconds / len(few), []
+    for method in methods:
+        few, seconds = _timed_on(splits[0], partial(_explain, classifier, method))
+        paces.append(seconds / max(1, sum(_work(1, method.component.passes(n)) for n in explained(few, 1, 2))))
+    return Pace(step, read, tuple(paces))
+
+
+def _explain(classifier: Classifier, method: Configured[Method], few: RoarSplit) -> object:
+    """One explanation of each input: the first of two steps."""
+    return mask_more(few, classifier, method, few.masks(masked=False), 1, 2)
+
+
+def _timed_on(split: RoarSplit, work: Callable[[RoarSplit], object]) -> tuple[RoarSplit, float]:
+    """A few inputs and the seconds that they took; more inputs if that was quick."""
+    few = split.some(_INPUTS)
+    seconds = _timed(lambda: work(few))
+    if seconds > _QUICK:
+        return few, seconds
+    more = split.some(_MORE_INPUTS)
+    return more, _timed(lambda: work(more))
+
+
+def _work(explanations: int, passes: Passes) -> int:
+    """Work in forward passes; an explanation itself counts as one."""
+    return explanations + passes.forward + _BACKWARD * passes.backward
+
+
+def _timed(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def cost_lines(load: Load, pace: Pace, recipe: FineTuning) -> list[str]:
+    """The cost for a person, a line each."""
+    passes, of_one = load.all_passes, load.optimiser_steps // load.trainings
+    return [
+        f"to train: {load.trainings:,} models, {recipe.epochs} epochs each: {of_one:,} optimiser steps per model, "
+        f"{load.optimiser_steps:,} in all",
+        f"to explain: {sum(load.explanations):,} explanations, with at most {passes.forward:,} forward and "
+        f"{passes.backward:,} backward passes",
+        f"to evaluate: {load.read:,} inputs read",
+        f"time: {duration(pace.seconds(load))} on this machine, at {pace.step:.2g} s per optimiser step, measured just "
+        "now",
+    ]
+
+
+def duration(seconds: float) -> str:
+    """A rough duration in words."""
+    if seconds < 60:
+        return "less than a minute"
+    for size, unit in ((86400, "days"), (3600, "hours")):
+        if seconds >= 2 * size:
+            return f"about {seconds / size:.0f} {unit}"
+    minutes = round(seconds / 60)
+    return f"about {minutes} minute{'s' if minutes > 1 else ''}"

@@ -1,0 +1,1 @@
+"""Fine-tuning of classifiers, of self-explaining models and of editors: from a spec to checkpoints."""

@@ -1,0 +1,133 @@
+"""The data of a training: the splits that a spec names, or those that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from verax.data.files import named_files
+from verax.jobs.training.spec import RecipeSpec
+from verax.registry import entries
+from verax.run.opening import open_data
+from verax.run.plan import input_key
+from verax.run.spec import DataSpec
+from verax.train.rows import check_parts
+from verax.types import Dataset, UserError
+
+HELD_OUT = 0.2
+"""Share of a file that is held out for validation if no other file is named."""
+
+
+@dataclass(frozen=True)
+class Splits:
+    """The data of a training; `left_out` counts the instances that were removed because a part has no words."""
+
+    train: Dataset
+    validation: Dataset
+    test: Dataset | None
+    left_out: int = 0
+
+    @property
+    def datasets(self) -> dict[str, Dataset]:
+        """The splits that exist, by name."""
+        named = {"train": self.train, "validation": self.validation, "test": self.test}
+        return {name: data for name, data in named.items() if data is not None}
+
+    @property
+    def evaluated(self) -> dict[str, Dataset]:
+        """The splits on which a trained model is evaluated."""
+        return {name: data for name, data in self.datasets.items() if name != "train"}
+
+    def readable(self) -> Splits:
+        """The instances all of whose parts have words: a run skips the others too."""
+        kept = {
+            name: replace(data, instances=tuple(x for x in data.instances if all(part.words for part in x.parts)))
+            for name, data in self.datasets.items()
+        }
+        left_out = sum(len(data) - len(kept[name]) for name, data in self.datasets.items())
+        return Splits(kept["train"], kept["validation"], kept.get("test"), left_out)
+
+
+def open_splits(spec: RecipeSpec, seed: int = 0, *, for_classifier: bool = True) -> Splits:
+    """Open the training data, and the data on which epochs are selected and models are evaluated.
+
+    Args:
+        for_classifier: refuse inputs that a classifier can't read, which are those of more than two parts.
+    """
+    is_file = bool(named_files(spec.data.name))
+    train = open_data(_with_split(spec.data, None if is_file else "train"), seed)
+    if spec.validation is not None:
+        validation = open_data(_with_split(spec.validation, _own_split(spec.validation, spec, "validation")), seed)
+    elif is_file:
+        train, validation = hold_out(train, HELD_OUT)
+    else:
+        validation = open_data(_other_split(spec.data, "validation"), seed)
+    test = None
+    if spec.test is not None:
+        test = open_data(_with_split(spec.test, _own_split(spec.test, spec, "test")), seed)
+    elif spec.data.name in entries("datasets"):
+        test = open_data(_other_split(spec.data, "test"), seed)
+    if len(train.labels) < 2:
+        labels = (
+            f"the only label of {train.name} is {train.labels[0]!r}" if train.labels else f"{train.name} has no labels"
+        )
+        raise UserError(f"data: {labels}; training needs at least two classes")
+    splits = Splits(train, validation, test)
+    if for_classifier:
+        check_parts([instance for data in splits.datasets.values() for instance in data.instances])
+    return splits
+
+
+def _with_split(spec: DataSpec, split: str | None) -> DataSpec:
+    """The data with a split, unless it names one itself."""
+    return spec if spec.split is not None else spec.model_copy(update={"split": split})
+
+
+def _other_split(spec: DataSpec, split: str) -> DataSpec:
+    """All of another split of the same data."""
+    return spec.model_copy(update={"split": split, "limit": None})
+
+
+def _own_split(data: DataSpec, spec: RecipeSpec, split: str) -> str | None:
+    return split if data.name == spec.data.name else None
+
+
+def hold_out(data: Dataset, share: float) -> tuple[Dataset, Dataset]:
+    """Split a dataset at random, always in the same way, into the rest and the share that is held out.
+
+    Translations of one input stay together: otherwise what is held out would be known in another language.
+    """
+    wanted = len(data) - round((1 - share) * len(data))
+    groups: dict[str, list[int]] = {}
+    for i, instance in enumerate(data.instances):
+        name = f"{i}" if instance.parallel_id is None else f"parallel {instance.parallel_id}"
+        groups.setdefault(name, []).append(i)
+    group_of = {i: group for group in groups.values() for i in group}
+    held: set[int] = set()
+    for i in np.random.default_rng(0).permutation(len(data)).tolist():
+        if len(held) < wanted:
+            held.update(group_of[i])
+    if not 0 < len(held) < len(data):
+        raise UserError(f"{data.name}: {len(data)} instances are too few to hold a fifth out; name a --validation")
+    rest = tuple(instance for i, instance in enumerate(data.instances) if i not in held)
+    return replace(data, instances=rest), replace(data, instances=tuple(data.instances[i] for i in sorted(held)))
+
+
+def input_keys(data: Dataset) -> list[str]:
+    """The content keys of the inputs of a dataset, in order."""
+    return [input_key(instance) for instance in data.instances]
+
+
+def number_of_parts(datasets: Sequence[Dataset]) -> int:
+    """The number of parts that every input has: prompts are written for one number of them."""
+    counts = {len(instance.parts): instance.id for data in datasets for instance in data.instances}
+    if not counts:
+        raise UserError("data: no input has any words")
+    if len(counts) > 1:
+        (few, first), (many, second) = sorted(counts.items())[:2]
+        raise UserError(
+            f"data: instance {first!r} has {few} part(s) and {second!r} has {many}; all need the same number"
+        )
+    return next(iter(counts))

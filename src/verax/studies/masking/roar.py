@@ -1,0 +1,69 @@
+"""Recursive ROAR as recursive masking: the same curves and tables, with a new model at each point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from verax.registry import display_names
+from verax.results.roar import RoarResult, load_result
+from verax.results.study import Findings
+from verax.studies.masking import STUDY
+from verax.studies.masking.analysis import Masking, MaskingCurve, MaskingCurves, averaged
+from verax.types import UserError
+
+NOTE = (
+    "ROAR: each point is a different model, trained on inputs masked like those it is evaluated on. An explanation of "
+    "the gold class leaks the label into what it leaves (docs/roar.md)."
+)
+_MAY_DIFFER = {"seed", "device"}
+
+
+def roar_findings(folders: Sequence[Path]) -> Findings:
+    """Tables and figures of a finished ROAR, or of several that differ in their seed."""
+    result = masking_of({folder: load_result(folder) for folder in folders})
+    return Findings(STUDY, tuple(STUDY.tables(result)), tuple(STUDY.figures(result)), (), (NOTE,))
+
+
+def masking_of(results: Mapping[Path, RoarResult]) -> Masking:
+    """The curves of one ROAR, with intervals over instances; of several, means and intervals over their seeds.
+
+    Args:
+        results: by folder.
+    """
+    _require_same(results)
+    curves = [_curves(result) for result in results.values()]
+    return Masking((curves[0] if len(curves) == 1 else averaged(curves[0].name, curves),))
+
+
+def _require_same(results: Mapping[Path, RoarResult]) -> None:
+    """Refuse results that differ in more than their seed, and say in what."""
+    (first, one), *others = results.items()
+    for folder, other in others:
+        for name, value in _facts(one).items():
+            if value != _facts(other)[name]:
+                raise UserError(f"{first} and {folder} can't be averaged: {name} is not the same")
+    seeds = [result.spec["seed"] for result in results.values()]
+    if len(set(seeds)) < len(seeds):
+        raise UserError(f"{first} can't be averaged with a ROAR of the same seed")
+
+
+def _facts(result: RoarResult) -> dict[str, Any]:
+    spec = {name: value for name, value in result.spec.items() if name not in _MAY_DIFFER}
+    return {**spec, "base": dict(result.base), "the number of instances": dict(result.instances)}
+
+
+def _curves(result: RoarResult) -> MaskingCurves:
+    shared = ("method", "signed", "curve", "acu", "racu", "reason", "n")
+    measures = [
+        MaskingCurve(
+            metric=result.metric, skipped=0, over="instances", **{field: getattr(measure, field) for field in shared}
+        )
+        for measure in result.measures
+    ]
+    shown = display_names("methods", [(measure.name, measure.parameters) for measure in result.measures])
+    display = {m.method: name if shown.count(name) == 1 else m.method for m, name in zip(measures, shown, strict=True)}
+    return MaskingCurves(
+        str(result.spec["data"]["name"]), result.baseline, result.majority, tuple(measures), display=display
+    )

@@ -1,0 +1,253 @@
+"""The unified framework against means, differences and marks computed by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score
+
+from support.runs import make_run, method_entry, metric_entry, run_card, scores_of
+from support.unified import FLIPS, KINDS, METHODS, agent_scores, kinds_run
+from verax.stats import bca
+from verax.studies.leaderboard.analysis import boards_of
+from verax.studies.unified.analysis import Bounds, Entry, Property, UnifiedRun, analyse
+from verax.types import Base, Estimate, Highlight, Kind, Score, Span, Target, UserError
+
+
+def found(*args: Any, **parts: Any) -> UnifiedRun:
+    result = analyse([kinds_run(*args, **parts)])
+    assert result is not None
+    (only,) = result.runs
+    return only
+
+
+def entry(one: Property, kind: Kind, base: Base) -> Entry:
+    made = one.at(kind, base)
+    assert made is not None
+    return made
+
+
+def test_means_and_paired_differences_by_hand(tmp_path: Path) -> None:
+    columns: dict[str, list[float | None]] = {
+        "random": [0.0, 0.0, 0.5, 0.5],
+        "shap": [1.0, 0.5, None, 1.0],
+        "random_span": [0.5, 0.5, 0.5, 0.5],
+        "louvain": [0.5, 0.0, 1.0, 0.5],
+    }
+    (one,) = found(tmp_path, scores_of("comprehensiveness_flips", columns, words=[3, 5, 4, 6])).properties
+    assert (one.name, one.metric, one.higher_is_better) == ("comprehensiveness", "comprehensiveness_flips", True)
+    shap = entry(one, "token", "shapley")
+    assert (shap.method, shap.n, shap.pairs) == ("shap", 3, 3)
+    assert shap.value == (2.5 / 3, *(bca(np.array([1.0, 0.5, 1.0])) or ()))
+    assert shap.difference == (2.0 / 3, *(bca(np.array([1.0, 0.5, 0.5])) or ()))  # random's i2 has no partner
+    assert shap.words == 14 / 3  # of the instances that have a value
+    assert not shap.like_random
+    louvain = entry(one, "span_interaction", "shapley")
+    assert louvain.difference is not None
+    assert louvain.difference.value == 0.0
+    assert louvain.like_random
+    assert entry(one, "token", "random").difference is None
+    assert one.at("token_interaction", "shapley") is None
+
+
+def test_the_same_numbers_as_on_the_leaderboard(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    columns = {method["label"]: rng.random(25).tolist() for method in METHODS}
+    run = kinds_run(tmp_path, scores_of("comprehensiveness_flips", columns))
+    result = analyse([run])
+    assert result is not None
+    (one,) = result.runs[0].properties
+    rows = {row.method: row.compared for row in boards_of(run)[FLIPS["label"]].standings}
+    assert {made.method for made in one.entries} == set(rows)
+    for made in one.entries:
+        row = rows[made.method]
+        assert (made.value, made.n) == (row.mean, row.n)
+        if made.difference is not None:
+            assert row.mean is not None
+            assert row.baseline_mean is not None
+            assert made.difference.value == pytest.approx(row.mean.value - row.baseline_mean)
+
+
+def test_the_best_kind_of_a_base_and_those_not_significantly_different(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    noise = rng.normal(0, 0.2, 40)
+    columns = {
+        "louvain": (0.7 + noise).tolist(),
+        "bivariate": (0.7 + rng.normal(0, 0.2, 40)).tolist(),
+        "shap": (0.5 + noise).tolist(),  # always below louvain by the same amount
+        "random": [0.9] * 40,
+    }
+    scores = scores_of("comprehensiveness_flips", columns)
+    (one,) = found(tmp_path / "a", scores).properties
+    marked = {made.method: made.best for made in one.entries}
+    assert marked == {"louvain": True, "bivariate": True, "shap": False, "random": False}
+    (one,) = found(tmp_path / "b", scores, [metric_entry("comprehensiveness_flips", higher=False)]).properties
+    marked = {made.method: made.best for made in one.entries}
+    assert marked == {"louvain": False, "bivariate": False, "shap": True, "random": False}
+
+
+def test_complexity_is_measured_from_as_many_drawn_scores(tmp_path: Path) -> None:
+    metric = metric_entry("complexity(top)", "complexity", higher=False, parameters={"top": "span_pairs"})
+    values = {"louvain": [1.0, 2.0], "random_span": [0.1, 0.1], "shap": [1.0, 1.0]}
+    scores = [
+        Score(f"i{i}", name, metric["label"], value, series={"random": (1.5 + i,), "uniform": (3.0,)})
+        for name, column in values.items()
+        for i, value in enumerate(column)
+    ]
+    (one,) = found(tmp_path / "a", scores, [metric]).properties
+    louvain = entry(one, "span_interaction", "shapley")
+    assert louvain.bounds == Bounds(2.0, 3.0)
+    assert louvain.difference == Estimate(-0.5, -0.5, -0.5)
+    assert entry(one, "token", "shapley").difference is not None  # the run has no random words: the bound is enough
+    assert entry(one, "span_interaction", "random").difference is None
+    everything = metric_entry("complexity(top)", "complexity", parameters={"top": "all"})
+    assert analyse([kinds_run(tmp_path / "b", scores, [everything])]) is None
+
+
+def test_properties_in_order_and_agreement_within_the_budget_first(tmp_path: Path) -> None:
+    metrics = [
+        metric_entry("pairs", "agreement", parameters={"level": "interaction"}),
+        metric_entry("all", "agreement", parameters={"level": "token", "within": "all"}),
+        metric_entry("other", "accuracy"),
+        metric_entry("sufficiency_flips"),
+        FLIPS,
+        metric_entry("fixed", "comprehensiveness_flips", parameters={"words": [1, 2]}),
+        metric_entry("budget", "agreement", parameters={"level": "token", "within": "budget"}),
+    ]
+    columns = {"shap": [0.5, 1.0], "louvain": [0.5, 0.2]}
+    scores = [score for metric in metrics for score in scores_of(metric["label"], columns)]
+    met = [(one.name, one.metric) for one in found(tmp_path / "a", scores, metrics).properties]
+    assert met == [
+        ("comprehensiveness", "comprehensiveness_flips"),
+        ("comprehensiveness", "fixed"),
+        ("sufficiency", "sufficiency_flips"),
+        ("agreement_of_words", "budget"),
+        ("agreement_of_pairs", "pairs"),
+    ]
+    without = found(tmp_path / "b", scores, metrics[:-1]).properties
+    assert [one.metric for one in without if one.name == "agreement_of_words"] == ["all"]
+
+
+def test_of_several_methods_of_a_kind_and_base_the_first_counts(tmp_path: Path) -> None:
+    more = [*METHODS, method_entry("sampling", kind="token", base="shapley"), method_entry("lime", kind="token")]
+    columns = {"shap": [1.0], "sampling": [0.0], "lime": [0.0], "louvain": [1.0]}
+    (one,) = found(tmp_path, scores_of("comprehensiveness_flips", columns), methods=more).properties
+    assert {made.method for made in one.entries} == {"shap", "louvain"}
+    assert entry(one, "token", "shapley").value == Estimate(1.0)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [{}, {"methods": 3, "metrics": "x"}, {"methods": [{"label": "x", "kind": [], "base": {}}], "metrics": [None]}],
+)
+def test_runs_without_two_kinds_or_with_a_card_that_says_nothing(tmp_path: Path, broken: Mapping[str, Any]) -> None:
+    scores = scores_of("comprehensiveness_flips", {"shap": [1.0, 0.0], "random": [0.0, 0.0]})
+    assert analyse([kinds_run(tmp_path / "a", scores)]) is None
+    assert analyse([kinds_run(tmp_path / "b", scores, card=broken)]) is None
+    assert analyse([kinds_run(tmp_path / "c", [])]) is None
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"methods": [1, {"name": "random"}, {"label": "shap", "kind": [], "base": {}}]},
+        {"metrics": [1, {"label": "m", "name": "comprehensiveness_flips", "parameters": "x"}]},
+        {"metrics": [{"label": "m", "name": "comprehensiveness_flips", "parameters": {"k": [], "words": 3}}]},
+    ],
+)
+def test_odd_cards_are_read_as_far_as_they_go(tmp_path: Path, odd: Mapping[str, Any]) -> None:
+    scores = scores_of("m", {"shap": [1.0, 0.0], "louvain": [0.0, 0.0]})
+    run = make_run(tmp_path, card=run_card(METHODS, [FLIPS]) | odd, scores=scores)
+    run.findings("unified")
+
+
+RIGHT = [(i % 2, i % 2) for i in range(30)]
+WRONG = [(1 - i % 2, 1 - i % 2) for i in range(30)]
+HALF = [(i % 2, i % 2) if i % 3 else (1 - i % 2, 1 - i % 2) for i in range(30)]
+
+
+def f1(answers: list[tuple[int, int]]) -> float:
+    model = [i % 2 for i in range(len(answers))]
+    each = [f1_score(model, [one[seed] for one in answers], average="macro") for seed in (0, 1)]
+    return float(np.mean(each))
+
+
+def test_simulatability_is_rsf_and_its_difference_is_paired(tmp_path: Path) -> None:
+    metric = metric_entry("simulatability", parameters={"insertion": "symbol"})
+    answers = {"shap": RIGHT, "random": HALF, "louvain": HALF, "random_span": WRONG}
+    scores = agent_scores("simulatability", answers, HALF)
+    scores.append(Score("taught", "shap", "simulatability", None, "not_held_out"))
+    (one,) = found(tmp_path, scores, [metric]).properties
+    shap, louvain = entry(one, "token", "shapley"), entry(one, "span_interaction", "shapley")
+    assert shap.sf == Estimate(1.0, 1.0, 1.0)
+    assert (shap.value.value, shap.n) == (pytest.approx(1 - f1(HALF)), 30)
+    assert shap.difference is not None
+    assert shap.difference.value == pytest.approx(1 - f1(HALF))
+    assert not shap.like_random
+    assert louvain.sf is not None
+    assert louvain.sf.value == pytest.approx(f1(HALF))
+    assert louvain.value.value == pytest.approx(0.0)
+    assert louvain.difference is not None
+    assert louvain.difference.value == pytest.approx(f1(HALF))  # random spans: SF 0
+    assert (shap.best, louvain.best) == (True, False)
+    assert (one.over, one.seeds) == ("seeds and instances", 2)
+    assert one.without == pytest.approx(f1(HALF))
+
+
+def test_the_order_of_scores_does_not_matter(tmp_path: Path) -> None:
+    metric = metric_entry("simulatability")
+    scores = agent_scores("simulatability", {"shap": RIGHT, "random": HALF, "louvain": HALF}, HALF)
+    assert found(tmp_path / "a", scores, [metric]) == found(tmp_path / "b", scores[::-1], [metric])
+
+
+def test_an_agent_that_answers_as_with_random_is_like_random(tmp_path: Path) -> None:
+    named = [(i % 2 if i % 5 else 0,) for i in range(20)]
+    scores = agent_scores("simulatability", {"shap": named, "random": named, "louvain": named}, named)
+    (one,) = found(tmp_path, scores, [metric_entry("simulatability")]).properties
+    assert entry(one, "token", "shapley").difference == Estimate(0.0, 0.0, 0.0)
+    assert entry(one, "token", "shapley").like_random
+    assert (one.over, one.seeds) == ("instances", 1)
+
+
+def test_stability_is_the_mean_of_the_notes_of_spans(tmp_path: Path) -> None:
+    def note(i: int, name: str, kind: Kind, notes: Mapping[str, Any]) -> Highlight:
+        unit = (Span(0, 0, 1), Span(1, 0, 1))
+        return Highlight(f"i{i}", name, kind, Target(), (unit,), (1.0,), notes=notes)
+
+    values = [0.5, 1.0, 0.75]
+    highlights = [note(i, "louvain", "span_interaction", {"stability": v}) for i, v in enumerate(values)]
+    highlights += [note(0, "random_span", "span_interaction", {}), note(0, "shap", "token", {"stability": 0.1})]
+    scores = scores_of("comprehensiveness_flips", {"shap": [1.0], "louvain": [1.0]})
+    (row,) = found(tmp_path, scores, highlights=highlights).stability
+    assert (row.method, row.base, row.n) == ("louvain", "shapley", 3)
+    assert row.value == (0.75, *(bca(np.array(values)) or ()))
+
+
+def test_several_runs_keep_their_numbers_and_one_that_does_not_apply_is_refused(tmp_path: Path) -> None:
+    columns = {"shap": [1.0, 0.5], "louvain": [0.5, 0.0], "random": [0.0, 0.5]}
+    runs = []
+    for name in ("small", "large"):
+        card = run_card(METHODS, [FLIPS], model={"name": name})
+        runs.append(kinds_run(tmp_path / name, scores_of(FLIPS["label"], columns), card=card))
+    result = analyse(runs)
+    assert result is not None
+    assert [run.name for run in result.runs] == ["small", "large"]
+    alone = analyse(runs[:1])
+    assert alone is not None
+    assert result.runs[0].properties == alone.runs[0].properties
+    words = kinds_run(tmp_path / "words", scores_of(FLIPS["label"], {"shap": [1.0]}))
+    with pytest.raises(UserError, match="fewer than two kinds") as refused:
+        analyse([*runs, words])
+    assert str(tmp_path / "words") in str(refused.value)
+
+
+def test_kinds_and_bases_are_those_with_a_value(tmp_path: Path) -> None:
+    run = kinds_run(tmp_path, scores_of(FLIPS["label"], {"shap": [1.0], "random_span": [0.5], "bivariate": [None]}))
+    result = analyse([run])
+    assert result is not None
+    assert result.runs[0].kinds() == (KINDS[0], KINDS[2])
+    assert result.runs[0].bases() == ("shapley", "random")
