@@ -70,9 +70,8 @@ class Question(ABC):
 
     Attributes:
         answered_by: name of the model method that takes a list of requests and returns their answers in order.
-        budget: `forward`, `backward` or `text` passes; those of one model share a limit on the tokens in a batch,
-            which shrinks
-            when a batch does not fit into memory.
+        budget: `forward`, `backward` or `text` passes; those of one model share a limit on the tokens in a batch, which
+            shrinks when a batch does not fit into memory.
         budget_scale: tokens in a batch, relative to those that suit the device of the model.
         even: whether rows of equal length may be a batch of their own, which saves padding.
         concurrent: whether a model that answers concurrently may be asked without waiting for the answer.
