@@ -75,7 +75,11 @@ def test_a_pair_without_links_does_not_take_the_others_with_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("link", "said"), [((3, 0), "the reference has no word 3 but 3"), ((0, 2), "the translation has no word 2 but 2")]
+    ("link", "said"),
+    [
+        ((3, 0), "word 3 is out of range for the reference, which has 3"),
+        ((0, 2), "the translation has no words 2 but 2"),
+    ],
 )
 def test_a_given_link_out_of_range_is_named(link: tuple[int, int], said: str) -> None:
     fine = pair("a", "x", sure=((0, 0),))
@@ -125,8 +129,8 @@ def test_a_side_without_words_has_a_reason(fake_eflomal: Path) -> None:
     for aligner in (Random(), resolve("aligners", "eflomal")()):
         found = links(aligner, TextPair(EMPTY, split_words("x")), TextPair(split_words("x"), EMPTY), pair("a", "x"))
         assert [str(one) for one in found[:2]] == [
-            "empty: the reference has no word",
-            "empty: the translation has no word",
+            "empty: the reference has no words",
+            "empty: the translation has no words",
         ]
         assert found[2] == [[0, 0]]
 
@@ -182,7 +186,7 @@ def test_eflomal_that_fails_is_quoted_in_one_line(fake_eflomal: Path) -> None:
 def test_eflomal_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    with pytest.raises(UserError, match=r"no command eflomal-align; install it by: pip install eflomal"):
+    with pytest.raises(UserError, match=r"command eflomal-align not found; install it with: pip install eflomal"):
         links(resolve("aligners", "eflomal")(), pair("a", "x"))
 
 

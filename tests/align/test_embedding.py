@@ -231,9 +231,9 @@ def test_an_error_that_nobody_foresaw_is_not_swallowed(classifier: Load) -> None
 
 
 def test_mistakes_are_told_in_one_line(classifier: Load) -> None:
-    with pytest.raises(UserError, match="embedding: encoder: name a folder, a hub id or a shipped model"):
+    with pytest.raises(UserError, match="embedding: encoder: expected a folder, a hub id or a shipped model"):
         Embedding().align([TextPair(*TEXTS[:2])])
-    with pytest.raises(UserError, match="embedding: layer must be at most 2, the layers of the encoder, got 3"):
+    with pytest.raises(UserError, match="embedding: layer: expected at most 2, the layers of the encoder, got 3"):
         list(Embedding(layer=3).align_with(classifier("bert"), [TextPair(*TEXTS[:2])]))
     with pytest.raises(UserError, match=r"layer must be 0 .* or more, got -1"):
         Embedding(layer=-1)

@@ -42,8 +42,8 @@ def test_one_file_has_both_texts_on_a_line(tmp_path: Path) -> None:
     [
         ("a\nb\nc\n", "x\ny\n", r"/a has 3 lines and \S+/b 2 lines: line n of one must be translated by line n"),
         ("a\n", "", r"/a has 1 line and \S+/b 0 lines"),
-        ("a\n  \nc\n", "x\ny\nz\n", r"/a:2: the line has no word"),
-        ("a\nb\n", "x\n\n", r"/b:2: the line has no word"),
+        ("a\n  \nc\n", "x\ny\nz\n", r"/a:2: the line has no words"),
+        ("a\nb\n", "x\n\n", r"/b:2: the line has no words"),
     ],
 )
 def test_files_that_do_not_fit(tmp_path: Path, one: str, other: str, said: str) -> None:
@@ -56,10 +56,10 @@ def test_files_that_do_not_fit(tmp_path: Path, one: str, other: str, said: str) 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("a b c", r":2: expected two texts with \|\|\| between them, got 'a b c'"),
+        ("a b c", r":2: expected two texts separated by \|\|\|, got 'a b c'"),
         ("a ||| b ||| c", r":2: expected two texts"),
-        (" ||| b", r":2: the reference has no word"),
-        ("a ||| ", r":2: the translation has no word"),
+        (" ||| b", r":2: the reference has no words"),
+        ("a ||| ", r":2: the translation has no words"),
     ],
 )
 def test_a_line_that_is_no_pair(tmp_path: Path, line: str, said: str) -> None:
@@ -83,9 +83,9 @@ def test_possible_links_and_words_that_are_counted_from_1(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("content", "first", "said"),
     [
-        ("0-0\n0-0 1-2\n", 0, ":2: link 1-2: word 2 of the translation is out of range, which has words 0 to 1"),
-        ("0-0\n2-1\n", 0, ":2: link 2-1: word 2 of the reference is out of range, which has words 0 to 1"),
-        ("0-1\n1-1\n", 1, ":1: link 0-1: word 0 of the reference is out of range, which has words 1 to 2"),
+        ("0-0\n0-0 1-2\n", 0, ":2: link 1-2: word 2 of the translation is out of range 0 to 1"),
+        ("0-0\n2-1\n", 0, ":2: link 2-1: word 2 of the reference is out of range 0 to 1"),
+        ("0-1\n1-1\n", 1, ":1: link 0-1: word 0 of the reference is out of range 1 to 2"),
         ("0-0\n0-0 1:1\n", 0, ":2: expected links such as .*, got '1:1'"),
         ("0-0\n", 0, " has 1 line, but there are 2 pairs of texts"),
         ("0-0\n0-0\n\n", 0, " has 3 lines, but there are 2 pairs of texts"),
@@ -98,9 +98,9 @@ def test_links_that_do_not_fit(tmp_path: Path, content: str, first: int, said: s
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="nothing: can't be read: No such file or directory"):
+    with pytest.raises(UserError, match="nothing: cannot be read: No such file or directory"):
         read_links(tmp_path / "nothing", [])
-    with pytest.raises(UserError, match="can't be read"):
+    with pytest.raises(UserError, match="cannot be read"):
         read_one_file(tmp_path, split_at_spaces, LANGS)
     with pytest.raises(UserError, match="can't be written"):
         write_links(tmp_path / "no" / "links", [])

@@ -50,7 +50,7 @@ def test_parts_are_paired_with_the_links_of_the_right_language() -> None:
     [
         (ROWS, ("en", "es"), "lang: mine: unknown language 'es'; valid: de, en, fr"),
         (ROWS, ("eng", "de"), "reference: mine: unknown language 'eng'; did you mean 'en'?"),
-        (ROWS, ("en", "en"), "lang: en is the reference language; name another one"),
+        (ROWS, ("en", "en"), "lang: en is the reference language; give another one"),
         (ROWS, ("fr", "de"), "mine: 1 of 2 inputs in de have no input in fr with the same parallel_id; the first is"),
         ((*ROWS, instance("x", "de", None)), ("en", "de"), "mine: 'x' has no parallel_id"),
         (

@@ -82,8 +82,10 @@ def test_where_the_files_must_be_is_told(folder: Path, monkeypatch: pytest.Monke
     files = "esnli/esnli_train_1.csv and esnli/esnli_train_2.csv"
     write_esnli(folder / "esnli" / "esnli_train_1.csv", "a")
     places = ", ".join(str(folder / below) for below in ("esnli", "", "e-SNLI/dataset", "e-SNLI"))
-    assert refusal("esnli", split="train") == f"esnli: put {files} into {folder}; looked for in {places}"
-    assert refusal("esnli", columns={"id": "pairID"}).startswith("columns: esnli is known by its name and takes none")
+    assert refusal("esnli", split="train") == f"esnli: files not found in {places}; put {files} into {folder}"
+    assert refusal("esnli", columns={"id": "pairID"}).startswith(
+        "columns: not supported here, since esnli is a registered dataset"
+    )
     monkeypatch.delenv("VERAX_DATA")
-    expected = f"esnli: put {files} into a folder that the variable VERAX_DATA names; it is not set"
+    expected = f"esnli: put {files} into a folder and set the environment variable VERAX_DATA to it; it is not set"
     assert refusal("esnli", split="train") == expected

@@ -95,7 +95,7 @@ def test_the_original_names_and_folders_are_found(below: str, tmp_path: Path, mo
             path.write_text(story(f"room{task}", 5), "utf-8")
     assert load_dataset("babi-2").labels == ("room2",)
     assert load_dataset("babi-3").labels == ("room3",)
-    assert refusal("babi-1").startswith("babi-1: put qa1_single-supporting-fact_train.txt and ")
+    assert refusal("babi-1").startswith("babi-1: files not found; put qa1_single-supporting-fact_train.txt and ")
 
 
 def test_a_folder_of_one_task_has_three_splits(babi: Path) -> None:
@@ -103,9 +103,9 @@ def test_a_folder_of_one_task_has_three_splits(babi: Path) -> None:
     assert load_dataset(babi).labels == ("attic", "barn", "shed", "yard")
     assert refusal(babi, split="dev") == "babi-1: unknown split 'dev'; valid: test, train, validation"
     (babi / "qa2_test.txt").write_text(STORY, "utf-8")
-    assert refusal(babi) == f"{babi}: holds the bAbI tasks 1, 2; name one of its files"
+    assert refusal(babi) == f"{babi}: contains the bAbI tasks 1, 2; give one of its files"
     (babi / "qa1_train.txt").unlink()
-    message = f"babi-1: there is no train file beside {babi / 'qa1_test.txt'}, and test needs it"
+    message = f"babi-1: the split test needs a train file next to {babi / 'qa1_test.txt'}"
     assert refusal("babi-1") == message
 
 
@@ -115,7 +115,9 @@ def test_a_file_takes_labels_but_no_columns_and_is_one_split(babi: Path) -> None
     assert (len(dataset), dataset.labels, dataset.provenance["split"]) == (1, ("yard", "shed", "barn"), "dev")
     assert dataset.provenance["path"] == str(path)
     assert len(dataset.provenance["sha256"]) == 64
-    assert refusal(path, columns={"id": "x"}).startswith(f"columns: {path} is in the format of bAbI and takes none")
+    assert refusal(path, columns={"id": "x"}).startswith(
+        f"columns: not supported here, since {path} is in the format of bAbI"
+    )
     assert refusal(path, labels=["yard"]) == f"{path}:5: field 'answer': unknown label 'shed'; valid: yard"
     assert refusal(path, limit=0) == "limit: expected at least 1, got 0"
 
@@ -129,44 +131,44 @@ def test_an_answer_that_train_does_not_know_is_refused(babi: Path) -> None:
 def test_where_the_files_must_be_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = "qa3_three-supporting-facts_train.txt and qa3_three-supporting-facts_test.txt (of tasks_1-20_v1-2/en-10k)"
     monkeypatch.delenv("VERAX_DATA", raising=False)
-    unset = f"babi-3: put {files} into a folder that the variable VERAX_DATA names; it is not set"
+    unset = f"babi-3: put {files} into a folder and set the environment variable VERAX_DATA to it; it is not set"
     assert refusal("babi-3") == unset
     monkeypatch.setenv("VERAX_DATA", str(tmp_path))
-    assert refusal("babi-3") == f"babi-3: put {files} into {tmp_path}; not found in {tmp_path}"
+    assert refusal("babi-3") == f"babi-3: files not found; put {files} into {tmp_path}; searched {tmp_path}"
     assert refusal("qa1_trian.txt") == "no such file: qa1_trian.txt"
 
 
 @pytest.mark.parametrize(
     ("content", "line", "message"),
     [
-        (b"", 1, "the file ends without a question in the format of bAbI"),
-        (b"1 Ann is here.\n\n", 3, "the file ends without a question in the format of bAbI"),
+        (b"", 1, "expected a question in bAbI format before the end of the file"),
+        (b"1 Ann is here.\n\n", 3, "expected a question in bAbI format before the end of the file"),
         (
             b"1 Ann is here.\nWhere is Ann?\n",
             2,
-            "expected a line of bAbI (a number, a space, a sentence), got 'Where is Ann?'",
+            "expected a bAbI line (a number, a space, a sentence), got 'Where is Ann?'",
         ),
-        (b"1 Ann is here.\n2\n", 2, "expected a line of bAbI (a number, a space, a sentence), got '2'"),
+        (b"1 Ann is here.\n2\n", 2, "expected a bAbI line (a number, a space, a sentence), got '2'"),
         (b"2 Ann is here.\n", 1, "expected the line number 1, got 2"),
         (b"1 Ann is here.\n3 Bob too.\n", 2, "expected the line number 2 or 1, got 3"),
         (b"1 Ann is here.\n2 Where is Ann?\n", 2, "a question needs its answer after a tab, got 'Where is Ann?'"),
         (
             b"1 Ann is here.\n2 Where is Ann?\there\n",
             2,
-            "expected question, answer and supporting lines with tabs between, got ['Where is Ann?', 'here']",
+            "expected a tab-separated question, answer and supporting lines, got ['Where is Ann?', 'here']",
         ),
         (
             b"1 Ann is here.\n2 Where is Ann?\t\t1\n",
             2,
-            "expected question, answer and supporting lines with tabs between, got ['Where is Ann?', '', '1']",
+            "expected a tab-separated question, answer and supporting lines, got ['Where is Ann?', '', '1']",
         ),
-        (b"1 A.\n2 B?\tc\t1 7\n", 2, "the supporting line '7' is no statement of the story so far"),
-        (b"1 A.\n2 B?\tc\t1\n3 D?\te\t2\n", 3, "the supporting line '2' is no statement of the story so far"),
-        (b"1 A.\n2 B?\tc\tone\n", 2, "the supporting line 'one' is no statement of the story so far"),
+        (b"1 A.\n2 B?\tc\t1 7\n", 2, "the supporting line '7' is not a previous statement of the story"),
+        (b"1 A.\n2 B?\tc\t1\n3 D?\te\t2\n", 3, "the supporting line '2' is not a previous statement of the story"),
+        (b"1 A.\n2 B?\tc\tone\n", 2, "the supporting line 'one' is not a previous statement of the story"),
         (
             b"1 A.\n2 B?\tc\t1\n1 D.\n2 E.\n3 F?\tg\t4\n",
             5,
-            "the supporting line '4' is no statement of the story so far",
+            "the supporting line '4' is not a previous statement of the story",
         ),
         (b"1 A.\n2 Caf\xe9.\n", 2, "not UTF-8: byte 0xe9 at column 6"),
     ],

@@ -57,7 +57,7 @@ def test_sentences_without_answers_have_no_label(tmp_path: Path) -> None:
     [
         ("3,1\n7,2\n", REASONS, "{A}:2: expected an id and 0 or 1, got '2'"),
         ("3,1\n7\n", REASONS, "{A}:2: expected an id and 0 or 1, got an id alone"),
-        ("3,1\n3,0\n7,0\n", REASONS, "{A}:2: the id '3' is there twice"),
+        ("3,1\n3,0\n7,0\n", REASONS, "{A}:2: duplicate id '3'"),
         ("7,0\n", REASONS, "{data}:3: field 'id': subtaskA_gold_answers.csv has no line for '3'"),
         (ANSWERS, "7,x\n3\n", "{C}:2: expected an id and 1 to 3 reasons, got 0"),
         (ANSWERS, "7,a,b,c,d\n3,x\n", "{C}:1: expected an id and 1 to 3 reasons, got 4"),

@@ -108,7 +108,7 @@ def test_selected_words_are_found_in_the_question(selected: str, gold: list[str]
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (flat(2, label=3), "field 'label': class 3 is beyond the 3 labels, counted from 0"),
+        (flat(2, label=3), "field 'label': class index 3 is out of range for 3 labels (from 0)"),
         (flat(2, label="D"), "field 'label': unknown label 'D'; valid: A, B, C"),
         (flat(2, choices=["x", "y"]), "field 'choices': expected 3 choices, as in the first row, got 2"),
         (flat(2, choices="x"), "field 'choices': expected a list of choices, got the text 'x'"),
@@ -117,7 +117,7 @@ def test_selected_words_are_found_in_the_question(selected: str, gold: list[str]
         (flat(2, highlight=[1]), "field 'highlight': expected text, got a list of 1"),
         (flat(2, explanation=7), "field 'explanation': expected text or a list of texts, got the number 7"),
         (flat(1), "field 'id': 'q1' is already the id of line 1"),
-        (flat(2, id=None), "field 'id': expected an id, got nothing"),
+        (flat(2, id=None), "field 'id': expected an id, got an empty value"),
         (published(2, answerKey="D"), "field 'answerKey': unknown choice 'D'; valid: A, B, C"),
         (published(2, choices=5), "field 'question.choices': expected 3 choices, as in the first row, got 5"),
         (published(2, question={"choices": []}), "field 'question.stem': expected text, got null"),

@@ -116,7 +116,8 @@ def test_splits_are_files_and_test_is_the_default(folder: Path) -> None:
         assert [x.id for x in load_dataset(folder, split=split).instances] == [name]
     assert refusal(folder, split="dev") == f"{folder}: unknown split 'dev'; valid: test, train, validation"
     assert (
-        refusal(folder, revision="main") == f"revision: {folder} is in the format of ERASER and takes none, got 'main'"
+        refusal(folder, revision="main")
+        == f"revision: not supported here, since {folder} is in the format of ERASER; got 'main'"
     )
 
 
@@ -133,10 +134,10 @@ def test_one_file_can_be_named_with_a_limit_and_labels(folder: Path) -> None:
     [
         (
             {"evidences": [[], [evidence("harbour.txt", 12, 15)]]},
-            "field 'evidences[1][0]': [12, 15] does not lie in the 14 tokens of 'harbour.txt'",
+            "field 'evidences[1][0]': [12, 15] is outside the 14 tokens of 'harbour.txt'",
         ),
-        ({"evidences": [[evidence("harbour.txt", -1, 2)]]}, "field 'evidences[0][0]': [-1, 2] does not lie in the 14"),
-        ({"evidences": [[evidence("harbour.txt", 2, 2)]]}, "field 'evidences[0][0]': [2, 2] does not lie in the 14"),
+        ({"evidences": [[evidence("harbour.txt", -1, 2)]]}, "field 'evidences[0][0]': [-1, 2] is outside the 14"),
+        ({"evidences": [[evidence("harbour.txt", 2, 2)]]}, "field 'evidences[0][0]': [2, 2] is outside the 14"),
         (
             {"evidences": [[evidence("harbor.txt", 0, 1)]]},
             "field 'evidences[0][0].docid': unknown document 'harbor.txt'; did you mean 'harbour.txt'?",
@@ -149,14 +150,14 @@ def test_one_file_can_be_named_with_a_limit_and_labels(folder: Path) -> None:
             {"evidences": [[{"docid": "harbour.txt", "start_token": "1"}]]},
             "field 'evidences[0][0].start_token': expected the number of a token, got the text '1'",
         ),
-        ({"docids": ["x"], "evidences": []}, "field 'docids': there is no document 'x' in"),
-        ({"docids": ["../test.jsonl"], "evidences": []}, "field 'docids': there is no document '../test.jsonl' in"),
-        ({"docids": ["x" * 999], "evidences": []}, "field 'docids': there is no document 'xxx"),
+        ({"docids": ["x"], "evidences": []}, "field 'docids': document 'x' not found in"),
+        ({"docids": ["../test.jsonl"], "evidences": []}, "field 'docids': document '../test.jsonl' not found in"),
+        ({"docids": ["x" * 999], "evidences": []}, "field 'docids': document 'xxx"),
         ({"docids": "x", "evidences": []}, "field 'docids': expected a list of documents, got the text 'x'"),
         ({"docids": [7], "evidences": []}, "field 'docids': expected text, got the number 7"),
-        ({"annotation_id": None}, "field 'annotation_id': expected an id, got nothing"),
+        ({"annotation_id": None}, "field 'annotation_id': expected an id, got an empty value"),
         ({"query": None}, "field 'query': expected text, got null"),
-        ({"classification": ["True"]}, "field 'classification': expected the name or number of a class, got a list"),
+        ({"classification": ["True"]}, "field 'classification': expected the name or index of a class, got a list"),
     ],
 )
 def test_what_is_wrong_is_named_by_line_and_field(change: dict[str, Any], message: str, folder: Path) -> None:
@@ -180,7 +181,7 @@ def test_documents_alone_do_not_make_it_eraser(tmp_path: Path) -> None:
     assert load_dataset(path).instances[0].parts[0].raw == "a b"
     write_jsonl(path, ASKED)
     (tmp_path / "docs").rmdir()
-    assert "can't tell which columns hold the text" in refusal(path)
+    assert "cannot tell which columns hold the text" in refusal(path)
 
 
 def test_with_columns_a_file_is_a_plain_table(folder: Path) -> None:

@@ -122,7 +122,7 @@ def test_a_limit_reads_no_further(tmp_path: Path) -> None:
     good = pair("A dog", "A cat", ("A *dog*", "A cat"))
     path = write(tmp_path / "a.csv", good, good | {"pairID": "2", "Sentence1_marked_1": "A *dog"})
     assert len(load_dataset(path, limit=1)) == 1
-    assert refusal(path) == f"{path}:3: field 'Sentence1_marked_1': an asterisk has no partner in 'A *dog'"
+    assert refusal(path) == f"{path}:3: field 'Sentence1_marked_1': unbalanced asterisk in 'A *dog'"
 
 
 @pytest.mark.parametrize(
@@ -130,15 +130,15 @@ def test_a_limit_reads_no_further(tmp_path: Path) -> None:
     [
         (
             {"Sentence2_marked_2": "Some *other* text"},
-            "field 'Sentence2_marked_2': expected the sentence with asterisks around what is marked, got "
+            "field 'Sentence2_marked_2': expected the sentence with asterisks around highlighted words, got "
             "'Some *other* text'",
         ),
         (
             {"Sentence2_marked_2": "A cat sleeps on the mat in the *xyz* sun"},
-            "field 'Sentence2_marked_2': what stands between asterisks is not in the sentence",
+            "field 'Sentence2_marked_2': the text between asterisks is not in the sentence",
         ),
         ({"gold_label": "netural"}, "field 'gold_label': unknown label 'netural'; did you mean 'neutral'?"),
-        ({"pairID": ""}, "field 'pairID': expected an id, got nothing"),
+        ({"pairID": ""}, "field 'pairID': expected an id, got an empty value"),
         ({"pairID": "1.jpg#0r1n"}, "field 'pairID': '1.jpg#0r1n' is already the id of line 2"),
     ],
 )

@@ -77,8 +77,8 @@ def test_a_number_is_an_id_and_other_fields_are_not_needed(tmp_path: Path) -> No
             {"evidence": [["A", 1, "b"], ["A", 2]]},
             "field 'evidence[1]': expected [page, number, sentence], got a list of 2",
         ),
-        ({"evidence": [["A", 1, None]]}, "field 'evidence[0]': expected a sentence as the third, got null"),
-        ({"id": None}, "field 'id': expected an id, got nothing"),
+        ({"evidence": [["A", 1, None]]}, "field 'evidence[0]': expected a sentence as the third item, got null"),
+        ({"id": None}, "field 'id': expected an id, got an empty value"),
     ],
 )
 def test_what_is_wrong_is_named_by_line_and_field(change: dict[str, Any], message: str, tmp_path: Path) -> None:

@@ -85,11 +85,11 @@ def test_data_without_alignments_has_none() -> None:
     [
         (
             {"p": "0-3"},
-            "a.jsonl:4: field 'p': link 0-3: word 3 of the translation is out of range, which has words 0 to 2",
+            "a.jsonl:4: field 'p': link 0-3: word 3 of the translation is out of range 0 to 2",
         ),
         (
             {"h": "2-0"},
-            "a.jsonl:4: field 'h': link 2-0: word 2 of the reference is out of range, which has words 0 to 1",
+            "a.jsonl:4: field 'h': link 2-0: word 2 of the reference is out of range 0 to 1",
         ),
         ({"p": "0:1"}, "a.jsonl:4: field 'p': expected links such as 0-0 1-2 2p3, got '0:1'"),
         ({"p": None}, "a.jsonl:4: field 'p': expected links, got null"),
@@ -116,7 +116,7 @@ def test_a_mistake_in_what_columns_mean_is_named(columns: dict[str, Any], messag
 
 def test_alignments_need_translations() -> None:
     write_jsonl(Path("a.jsonl"), {"text": "a", "p": "0-0"})
-    expected = "words are aligned with those of a translation; columns.parallel_id says which it is"
+    expected = "alignments need columns.parallel_id, which tells which rows are translations of each other"
     assert refusal("a.jsonl", columns={"alignment": "p"}) == f"columns.alignment: {expected}"
     assert refusal("a.jsonl", alignments={"en-fr": "p.txt"}) == f"alignments: {expected}"
 
@@ -124,10 +124,10 @@ def test_alignments_need_translations() -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (("0-0", "0-0 0-3"), "p.txt:2: link 0-3: word 3 of the translation is out of range, which has words 0 to 2"),
-        (("0-0", "3-0"), "p.txt:2: link 3-0: word 3 of the reference is out of range, which has words 0 to 2"),
+        (("0-0", "0-0 0-3"), "p.txt:2: link 0-3: word 3 of the translation is out of range 0 to 2"),
+        (("0-0", "3-0"), "p.txt:2: link 3-0: word 3 of the reference is out of range 0 to 2"),
         (("0-0", "a"), "p.txt:2: expected links such as 0-0 1-2 2p3, got 'a'"),
-        (("0-0",), "p.txt: 1 lines for the 2 inputs in fr"),
+        (("0-0",), "p.txt: expected 2 lines, one for each input in fr, got 1"),
     ],
 )
 def test_a_mistake_in_a_file_is_named_with_its_line(lines: tuple[str, ...], message: str) -> None:
@@ -138,11 +138,14 @@ def test_a_mistake_in_a_file_is_named_with_its_line(lines: tuple[str, ...], mess
 
 def test_files_that_do_not_fit_the_data_are_refused() -> None:
     write()
-    there = "expected two languages of the data with a hyphen between, the reference first; there are en, fr"
+    there = "expected two languages of the data joined by a hyphen, reference first; available: en, fr"
     for pair in ("en-de", "fr", "en-en"):
         assert refusal("a.jsonl", alignments={pair: ["p.txt", "h.txt"]}) == f"alignments.{pair}: {there}"
-    assert refusal("a.jsonl", alignments={"en-fr": "p.txt"}) == "alignments.en-fr: 1 files for 2 parts"
+    assert (
+        refusal("a.jsonl", alignments={"en-fr": "p.txt"})
+        == "alignments.en-fr: expected one file for each of the 2 parts, got 1"
+    )
     assert (
         refusal("a.jsonl", alignments={"en-fr": ["p.txt", "h.txt"]})
-        == "p.txt: can't be read: No such file or directory"
+        == "p.txt: cannot be read: No such file or directory"
     )

@@ -108,7 +108,7 @@ def test_an_unknown_split_is_refused_with_the_nearest(answers: dict[str, Any]) -
 
 def test_mistakes_in_rows_are_named_by_row_and_field(answers: dict[str, Any]) -> None:
     assert answers["missing column"] == "FOLDER/one: row 1: unknown column 'sentense'; did you mean 'sentence'?"
-    assert answers["bad label"] == "FOLDER/one: row 3: field 'label': expected an id, got nothing"
+    assert answers["bad label"] == "FOLDER/one: row 3: field 'label': expected an id, got an empty value"
 
 
 def test_a_folder_without_data_is_refused_on_one_line(answers: dict[str, Any]) -> None:
@@ -118,13 +118,13 @@ def test_a_folder_without_data_is_refused_on_one_line(answers: dict[str, Any]) -
 
 def test_offline_a_name_of_the_hub_is_refused_on_one_line(answers: dict[str, Any]) -> None:
     assert answers["offline"].startswith("unknown dataset 'somebody/something'; valid: anemia, ")
-    assert "; there is no such file, and the Hugging Face hub does not help: " in answers["offline"]
+    assert "; there is no such file, and it is not available from the Hugging Face hub: " in answers["offline"]
     assert "\n" not in answers["offline"]
     assert answers["offline typo"].startswith("unknown dataset 'opinions'; did you mean 'world/opinion'?; ")
 
 
 def test_a_revision_belongs_to_the_hub_alone(answers: dict[str, Any]) -> None:
-    assert answers["revision"] == "revision: FOLDER/one is a folder and takes none, got 'main'"
+    assert answers["revision"] == "revision: not supported here, since FOLDER/one is a folder; got 'main'"
 
 
 @pytest.mark.parametrize("name", ["world/nil", "world/nli/en"])
@@ -143,7 +143,7 @@ def test_without_the_extra_the_command_to_install_it_is_told(monkeypatch: pytest
 
 
 def test_a_built_in_dataset_takes_no_columns() -> None:
-    with pytest.raises(UserError, match="labels: world/nli is built in and takes none, got"):
+    with pytest.raises(UserError, match="labels: not supported here, since world/nli is built in; got"):
         load_dataset("world/nli", labels=["a"])
 
 

@@ -50,13 +50,13 @@ def test_what_is_imported_can_be_run(printed: Callable[..., tuple[int, str]]) ->
     ("args", "message"),
     [
         (("erasr", "predictions.jsonl"), "unknown format 'erasr'; did you mean 'eraser'?"),
-        (("eraser", "predictions.jsonl", "--tokenizer", "x"), "tokenizer: eraser takes none, got 'x'"),
+        (("eraser", "predictions.jsonl", "--tokenizer", "x"), "tokenizer: not supported for eraser, got 'x'"),
         (("captum", "ig.pt", "--aggregate", "summ"), "unknown aggregate 'summ'; did you mean 'sum'?"),
         (("captum", "ig.pt"), "no such file: ig.pt"),
         (("captum", "ig.pt", "--ids", "nowhere.txt"), "--ids: nowhere.txt can't be read"),
         (("eraser", "predictions.jsonl", "--target", "yess"), "unknown target 'yess'"),
-        (("eraser", "predictions.jsonl", "--out", "predictions.jsonl"), "is the file that is read; choose another"),
-        (("eraser", "predictions.jsonl", "--out", "no/where.jsonl"), "can't be written"),
+        (("eraser", "predictions.jsonl", "--out", "predictions.jsonl"), "is the source file; choose another"),
+        (("eraser", "predictions.jsonl", "--out", "no/where.jsonl"), "cannot be written"),
         (("eraser", "predictions.jsonl", "--data", "reviews.jsonl"), "unknown id 'r1'; did you mean '1'?"),
     ],
 )
@@ -81,7 +81,7 @@ def test_what_lies_beyond_the_limit_of_the_data_is_passed_over(tmp_path: Path) -
     (highlight,) = import_explanations("eraser", file, load_dataset(data, limit=1))["eraser"]
     assert (highlight.instance_id, highlight.scores) == ("1", (1.0,))
     file.write_text(json.dumps(rows[0]))
-    with pytest.raises(UserError, match="there is no explanation of these 1 instances in it"):
+    with pytest.raises(UserError, match="contains no explanation of the 1 instances"):
         import_explanations("eraser", file, load_dataset(data, limit=1))
 
 

@@ -84,7 +84,7 @@ def test_parts_in_a_prompt(tmp_path: Path) -> None:
     file = saved(tmp_path / "p.json", tokens, 2.0 ** np.arange(12)[:, None], "Is: A boat. then It sails?")
     (highlight,) = import_explanations("inseq", file, pairs, ids=["p"])["inseq"]
     assert highlight.scores == (8, 16 + 32, 64, 256, 512)
-    with pytest.raises(UserError, match="no input of the data has just the text 'Is: A boat"):
+    with pytest.raises(UserError, match="no input of the data has the text 'Is: A boat"):
         import_explanations("inseq", file, pairs)
 
 
@@ -99,7 +99,7 @@ def test_a_tokenizer_must_make_the_same_tokens(tmp_path: Path) -> None:
     (highlight,) = import_explanations("inseq", file, DATASET, tokenizer=tokenizer)["inseq"]
     words = tokenizer(TEXTS[1]).word_ids()
     assert highlight.scores == tuple(sum(i for i, of in enumerate(words) if of == word) for word in range(5))
-    with pytest.raises(UserError, match=r"the tokenizer makes .* other tokens of this text"):
+    with pytest.raises(UserError, match=r"the tokenizer splits this text into .* other tokens"):
         import_explanations("inseq", file, DATASET, tokenizer=tiny.tokenizer_of("bytes"))
     with pytest.raises(UserError, match="name the tokenizer, which knows where its tokens stand"):
         import_explanations("inseq", file, DATASET)
@@ -111,14 +111,14 @@ WORDS = TEXTS[1].split()
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"source_attributions": "AAAA"}, "field 'source_attributions': not a tensor that can be read"),
-        ({"source_attributions": "é"}, "field 'source_attributions': not a tensor that can be read"),
-        ({"source_attributions": {"__ndarray__": []}}, "expected a tensor as base64"),
-        ({"source_attributions": None}, "field 'target_attributions': expected a tensor as base64"),
+        ({"source_attributions": "AAAA"}, "field 'source_attributions': unreadable tensor"),
+        ({"source_attributions": "é"}, "field 'source_attributions': unreadable tensor"),
+        ({"source_attributions": {"__ndarray__": []}}, "expected a base64 tensor"),
+        ({"source_attributions": None}, "field 'target_attributions': expected a base64 tensor"),
         ({"source": 3}, "field 'source': expected a list of tokens"),
-        ({"source": ["the"]}, "expected a token with its text and its id, got the text 'the'"),
+        ({"source": ["the"]}, "expected a token with text and id, got the text 'the'"),
         ({"source": [{"id": 1, "token": "nobody"}]}, "source_attributions of shape [5, 2] for 1 tokens of the input"),
-        ({"source": [{"id": 1, "token": "somebody"}] * 5}, "word 0 ('somebody') meets 'nobody is watching t'"),
+        ({"source": [{"id": 1, "token": "somebody"}] * 5}, "word 0 ('somebody') does not match 'nobody is watching t'"),
     ],
 )
 def test_a_mistake_is_one_clear_line(tmp_path: Path, changed: dict[str, Any], message: str) -> None:
@@ -135,7 +135,7 @@ def test_what_is_no_file_of_inseq(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such file"):
         import_explanations("inseq", file, DATASET)
     for content, message in {
-        b"[1]": "not a file of inseq",
+        b"[1]": "not an inseq file",
         b"{": "not JSON",
         b"\x1f\x8b\x08": "can't be read",
         b"\xff": "not UTF-8",
@@ -149,5 +149,5 @@ def test_what_is_no_file_of_inseq(tmp_path: Path) -> None:
         import_explanations("inseq", file, DATASET)
     with pytest.raises(UserError, match="unknown id 't7'; did you mean"):
         import_explanations("inseq", file, DATASET, ids=["t7"])
-    with pytest.raises(UserError, match="source: inseq is read from a file, got a dict"):
+    with pytest.raises(UserError, match="source: inseq needs a file, got a dict"):
         import_explanations("inseq", {}, DATASET)

@@ -143,22 +143,26 @@ class Fake:
 @pytest.mark.parametrize(
     ("changed", "options", "message"),
     [
-        ({"base_values": None}, {}, "there are values for 3 classes and no base values to tell the predicted one"),
+        ({"base_values": None}, {}, "3 classes and no base values to find the predicted one"),
         ({}, {"target": "mayb"}, "field 'target': unknown class 'mayb'; did you mean 'maybe'?"),
         ({}, {"target": "7"}, "unknown class '7'"),
         (
             {"output_names": ["a", "b", "c"]},
             {"target": "yes"},
-            "can't tell which of ['a', 'b', 'c'] is 'yes'; give its",
+            "cannot tell which of ['a', 'b', 'c'] is 'yes'; give its",
         ),
         ({"values": np.ones((1, 3, 3))}, {}, "values of shape [3, 3] for 2 tokens"),
         ({"values": np.full((1, 2, 3), np.nan)}, {}, "not a finite number at [0, 0]: nan"),
         ({"data": None}, {}, "the explanation has no data"),
-        ({"data": (["other", "text"],)}, {}, "row 1: no input of the data has just the text 'othertext'; say which"),
-        ({"data": (["other", "text"],)}, {"ids": ["r1"]}, "field 'data': word 0 ('other') meets 'The small red boat"),
+        ({"data": (["other", "text"],)}, {}, "row 1: no input of the data has the text 'othertext'; give ids"),
+        (
+            {"data": (["other", "text"],)},
+            {"ids": ["r1"]},
+            "field 'data': word 0 ('other') does not match 'The small red boat",
+        ),
         ({}, {"ids": ["r9"]}, "unknown id 'r9'; did you mean 'r"),
         ({}, {"ids": ["r1", "r2"]}, "2 ids for 1 explanations"),
-        ({}, {"tokenizer": "x"}, "tokenizer: shap takes none, got 'x'"),
+        ({}, {"tokenizer": "x"}, "tokenizer: not supported for shap, got 'x'"),
     ],
 )
 def test_a_mistake_is_one_clear_line(changed: dict[str, Any], options: dict[str, Any], message: str) -> None:
@@ -175,13 +179,13 @@ def test_files_that_will_not_do(tmp_path: Path) -> None:
         import_explanations("shap", {"r1": 1}, DATASET)
     file = tmp_path / "shap.npz"
     np.savez(file, values=np.ones(2), data=["a", "b"])
-    with pytest.raises(UserError, match="there is no 'lengths' in it"):
+    with pytest.raises(UserError, match="'lengths' is missing"):
         import_explanations("shap", file, DATASET)
     np.savez(file, values=np.ones(2), data=["a", "b"], lengths=[3])
     with pytest.raises(UserError, match="2 values and 2 tokens for lengths that add up to 3"):
         import_explanations("shap", file, DATASET)
     np.savez(file, values=np.array([np.ones(2), None], dtype=object), data=["a", "b"], lengths=[2])
-    with pytest.raises(UserError, match="objects are never unpickled"):
+    with pytest.raises(UserError, match="never unpickled"):
         import_explanations("shap", file, DATASET)
 
 

@@ -114,16 +114,19 @@ def test_pieces_cut_anywhere_are_found_where_they_were_cut(raw: str, data: st.Da
     [
         ({"id": "c"}, "field 'id': unknown id 'c'; the first of 2 ids is 'a'"),
         ({"id": "aa"}, "field 'id': unknown id 'aa'; did you mean 'a'?"),
-        ({"id": None}, "field 'id': expected text, got nothing"),
-        ({"method": ""}, "field 'method': expected text, got nothing"),
-        ({"method": ["m"]}, "field 'method': expected text or a whole number, got a list of 1"),
+        ({"id": None}, "field 'id': expected text, got an empty value"),
+        ({"method": ""}, "field 'method': expected text, got an empty value"),
+        ({"method": ["m"]}, "field 'method': expected text or an integer, got a list of 1"),
         ({"id": "a", "method": "mine"}, "field 'id': 'a' already has an explanation by 'mine' on line 1"),
         ({"target": "predicton"}, "field 'target': unknown target 'predicton'; did you mean 'prediction'?"),
         ({"taget": "gold"}, "unknown field 'taget'; did you mean 'target'?"),
-        ({"parts": []}, "field 'scores': give one of scores (for our own words), parts (with words or offsets), pairs"),
-        ({"scores": [[1, 2, 3, 4]]}, "field 'scores': 1 entries for the 2 parts of 'a'"),
+        (
+            {"parts": []},
+            "field 'scores': expected exactly one of scores (one per word), parts (with words or offsets) and pairs",
+        ),
+        ({"scores": [[1, 2, 3, 4]]}, "field 'scores': expected one entry for each of the 2 parts of 'a', got 1"),
         ({"scores": 3}, "field 'scores': expected a list with an entry for each part, got the number 3"),
-        ({"scores": [[1, 2, 3], [4, 5]]}, "field 'scores': part 0: 3 scores for 4 words of ours"),
+        ({"scores": [[1, 2, 3], [4, 5]]}, "field 'scores': part 0: 3 scores for 4 words"),
         ({"scores": [[1, 2, 3, 4], 5]}, "field 'scores': expected a list of numbers in part 1, got the number 5"),
         ({"scores": [[1, 2, 3, 4], [5, None]]}, "field 'scores': part 1: score 1: expected a number, got null"),
         ({"scores": [[1, 2, 3, 4], [5, True]]}, "field 'scores': part 1: score 1: expected a number, got true"),
@@ -155,11 +158,11 @@ def test_a_mistake_is_named_by_line_and_field(tmp_path: Path, row: dict[str, Any
         ),
         (
             {"words": ["Dogs", "are", "running"], "scores": [1, 2, 3]},
-            "field 'words': part 0: word 2 ('running') meets \"n't running.\" at character 8 of the text",
+            "field 'words': part 0: word 2 ('running') does not match \"n't running.\" at character 8 of the text",
         ),
         (
             {"words": ["Dogs", "aren't"], "scores": [1, 2]},
-            "field 'words': part 0: the end of the words meets 'running.' at character 12 of the text",
+            "field 'words': part 0: the end of the words does not match 'running.' at character 12 of the text",
         ),
         (
             {"words": ["Dogs", "aren't", "running", ".", " [SEP]"], "scores": [1, 2, 3, 4, 5]},
@@ -167,16 +170,16 @@ def test_a_mistake_is_named_by_line_and_field(tmp_path: Path, row: dict[str, Any
         ),
         (
             {"words": ["dogs", "are", "##n", "'", "##s"], "scores": [1] * 5},
-            "field 'words': part 0: word 4 ('##s') meets 't running.' at character 10 of the text",
+            "field 'words': part 0: word 4 ('##s') does not match 't running.' at character 10 of the text",
         ),
         (
             {"offsets": [[0, 99]], "scores": [1]},
-            "field 'offsets': [0, 99] does not lie in the 20 characters of the text",
+            "field 'offsets': [0, 99] is outside the 20 characters of the text",
         ),
         ({"offsets": [[4, 5]], "scores": [1]}, "field 'offsets': part 0: [4, 5] covers no word of the text"),
         (
             {"offsets": [[0, 2], [2, 4]], "scores": [1.7e308, 1.7e308]},
-            "field 'scores': part 0: the scores of a word's pieces add up to more than a number can hold",
+            "field 'scores': part 0: the scores of the pieces of a word overflow when summed",
         ),
     ],
 )
@@ -192,7 +195,7 @@ def test_a_whole_number_beyond_every_float_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_empty_or_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"outside.jsonl: there is no explanation of these 2 instances in it"):
+    with pytest.raises(UserError, match=r"outside.jsonl: contains no explanation of the 2 instances"):
         load(tmp_path)
     with pytest.raises(UserError, match="no such file"):
         load_explanations(tmp_path / "nowhere.jsonl", DATASET)

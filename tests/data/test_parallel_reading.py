@@ -107,8 +107,8 @@ def test_a_file_whose_name_has_a_comma_or_a_bracket_is_itself() -> None:
     [
         ("*.csv", "no file matches '*.csv'"),
         (["test.en.jsonl", "nowhere.jsonl"], "no such file: nowhere.jsonl"),
-        (["test.en.jsonl", "."], "data: . is a folder; among several there can only be files"),
-        (["test.en.jsonl", "test.en.jsonl"], "test.en.jsonl:1: field 'parallel_id': 'p0' is there in en already"),
+        (["test.en.jsonl", "."], "data: . is a folder; a list of several names may only contain files"),
+        (["test.en.jsonl", "test.en.jsonl"], "test.en.jsonl:1: field 'parallel_id': duplicate 'p0' in en"),
     ],
 )
 def test_a_name_that_stands_for_no_files_is_refused(name: Any, message: str) -> None:
@@ -202,8 +202,8 @@ def test_parts_may_hold_their_translations() -> None:
 @pytest.mark.parametrize(
     ("hypothesis", "message"),
     [
-        ({"en": "b"}, "a.jsonl:1: field 'hypothesis': '1' is empty in de; missing: skip leaves out such inputs"),
-        ({"en": "b", "de": None}, "a.jsonl:1: field 'hypothesis': '1' is empty in de; missing: skip leaves out"),
+        ({"en": "b"}, "a.jsonl:1: field 'hypothesis': '1' is empty in de; set missing: skip to leave out such inputs"),
+        ({"en": "b", "de": None}, "a.jsonl:1: field 'hypothesis': '1' is empty in de; set missing: skip to leave out"),
         ({"language": ["en"], "translation": []}, "a.jsonl:1: field 'hypothesis': 1 languages but 0 translations"),
         ({"en": "b", "de": 3}, "a.jsonl:1: field 'hypothesis': expected text, got the number 3"),
     ],
@@ -287,7 +287,7 @@ def test_some_languages_are_kept() -> None:
 
 def test_what_is_missing_in_one_language_is_refused_or_left_out_and_counted() -> None:
     write_jsonl(Path("a.jsonl"), *rows("en", 0, 1, 2, 3), *rows("de", 0, 2, 3), *rows("es", 3, 2, 1, 0))
-    expected = "a.jsonl: 'p1' is missing in de; in en it is a.jsonl:2; missing: skip leaves out such inputs"
+    expected = "a.jsonl: 'p1' is missing in de; in en it is at a.jsonl:2; set missing: skip to leave out such inputs"
     assert refusal("a.jsonl") == expected
     dataset = load_dataset("a.jsonl", missing="skip")
     assert {instance.parallel_id for instance in dataset.instances} == {"p0", "p2", "p3"}
@@ -302,7 +302,7 @@ def test_what_is_missing_in_one_language_is_refused_or_left_out_and_counted() ->
 @pytest.mark.parametrize("empty", ["", "  \u200b\n", []])
 def test_an_empty_side_is_refused_or_left_out(empty: Any) -> None:
     write_jsonl(Path("a.jsonl"), *rows("en", 0, 1), *rows("de", 0), *rows("de", 1, hypothesis=empty))
-    assert refusal("a.jsonl").startswith("a.jsonl:4: field 'hypothesis': 'p1' is empty in de; missing: skip")
+    assert refusal("a.jsonl").startswith("a.jsonl:4: field 'hypothesis': 'p1' is empty in de; set missing: skip")
     assert ids(load_dataset("a.jsonl", missing="skip")) == ["en-0", "de-0"]
 
 
@@ -314,11 +314,11 @@ def test_an_empty_side_is_refused_or_left_out(empty: Any) -> None:
     [
         (
             [*rows("en", 0, 1), *rows("de", 2, 3)],
-            "a.jsonl: the parallel ids of de and en don't match: none of de, such as 'p2', is one of en, such as 'p0'",
+            "a.jsonl: de and en have no parallel id in common; de has for example 'p2', en has 'p0'",
         ),
         (
             [*rows("en", 0), *rows("de", 0), *rows("en", 0, id="other")],
-            "a.jsonl:3: field 'parallel_id': 'p0' is there in en already: a.jsonl:1",
+            "a.jsonl:3: field 'parallel_id': duplicate 'p0' in en; first at a.jsonl:1",
         ),
         (
             [*rows("en", 0), *rows("de", 0, label="neutral")],
@@ -330,15 +330,15 @@ def test_an_empty_side_is_refused_or_left_out(empty: Any) -> None:
         ),
         (
             [*rows("en", 0), *rows("de", 0, parallel_id=None)],
-            "a.jsonl:2: field 'parallel_id': expected what it shares with its translations, got nothing",
+            "a.jsonl:2: field 'parallel_id': expected a parallel id, got an empty value",
         ),
         (
             [*rows("en", 0), *rows("de", 0, 1), *rows("es", 1)],
-            "a.jsonl: the parallel ids of es and en don't match: none of es, such as 'p1', is one of en, such as 'p0'",
+            "a.jsonl: es and en have no parallel id in common; es has for example 'p1', en has 'p0'",
         ),
         (
             [*rows("en", 0, 1), *rows("de", 0, 2), *rows("es", 1, 2)],
-            "a.jsonl: no input is there in all of en, de, es",
+            "a.jsonl: no input is available in all of en, de, es",
         ),
     ],
 )
@@ -350,13 +350,13 @@ def test_rows_that_are_no_translations_of_each_other_are_refused(given: list[dic
 @pytest.mark.usefixtures("three")
 def test_a_language_that_is_not_there_is_refused() -> None:
     assert refusal("test.*.jsonl", langs=["en", "dee"]).endswith("langs: unknown language 'dee'; did you mean 'de'?")
-    assert refusal("test.*.jsonl", langs=[]).endswith("langs: expected at least one language; there are de, en, es")
+    assert refusal("test.*.jsonl", langs=[]).endswith("langs: expected at least one language; available: de, en, es")
 
 
 @pytest.mark.usefixtures("three")
 def test_files_of_different_formats_are_refused(folder: Path) -> None:
     xnli(folder / "a.tsv", ("en", "neutral", "A.", "B.", "1"))
-    assert refusal(["a.tsv", "test.en.jsonl"]) == "test.en.jsonl: not in the format of XNLI, which a.tsv is in"
+    assert refusal(["a.tsv", "test.en.jsonl"]) == "test.en.jsonl: expected the format XNLI, like a.tsv"
 
 
 def test_a_built_in_dataset_has_languages_to_choose_from_too() -> None:
@@ -366,18 +366,22 @@ def test_a_built_in_dataset_has_languages_to_choose_from_too() -> None:
 
 def test_options_that_do_nothing_for_data_known_by_name_are_refused() -> None:
     assert refusal("world/xnli", segment="required", limit=1) == (
-        "segment: world/xnli is built in and takes none, got 'required'"
+        "segment: not supported here, since world/xnli is built in; got 'required'"
     )
     assert (
-        refusal("world/xnli", missing="skip", limit=1) == "missing: world/xnli is built in and takes none, got 'skip'"
+        refusal("world/xnli", missing="skip", limit=1)
+        == "missing: not supported here, since world/xnli is built in; got 'skip'"
     )
-    assert refusal("esnli", missing="skip") == "missing: esnli is known by its name and takes none, got 'skip'"
+    assert (
+        refusal("esnli", missing="skip")
+        == "missing: not supported here, since esnli is a registered dataset; got 'skip'"
+    )
     assert len(load_dataset("world/nli", segment="auto", missing="error", limit=2)) == 2, "as by default"
 
 
 def test_options_that_do_nothing_for_a_format_of_one_language_are_refused(folder: Path) -> None:
     (folder / "qa1_test.txt").write_text("1 Mary went home.\n2 Where is Mary?\thome\t1\n")
-    why = "qa1_test.txt is in the format of bAbI and takes none"
-    assert refusal("qa1_test.txt", missing="skip") == f"missing: {why}, got 'skip'"
-    assert refusal("qa1_test.txt", segment="clusters") == f"segment: {why}, got 'clusters'"
-    assert refusal("qa1_test.txt", langs=["en"]) == f"langs: {why}, got ('en',)"
+    why = "not supported here, since qa1_test.txt is in the format of bAbI"
+    assert refusal("qa1_test.txt", missing="skip") == f"missing: {why}; got 'skip'"
+    assert refusal("qa1_test.txt", segment="clusters") == f"segment: {why}; got 'clusters'"
+    assert refusal("qa1_test.txt", langs=["en"]) == f"langs: {why}; got ('en',)"

@@ -42,10 +42,10 @@ def test_what_is_written_is_read_back(sure: set[tuple[int, int]], possible: set[
 @pytest.mark.parametrize(
     ("text", "first", "message"),
     [
-        ("0-0 3-0", 0, "f:7: link 3-0: word 3 of the reference is out of range, which has words 0 to 2"),
-        ("0-4", 0, "f:7: link 0-4: word 4 of the translation is out of range, which has words 0 to 3"),
-        ("0-1", 1, "f:7: link 0-1: word 0 of the reference is out of range, which has words 1 to 3"),
-        ("3p5", 1, "f:7: link 3p5: word 5 of the translation is out of range, which has words 1 to 4"),
+        ("0-0 3-0", 0, "f:7: link 3-0: word 3 of the reference is out of range 0 to 2"),
+        ("0-4", 0, "f:7: link 0-4: word 4 of the translation is out of range 0 to 3"),
+        ("0-1", 1, "f:7: link 0-1: word 0 of the reference is out of range 1 to 3"),
+        ("3p5", 1, "f:7: link 3p5: word 5 of the translation is out of range 1 to 4"),
         ("0-0 1", 0, "f:7: expected links such as 0-0 1-2 2p3, got '1'"),
         ("0--1", 0, "f:7: expected links such as 0-0 1-2 2p3, got '0--1'"),
         ("0-" + "9" * 5000, 0, f"f:7: expected links such as 0-0 1-2 2p3, got '0-{'9' * 37}"),
@@ -61,5 +61,5 @@ def test_a_mistake_is_named_with_its_line(text: str, first: int, message: str) -
 
 def test_an_empty_side_has_no_links() -> None:
     assert parse_links("", "f:1", 0, 0) == ((), ())
-    with pytest.raises(UserError, match="f:1: link 0-0: the reference has no word"):
+    with pytest.raises(UserError, match="f:1: link 0-0: the reference has no words"):
         parse_links("0-0", "f:1", 0, 3)

@@ -328,7 +328,7 @@ def test_without_the_extra_the_command_to_install_it_is_told(monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(UserError) as caught:
         load_dataset(name)
-    assert str(caught.value) == f"{name}: Hugging Face datasets need an extra: pip install 'verax[datasets]'"
+    assert str(caught.value) == f"{name}: Hugging Face datasets need an optional extra: pip install 'verax[datasets]'"
 
 
 def test_offline_one_line_tells_that_the_hub_can_not_be_reached(tmp_path: Path) -> None:
@@ -344,12 +344,12 @@ def test_offline_one_line_tells_that_the_hub_can_not_be_reached(tmp_path: Path) 
         text=True,
         check=True,
     )
-    assert child.stdout.startswith("rte: the Hugging Face hub does not help: ")
+    assert child.stdout.startswith("rte: it is not available from the Hugging Face hub: ")
     assert len(child.stdout.splitlines()) == 1
 
 
 def test_a_public_set_takes_no_columns() -> None:
-    with pytest.raises(UserError, match="columns: rte is known by its name and takes none, got"):
+    with pytest.raises(UserError, match="columns: not supported here, since rte is a registered dataset; got"):
         load_dataset("rte", columns={"parts": "text"})
 
 
@@ -395,16 +395,16 @@ def test_clinical_notes_that_are_missing_or_wrong_are_told(tmp_path: Path, monke
         return str(caught.value)
 
     put = (
-        "anemia: put anemia/validation.jsonl (objects with text and label, made from MIMIC-III) into a folder that the "
-        "variable VERAX_DATA names; "
+        "anemia: put anemia/validation.jsonl (objects with text and label, made from MIMIC-III) into a folder and "
+        "set the environment variable VERAX_DATA to it; "
     )
     monkeypatch.delenv("VERAX_DATA", raising=False)
     assert refused() == put + "it is not set"
     monkeypatch.setenv("VERAX_DATA", str(tmp_path / "nowhere"))
-    assert refused() == put + f"it names {str(tmp_path / 'nowhere')!r}, which is no folder"
+    assert refused() == put + f"it is {str(tmp_path / 'nowhere')!r}, which is not a folder"
     monkeypatch.setenv("VERAX_DATA", str(tmp_path))
     path = tmp_path / "anemia" / "validation.jsonl"
-    assert refused() == f"anemia: there is no {path}; put objects with text and label there, from MIMIC-III"
+    assert refused() == f"anemia: {path} not found; create it from MIMIC-III, as objects with text and label"
     notes(tmp_path, "anemia", "validation", {"text": "a", "label": "chronical"})
     assert refused() == f"{path}:1: field 'label': unknown label 'chronical'; did you mean 'chronic'?"
     notes(tmp_path, "anemia", "validation", {"note": "a", "label": 0})

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from published import write_jsonl
 from verax.data.load import load_dataset
-from verax.data.recognise import recognised
+from verax.data.recognise import detect_format
 from verax.types import UserError
 
 SPANS = {"start_premise": 0, "end_premise": 1, "start_hypothesis": 0, "end_hypothesis": 1}
@@ -43,17 +43,17 @@ ROWS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", ["SNLI", "FEVER with gold evidence", "SpanEx", "CoS-E", "ComVE"])
 def test_a_file_is_known_by_its_first_row(name: str, tmp_path: Path) -> None:
     for other, row in ROWS.items():
-        found = recognised(write_jsonl(tmp_path / "a.jsonl", row))
+        found = detect_format(write_jsonl(tmp_path / "a.jsonl", row))
         assert (found is not None and found.name == name) == (other == name)
 
 
-def test_what_can_not_be_looked_into_is_not_recognised(tmp_path: Path) -> None:
-    assert recognised(tmp_path) is None
-    assert recognised(tmp_path / "nowhere.jsonl") is None
+def test_what_can_not_be_looked_into_is_not_detect_format(tmp_path: Path) -> None:
+    assert detect_format(tmp_path) is None
+    assert detect_format(tmp_path / "nowhere.jsonl") is None
     for name in ("a.jsonl", "a.csv", "a.txt", "a.parquet", "a"):
         for content in (b"", b"\xff\n", b"{\n", b'"a\n', b"[]\n", b"a,a\n1,2\n", b"a\tb\n1\n"):
             (tmp_path / name).write_bytes(content)
-            assert recognised(tmp_path / name) is None
+            assert detect_format(tmp_path / name) is None
 
 
 VALUE = st.recursive(

@@ -43,7 +43,7 @@ def test_chinese_is_split_by_jieba() -> None:
     words = ["我们", "喜欢", "在", "北京大学", "学习", "，", "但是", "NLP", "3.14", "版本", "还", "没有", "发布", "。"]
     assert list(split(CHINESE, "zh").words) == words
     assert list(split(CHINESE, "zh-Hans").words) == words
-    assert split.told["words"].startswith("zh: jieba 0.")
+    assert split.provenance["words"].startswith("zh: jieba 0.")
 
 
 def test_thai_is_split_by_pythainlp() -> None:
@@ -51,7 +51,7 @@ def test_thai_is_split_by_pythainlp() -> None:
     split = Splitter()
     words = ["เด็ก", "ๆ", "ไม่", "ไป", "โรงเรียน", "25", "%", "ใน", "ปี", "๒๕๖๗", "NLP", "2024", "ครับ"]
     assert list(split(THAI, "th").words) == words
-    assert regex.fullmatch(r"th: pythainlp [\d.]+ newmm", split.told["words"])
+    assert regex.fullmatch(r"th: pythainlp [\d.]+ newmm", split.provenance["words"])
 
 
 @pytest.mark.parametrize("lang", ["zh", "th"])
@@ -121,14 +121,14 @@ def test_without_the_extra_characters_are_words_and_that_is_recorded() -> None:
     assert split("我们。", "zh").words == ("我", "们", "。")
     assert split("น้ำ", "th").words == ("น้ำ",)
     assert split("a well-known word", "en").words == ("a", "well-known", "word")
-    assert split.told == {"words": "th: clusters; zh: clusters"}
+    assert split.provenance == {"words": "th: clusters; zh: clusters"}
 
 
 def test_what_needs_no_segmenter_is_not_spoken_of() -> None:
     split = Splitter("required")
     assert split("Guten Tag, 3.14。", "de").lang == "de"
     assert split("25 %", "zh").words == ("25", "%")
-    assert split.told == {}
+    assert split.provenance == {}
 
 
 @pytest.mark.usefixtures("not_installed")
@@ -145,8 +145,10 @@ def test_a_language_that_has_no_segmenter_falls_back_or_is_refused(lang: str) ->
     raw = {"ja": "本を読む", "my": "မြန်မာ", "km": "ខ្ញុំ", "lo": "ພາສາ"}[lang]
     split = Splitter()
     assert split(raw, lang) == split_words(raw, lang)
-    assert split.told == {"words": f"{lang}: clusters"}
-    with pytest.raises(UserError, match=f"no segmenter for '{lang}', only for .*th.*; give lists of words, or segment"):
+    assert split.provenance == {"words": f"{lang}: clusters"}
+    with pytest.raises(
+        UserError, match=f"no segmenter for '{lang}'; available: .*th.*; give lists of words, or use segment"
+    ):
         Splitter("required")(raw, lang)
 
 
@@ -156,8 +158,8 @@ def test_a_dataset_says_how_its_words_were_found(segment: Segment, words: tuple[
     path = write_jsonl(tmp_path / "a.jsonl", {"text": "我们。", "l": "zh"}, {"text": "We.", "l": "en"})
     dataset = load_dataset(path, columns={"lang": "l"}, segment=segment)
     assert dataset.instances[0].parts[0].words == words
-    assert dataset.told["words"].startswith("zh: clusters" if segment == "clusters" else "zh: jieba")
-    assert "en" not in dataset.told["words"]
+    assert dataset.provenance["words"].startswith("zh: clusters" if segment == "clusters" else "zh: jieba")
+    assert "en" not in dataset.provenance["words"]
 
 
 @pytest.mark.parametrize("raw", ["中", "中国人民大学", "葛\U000e0100"])

@@ -108,7 +108,7 @@ def test_the_labels_of_single_annotators_may_be_missing_in_a_text_file(tmp_path:
 def test_a_line_with_other_fields_is_refused(line: str, got: int, tmp_path: Path) -> None:
     path = write_text(tmp_path / "a.txt", PAIRS[0])
     path.write_text(path.read_text("utf-8") + f"{line}x\n", "utf-8")
-    assert refusal(path) == f"{path}:3: expected 14 fields with tabs between, got {got}"
+    assert refusal(path) == f"{path}:3: expected 14 tab-separated fields, got {got}"
 
 
 def test_with_columns_jsonl_is_a_plain_table_and_text_is_refused(tmp_path: Path) -> None:
@@ -117,9 +117,12 @@ def test_with_columns_jsonl_is_a_plain_table_and_text_is_refused(tmp_path: Path)
     )
     assert (len(plain), plain.metric, plain.labels) == (4, "accuracy", ("-", "contradiction", "entailment", "neutral"))
     text = write_text(tmp_path / "a.txt", *PAIRS)
-    message = f"columns: {text} is in the format of SNLI and takes none, got {{'id': 'pairID'}}"
+    message = f"columns: not supported here, since {text} is in the format of SNLI; got {{'id': 'pairID'}}"
     assert refusal(text, columns={"id": "pairID"}) == message
-    assert refusal(text, revision="main") == f"revision: {text} is in the format of SNLI and takes none, got 'main'"
+    assert (
+        refusal(text, revision="main")
+        == f"revision: not supported here, since {text} is in the format of SNLI; got 'main'"
+    )
 
 
 def test_a_file_of_pairs_without_their_names_is_no_snli(tmp_path: Path) -> None:

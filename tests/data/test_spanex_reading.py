@@ -107,9 +107,9 @@ def test_a_limit_reads_no_further_and_a_split_is_written_down(tmp_path: Path) ->
     [
         (
             {"start_premise": 3, "end_premise": 99},
-            "field 'relations[1].premise': [3, 99] does not lie in the 37 characters",
+            "field 'relations[1].premise': [3, 99] is outside the 37 characters",
         ),
-        ({"start_premise": -1}, "field 'relations[1].premise': [-1, 17] does not lie in the 37 characters of the text"),
+        ({"start_premise": -1}, "field 'relations[1].premise': [-1, 17] is outside the 37 characters of the text"),
         ({"start_hypothesis": 10}, "field 'relations[1].hypothesis': [10, 10] covers no word of the text"),
         (
             {"start_hypothesis": 10, "end_hypothesis": 11},
@@ -117,7 +117,7 @@ def test_a_limit_reads_no_further_and_a_split_is_written_down(tmp_path: Path) ->
         ),
         (
             {"end_hypothesis": 2, "start_hypothesis": 5},
-            "field 'relations[1].hypothesis': [5, 2] does not lie in the 35",
+            "field 'relations[1].hypothesis': [5, 2] is outside the 35",
         ),
         ({"end_premise": None}, "field 'relations[1].premise': expected a character offset, got null"),
         ({"end_premise": "9"}, "field 'relations[1].premise': expected a character offset, got the text '9'"),
@@ -138,7 +138,7 @@ def test_a_span_that_is_not_there_is_named(change: dict[str, Any], message: str,
         ({"premise": None}, "field 'premise': expected text, got null"),
         ({"label": "entails"}, "field 'label': unknown label 'entails'; did you mean 'entailment'?"),
         ({"label": "nei"}, "field 'label': unknown label 'nei'; valid: contradiction, entailment, neutral"),
-        ({"label": ["nei"]}, "field 'label': expected the name or number of a class, got a list of 1"),
+        ({"label": ["nei"]}, "field 'label': expected the name or index of a class, got a list of 1"),
         ({"id": "1"}, "field 'id': '1' is already the id of line 1"),
     ],
 )

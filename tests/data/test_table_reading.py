@@ -344,25 +344,25 @@ def test_any_bytes_are_read_or_refused_on_one_line(name: str, content: bytes) ->
         ({"hypothesis": ["a", 3]}, "field 'hypothesis': expected a list of words, got the number 3"),
         ({"hypothesis": ["a", ""]}, "field 'hypothesis': word 1 is empty"),
         ({"hypothesis": "a\ud800"}, "field 'hypothesis': character 1 is half a surrogate pair (U+D800)"),
-        ({"label": True}, "field 'label': expected the name or number of a class, got true"),
-        ({"label": 0.5}, "field 'label': expected the name or number of a class, got the number 0.5"),
+        ({"label": True}, "field 'label': expected the name or index of a class, got true"),
+        ({"label": 0.5}, "field 'label': expected the name or index of a class, got the number 0.5"),
         ({"label": "yess"}, "field 'label': unknown label 'yess'; did you mean 'yes'?"),
-        ({"label": 7}, "field 'label': class 7 is beyond the 2 labels, counted from 0"),
+        ({"label": 7}, "field 'label': class index 7 is out of range for 2 labels (from 0)"),
         ({"k": "a"}, "field 'k': 'a' is already the id of line 1"),
-        ({"k": None}, "field 'k': expected an id, got nothing"),
-        ({"k": True}, "field 'k': expected text or a whole number, got true"),
-        ({"k": 1.5}, "field 'k': expected text or a whole number, got the number 1.5"),
-        ({"g": [4]}, "field 'g': word 4 is beyond the 4 words of the text, counted from 0"),
-        ({"g": [-1]}, "field 'g': word -1 is beyond the 4 words of the text, counted from 0"),
-        ({"g": [True]}, "field 'g': expected a word number, got true"),
-        ({"g": ["dog"]}, "field 'g': expected a word number, got the text 'dog'"),
-        ({"g": None}, "field 'g': expected a list of word numbers ([] where nothing is marked), got null"),
+        ({"k": None}, "field 'k': expected an id, got an empty value"),
+        ({"k": True}, "field 'k': expected text or an integer, got true"),
+        ({"k": 1.5}, "field 'k': expected text or an integer, got the number 1.5"),
+        ({"g": [4]}, "field 'g': word index 4 is out of range for the 4 words of the text (from 0)"),
+        ({"g": [-1]}, "field 'g': word index -1 is out of range for the 4 words of the text (from 0)"),
+        ({"g": [True]}, "field 'g': expected a word index, got true"),
+        ({"g": ["dog"]}, "field 'g': expected a word index, got the text 'dog'"),
+        ({"g": None}, "field 'g': expected a list of word indices ([] if nothing is highlighted), got null"),
         ({"g": "[1"}, "field 'g': not JSON: Expecting ',' delimiter at column 3"),
         ({"s": 1}, "field 's': expected a list of span pairs, got the number 1"),
         ({"s": [[[0, 0, 1]]]}, "field 's': expected a pair of spans, got a list of 1"),
         ({"s": [[[0, 0, 1], [1, 2]]]}, "field 's': expected a span [part, start, end], got a list of 2"),
-        ({"s": [[[0, 0, 1], [2, 0, 1]]]}, "field 's': part 2 is beyond the 2 parts, counted from 0"),
-        ({"s": [[[0, 0, 1], [1, 2, 9]]]}, "field 's': [2, 9] does not lie in the 4 words of part 1"),
+        ({"s": [[[0, 0, 1], [2, 0, 1]]]}, "field 's': part 2 is out of range for 2 parts (from 0)"),
+        ({"s": [[[0, 0, 1], [1, 2, 9]]]}, "field 's': [2, 9] is outside the 4 words of part 1"),
         ({"e": 3}, "field 'e': expected text or a list of texts, got the number 3"),
     ],
 )
@@ -378,17 +378,17 @@ def test_a_malformed_row_is_named_by_line_and_field(write: Write, row: dict[str,
 @pytest.mark.parametrize(
     ("columns", "value", "message"),
     [
-        ("gold_mask", [1], "1 entries for the 2 words of the text"),
+        ("gold_mask", [1], "expected one entry for each of the 2 words of the text, got 1"),
         ("gold_mask", [1, 2], "expected 0 or 1, got the number 2"),
         ("gold_spans", [3], "expected a pair [start, end], got the number 3"),
         ("gold_spans", [[0, 1, 2]], "expected a pair [start, end], got a list of 3"),
-        ("gold_spans", [[0, True]], "expected a word number, got true"),
-        ("gold_spans", [[1, 3]], "[1, 3] does not lie in the 2 words of the text"),
-        ("gold_spans", [[-1, 1]], "[-1, 1] does not lie in the 2 words of the text"),
-        ("gold_spans", [[1, 1]], "[1, 1] does not lie in the 2 words of the text"),
+        ("gold_spans", [[0, True]], "expected a word index, got true"),
+        ("gold_spans", [[1, 3]], "[1, 3] is outside the 2 words of the text"),
+        ("gold_spans", [[-1, 1]], "[-1, 1] is outside the 2 words of the text"),
+        ("gold_spans", [[1, 1]], "[1, 1] is outside the 2 words of the text"),
         ("gold_chars", [3], "expected a pair [start, end], got the number 3"),
         ("gold_chars", [[3]], "expected a pair [start, end], got a list of 1"),
-        ("gold_chars", [[0, 9]], "[0, 9] does not lie in the 5 characters of the text"),
+        ("gold_chars", [[0, 9]], "[0, 9] is outside the 5 characters of the text"),
         ("gold_chars", [[2, 3]], "[2, 3] covers no word of the text"),
         ("gold_chars", [[1, 1]], "[1, 1] covers no word of the text"),
     ],
@@ -409,8 +409,8 @@ def test_one_gold_column_for_two_parts_holds_two_lists(write: Write) -> None:
     [
         ('{"text": "a",}', "not JSON: "),
         ('["a"]', "expected an object, got a list of 1"),
-        ("[" * 100_000, "not JSON that can be read: nested too deep"),
-        ('{"text": ' + "1" * 5000 + "}", "not JSON that can be read: a number is too long"),
+        ("[" * 100_000, "unreadable JSON: nested too deeply"),
+        ('{"text": ' + "1" * 5000 + "}", "unreadable JSON: a number is too long"),
     ],
 )
 def test_a_line_that_is_no_json_object_is_refused(write: Write, line: str, message: str) -> None:
@@ -427,7 +427,7 @@ def test_a_file_that_is_not_utf8_is_refused(write: Write, name: str) -> None:
     ("name", "content"), [("a.jsonl", "\n\n"), ("a.csv", ""), ("a.tsv", "text\n"), ("b.jsonl", "")]
 )
 def test_an_empty_file_is_refused(write: Write, name: str, content: str) -> None:
-    assert refusal(write(name, content)) == f"{name}: there is no row in it"
+    assert refusal(write(name, content)) == f"{name}: contains no rows"
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
@@ -438,7 +438,7 @@ def test_a_row_with_the_wrong_number_of_fields_is_refused(write: Write, name: st
 
 
 def test_a_column_that_is_there_twice_is_refused(write: Write) -> None:
-    assert refusal(write("a.csv", "text,text\na,b\n")) == "a.csv:1: the column 'text' is there twice"
+    assert refusal(write("a.csv", "text,text\na,b\n")) == "a.csv:1: duplicate column 'text'"
 
 
 def test_an_open_quotation_mark_in_tsv_swallows_no_rows(write: Write) -> None:
@@ -470,7 +470,7 @@ def test_a_missing_second_part_is_refused(write: Write) -> None:
 
 
 def test_columns_that_nobody_can_guess_are_listed(write: Write) -> None:
-    message = "a.csv: can't tell which columns hold the text; there are 'x', 'y'; say it with columns: {parts: [...]}"
+    message = "a.csv: cannot tell which columns hold the text; available: 'x', 'y'; set columns: {parts: [...]}"
     assert refusal(write("a.csv", "x,y\na,b\n")) == message
 
 
@@ -479,7 +479,7 @@ def test_parquet_rows_and_broken_parquet_are_named(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": ["a", "b"], "k": ["x", "x"]}), path)
     assert refusal(path, columns={"id": "k"}) == "a.parquet: row 2: field 'k': 'x' is already the id of row 1"
     path.write_bytes(path.read_bytes()[:-20])
-    assert refusal(path).startswith("a.parquet: not a Parquet file that can be read after row 0: ")
+    assert refusal(path).startswith("a.parquet: unreadable Parquet file after row 0: ")
 
 
 @pytest.mark.parametrize(
@@ -487,7 +487,7 @@ def test_parquet_rows_and_broken_parquet_are_named(tmp_path: Path) -> None:
     [
         ({"lable": "x"}, "columns: unknown field 'lable'; did you mean 'label'?"),
         ({"label": 3}, "columns.label: Input should be a valid string, got 3"),
-        ({"gold_words": "g", "gold_mask": "h"}, "columns: give one of gold_words and gold_mask, not both"),
+        ({"gold_words": "g", "gold_mask": "h"}, "columns: gold_words and gold_mask exclude each other; give only one"),
         ({"gold_words": ["g", "h"]}, "columns: gold_words has 2 columns for 1 parts"),
         ({"gold_spans": [None]}, "columns: gold_spans names no column"),
         ({"words": ["g"]}, "columns: words: 'g' is not one of parts ['text']"),
@@ -508,11 +508,11 @@ def test_a_mistake_in_the_columns_is_refused(write: Write, columns: dict[str, An
     ("options", "message"),
     [
         ({"limit": 0}, "limit: expected at least 1, got 0"),
-        ({"labels": ["a", "a"]}, "labels: 'a' is there twice"),
+        ({"labels": ["a", "a"]}, "labels: duplicate name 'a'"),
         ({"labels": [0, 1]}, "labels: expected names, got the number 0"),
-        ({"labels": [False]}, "labels: expected names, got false (YAML reads yes and no so; quote them)"),
+        ({"labels": [False]}, "labels: expected names, got false (YAML reads yes and no as booleans; quote them)"),
         ({"labels": "ab"}, "labels: expected a list of names, got the text 'ab'"),
-        ({"revision": "main"}, "revision: a.jsonl is a file and takes none, got 'main'"),
+        ({"revision": "main"}, "revision: not supported here, since a.jsonl is a file; got 'main'"),
     ],
 )
 def test_a_mistake_in_the_options_is_refused(write: Write, options: dict[str, Any], message: str) -> None:
@@ -520,7 +520,7 @@ def test_a_mistake_in_the_options_is_refused(write: Write, options: dict[str, An
 
 
 def test_a_file_of_another_kind_is_refused(write: Write) -> None:
-    message = "a.xlsx: can't read a file that ends in '.xlsx'; valid: .jsonl, .csv, .tsv, .parquet"
+    message = "a.xlsx: unsupported file type '.xlsx'; valid: .jsonl, .csv, .tsv, .parquet"
     assert refusal(write("a.xlsx", "x")) == message
 
 

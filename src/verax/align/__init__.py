@@ -1,1 +1,1 @@
-"""Word aligners: which words of a text and of its translation belong together."""
+"""Word aligners between texts and their translations."""

@@ -1,4 +1,4 @@
-"""Statistical alignment by eflomal, an external tool that learns from the texts themselves and needs no model."""
+"""Statistical alignment with eflomal, an external tool that learns from the texts and needs no model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMMAND = "eflomal-align"
 
 @dataclass(frozen=True)
 class Eflomal:
-    """Links by eflomal in both directions, made into one alignment.
+    """Symmetrised links of eflomal in both directions.
 
     It learns which words go together from all pairs at once: many pairs help, and the links of one depend on the
     others. It draws at random and takes no seed, so that two runs may differ in a few links.
@@ -41,7 +41,7 @@ class Eflomal:
     reference: ClassVar[str] = "Östling and Tiedemann 2016, Efficient word alignment with Markov chain Monte Carlo"
 
     def check(self, _: Encoder | None) -> None:
-        """Refuse to begin where the tool is not installed."""
+        """Raise a UserError if the tool is not installed."""
         _command()
 
     def align(self, pairs: Sequence[TextPair]) -> Iterator[IntArray | Undefined]:
@@ -60,13 +60,13 @@ def _both_directions(pairs: Sequence[TextPair]) -> list[tuple[Links, Links]]:
         source, target, forward, backward = (Path(folder, name) for name in ("source", "target", "forward", "backward"))
         source.write_text("".join(_line(pair.reference) for pair in pairs), "utf-8")
         target.write_text("".join(_line(pair.translation) for pair in pairs), "utf-8")
-        asked = ["-s", source, "-t", target, "-f", forward, "-r", backward]
+        options = ["-s", source, "-t", target, "-f", forward, "-r", backward]
         done = subprocess.run(  # noqa: S603 - no shell, and no word of a text is on the command line
-            [command, *map(str, asked)], capture_output=True, text=True, errors="replace", check=False
+            [command, *map(str, options)], capture_output=True, text=True, errors="replace", check=False
         )
         if done.returncode:
-            said = done.stderr.strip().splitlines() or ["it said nothing"]
-            raise UserError(f"eflomal: {command} ended with code {done.returncode}: {said[-1]}")
+            output = done.stderr.strip().splitlines() or ["no output"]
+            raise UserError(f"eflomal: {command} ended with code {done.returncode}: {output[-1]}")
         return [
             (there, back)
             for (there, _), (back, _) in zip(read_links(forward, pairs), read_links(backward, pairs), strict=True)
@@ -74,11 +74,11 @@ def _both_directions(pairs: Sequence[TextPair]) -> list[tuple[Links, Links]]:
 
 
 def _command() -> str:
-    """The tool, on the PATH or beside the Python that runs this."""
-    found = shutil.which(COMMAND) or shutil.which(COMMAND, path=str(Path(sys.executable).parent))
-    if found is None:
-        raise UserError(f"eflomal: there is no command {COMMAND}; install it by: pip install eflomal")
-    return found
+    """Path of the tool, on the PATH or next to the Python interpreter."""
+    path = shutil.which(COMMAND) or shutil.which(COMMAND, path=str(Path(sys.executable).parent))
+    if path is None:
+        raise UserError(f"eflomal: command {COMMAND} not found; install it with: pip install eflomal")
+    return path
 
 
 def _line(text: Text) -> str:

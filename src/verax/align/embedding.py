@@ -1,4 +1,4 @@
-"""Embedding alignment: words whose hidden states in a multilingual encoder are alike translate each other."""
+"""Embedding alignment by similar hidden states of a multilingual encoder."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ texts to fill a batch."""
 class Embedding:
     """Links by the similarity of hidden states; two words are linked when any of their sub-words are.
 
-    Each text is encoded on its own; special tokens take no part.
+    Each text is encoded separately; special tokens are ignored.
 
     Args:
-        encoder: a folder, a hub id or a shipped model; None is the model that is explained.
-        layer: whose hidden states are compared, 0 are the embeddings; two thirds of the way up by default: 8 of 12.
+        encoder: a folder, a hub id or a shipped model; None: the explained model.
+        layer: layer of the hidden states, 0 for the embeddings; default: two thirds of the layers (8 of 12).
         extract: `softmax` over dot products, both ways, as awesome-align does; `argmax` (each the other's most similar)
             or `itermax` (a second round for what was left over) over cosines, as SimAlign does.
-        threshold: of the probability that `softmax` asks for in both directions.
+        threshold: minimum probability in both directions for `softmax`.
     """
 
     encoder: str | None = None
@@ -55,29 +55,28 @@ class Embedding:
 
     def __post_init__(self) -> None:
         if self.layer is not None and self.layer < 0:
-            raise UserError(f"embedding: layer must be 0 (the embeddings) or more, got {self.layer}")
+            raise UserError(f"embedding: layer: expected at least 0 (the embeddings), got {self.layer}")
         if not 0 <= self.threshold < 1:
-            raise UserError(f"embedding: threshold must be at least 0 and less than 1, got {self.threshold:g}")
+            raise UserError(f"embedding: threshold: expected at least 0 and less than 1, got {self.threshold:g}")
 
     def align(self, pairs: Sequence[TextPair]) -> Iterator[IntArray | Undefined]:
-        """Links of each pair, by the encoder that is named."""
+        """Links of each pair, by the configured encoder."""
         if self.encoder is None:
-            raise UserError("embedding: encoder: name a folder, a hub id or a shipped model (verax list models)")
+            raise UserError("embedding: encoder: expected a folder, a hub id or a shipped model (verax list models)")
         return self.align_with(load_encoder(self.encoder), pairs)
 
     def check(self, model: Encoder) -> None:
-        """Refuse a layer that the encoder does not have."""
+        """Reject a layer that the encoder does not have."""
         if self.layer is not None and self.layer > model.layers:
             raise UserError(
-                f"embedding: layer must be at most {model.layers}, the layers of the encoder, got {self.layer}"
+                f"embedding: layer: expected at most {model.layers}, the layers of the encoder, got {self.layer}"
             )
 
     def align_with(self, model: Encoder, pairs: Sequence[TextPair]) -> Iterator[IntArray | Undefined]:
-        """The same by an encoder that is loaded already.
+        """Links of each pair, by a loaded encoder.
 
-        A pair that is there again is aligned once. The pairs of one reference text are aligned one after the other,
-        wherever they stand, so that the model reads it once, and no more hidden states are held than those of some ten
-        thousand words.
+        Repeated pairs are aligned once. The pairs of one reference text are aligned together, so that it is encoded
+        once, and hidden states of at most some ten thousand words are kept.
         """
         self.check(model)
         layer = default_layer(model.layers) if self.layer is None else self.layer
@@ -89,7 +88,7 @@ class Embedding:
             while key not in links:
                 chunk = next(chunks)
                 reading.only(chunk)
-                links.update((_pair_key(one), self._links(reading, one)) for one in chunk)
+                links.update((_pair_key(pair), self._links(reading, pair)) for pair in chunk)
             yield links[key]
 
     def _links(self, reading: _Reading, pair: TextPair) -> IntArray | Undefined:
@@ -101,14 +100,14 @@ class Embedding:
         linked = self._extract(reference.states, translation.states)
         return word_links(linked, reference.words, translation.words, pair.shape)
 
-    def _extract(self, one: FloatArray, other: FloatArray) -> BoolArray:
+    def _extract(self, left: FloatArray, right: FloatArray) -> BoolArray:
         if self.extract == "softmax":
-            return softmax_links(one @ other.T, self.threshold)
-        return (argmax_links if self.extract == "argmax" else itermax_links)(cosine(one, other))
+            return softmax_links(left @ right.T, self.threshold)
+        return (argmax_links if self.extract == "argmax" else itermax_links)(cosine(left, right))
 
 
 def default_layer(layers: int) -> int:
-    """Two thirds of the way up, where words of different languages are most alike: 8 of 12."""
+    """Two thirds of the layers (8 of 12), where languages are most similar."""
     return round(2 / 3 * layers)
 
 
@@ -134,7 +133,7 @@ class _Reading:
         self._engine.run(self._tasks({key: text for key, text in texts.items() if key not in self._texts}))
 
     def both(self, pair: TextPair) -> tuple[_Read, _Read] | Undefined:
-        """A pair, or why one side of it can't be read."""
+        """Both texts of a pair, or Undefined if one cannot be read."""
         reference, translation = self._texts[_text_key(pair.reference)], self._texts[_text_key(pair.translation)]
         if isinstance(reference, Undefined):
             return Undefined(reference.reason, f"the reference: {reference.detail}")

@@ -11,7 +11,7 @@ from verax.types import BoolArray, FloatArray, IntArray
 Extract = Literal["softmax", "argmax", "itermax"]
 
 ALPHA = 0.9
-"""What itermax multiplies a similarity by where one of the two already has a link."""
+"""Factor of itermax for similarities where one of the two words already has a link."""
 ROUNDS = 2
 
 
@@ -64,9 +64,9 @@ def itermax_links(similarity: FloatArray) -> BoolArray:
     return linked
 
 
-def cosine(one: FloatArray, other: FloatArray) -> FloatArray:
+def cosine(left: FloatArray, right: FloatArray) -> FloatArray:
     """Cosines moved to 0 to 1, as itermax needs them: [rows, dimensions], [columns, dimensions] -> [rows, columns]."""
-    return np.asarray((_unit(one) @ _unit(other).T + 1) / 2)
+    return np.asarray((_unit(left) @ _unit(right).T + 1) / 2)
 
 
 def word_links(linked: BoolArray, row_word: IntArray, column_word: IntArray, shape: tuple[int, int]) -> IntArray:

@@ -1,4 +1,4 @@
-"""Files of aligned texts: a sentence a line on each side, and links in Pharaoh's format."""
+"""Files of parallel texts, one sentence per line, and links in Pharaoh format."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Split = Callable[[str, str], Text]
 
 
 def read_two_files(source: Path, target: Path, split: Split, langs: tuple[str, str]) -> list[TextPair]:
-    """Line n of one file is translated by line n of the other.
+    """Read two files whose lines translate each other.
 
     Args:
         source, target: UTF-8, one sentence a line; the first is the reference.
         split: finds the words.
-        langs: of the two.
+        langs: languages of the two files.
     """
     sides = [
         [_text(raw, f"{path}:{number}: the line", split, lang) for number, raw in _lines(path)]
@@ -37,12 +37,12 @@ def read_two_files(source: Path, target: Path, split: Split, langs: tuple[str, s
 
 
 def read_one_file(path: Path, split: Split, langs: tuple[str, str]) -> list[TextPair]:
-    """Each line holds a sentence, `|||` and its translation."""
+    """Read lines of a sentence, `|||` and its translation."""
     pairs = []
     for number, line in _lines(path):
         both, where = line.split(BETWEEN), f"{path}:{number}"
         if len(both) != 2:
-            raise UserError(f"{where}: expected two texts with {BETWEEN} between them, got {line.strip()!r:.60}")
+            raise UserError(f"{where}: expected two texts separated by {BETWEEN}, got {line.strip()!r:.60}")
         reference = _text(both[0], f"{where}: the reference", split, langs[0])
         pairs.append(TextPair(reference, _text(both[1], f"{where}: the translation", split, langs[1])))
     return pairs
@@ -71,20 +71,20 @@ def write_links(path: Path, links: Iterable[Links]) -> None:
     try:
         replace_file(path, content.encode())
     except OSError as error:
-        raise UserError(f"{path}: can't be written: {error.strerror}") from None
+        raise UserError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def _lines(path: Path) -> list[tuple[int, str]]:
     try:
         return list(lines(path))
     except OSError as error:
-        raise UserError(f"{path}: can't be read: {error.strerror}") from None
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def _text(raw: str, what: str, split: Split, lang: str) -> Text:
     text = split(raw.strip(), lang)
     if not text.words:
-        raise UserError(f"{what} has no word")
+        raise UserError(f"{what} has no words")
     return text
 
 

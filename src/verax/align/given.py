@@ -12,7 +12,7 @@ from verax.types import IntArray, Undefined, UserError
 
 @dataclass(frozen=True)
 class Given:
-    """The links that people, or another tool, made.
+    """Links given with the data.
 
     Args:
         possible: count links that are possible as well as those that are sure.
@@ -27,7 +27,7 @@ class Given:
     reference: ClassVar[str] = "the data"
 
     def align(self, pairs: Sequence[TextPair]) -> Iterator[IntArray | Undefined]:
-        """What the data says of each pair; Undefined where it says nothing."""
+        """The given links of each pair; Undefined if there are none."""
         return (self._links(number, pair) for number, pair in enumerate(pairs, 1))
 
     def _links(self, number: int, pair: TextPair) -> IntArray | Undefined:
@@ -39,7 +39,7 @@ class Given:
             for word, (side, text) in zip(link, sides, strict=True):
                 if not 0 <= word < len(text.words):
                     raise UserError(
-                        f"given: pair {number}: link {link[0]}-{link[1]}: the {side} has no word {word} but "
-                        f"{len(text.words)} words, counted from 0: {text.raw!r:.60}"
+                        f"given: pair {number}: link {link[0]}-{link[1]}: word {word} is out of range for the {side}, "
+                        f"which has {len(text.words)} words (from 0): {text.raw!r:.60}"
                     )
         return link_array(links)

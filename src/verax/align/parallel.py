@@ -1,4 +1,4 @@
-"""The texts of a data set that translate each other: two languages side by side, part by part."""
+"""Parallel texts of a data set in two languages, part by part."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ def parallel_instances(dataset: Dataset, reference: str, lang: str) -> list[Para
         if wanted not in langs:
             raise UserError(f"{field}: {dataset.name}: {unknown('language', wanted, langs)}")
     if reference == lang:
-        raise UserError(f"lang: {lang} is the reference language; name another one")
+        raise UserError(f"lang: {lang} is the reference language; give another one")
     references = _by_parallel_id(dataset, reference)
-    found = _by_parallel_id(dataset, lang)
-    missing = [instance.id for number, instance in found.items() if number not in references]
+    instances = _by_parallel_id(dataset, lang)
+    missing = [instance.id for number, instance in instances.items() if number not in references]
     if missing:
         raise UserError(
-            f"{dataset.name}: {len(missing)} of {len(found)} inputs in {lang} have no input in {reference} with the "
-            f"same parallel_id; the first is {missing[0]!r}"
+            f"{dataset.name}: {len(missing)} of {len(instances)} inputs in {lang} have no input in {reference} with "
+            f"the same parallel_id; the first is {missing[0]!r}"
         )
-    return [Parallel(references[number], instance) for number, instance in found.items()]
+    return [Parallel(references[number], instance) for number, instance in instances.items()]
 
 
 def check_parts(both: Parallel) -> None:
-    """Refuse two inputs that can't be each other's translation, because one has more parts."""
+    """Reject two inputs with different numbers of parts."""
     reference, translation = both
     if len(reference.parts) != len(translation.parts):
         raise UserError(
@@ -60,25 +60,25 @@ def text_pairs(both: Parallel, aligned: Mapping[str, Sequence[GivenAlignment]]) 
     """
     check_parts(both)
     reference, translation = both
-    said = next((one for one in aligned.get(translation.id, ()) if one.lang == reference.lang), None)
+    given = next((alignment for alignment in aligned.get(translation.id, ()) if alignment.lang == reference.lang), None)
     return tuple(
-        TextPair(*texts, said.sure[part] if said else None, said.possible[part] if said and said.possible else ())
+        TextPair(*texts, given.sure[part] if given else None, given.possible[part] if given and given.possible else ())
         for part, texts in enumerate(zip(reference.parts, translation.parts, strict=True))
     )
 
 
 def _by_parallel_id(dataset: Dataset, lang: str) -> dict[str, Instance]:
-    found: dict[str, Instance] = {}
+    by_id: dict[str, Instance] = {}
     for instance in dataset.instances:
         if instance.lang != lang:
             continue
         number = instance.parallel_id
         if number is None:
             raise UserError(f"{dataset.name}: {instance.id!r} has no parallel_id (data.columns.parallel_id)")
-        if number in found:
+        if number in by_id:
             raise UserError(
-                f"{dataset.name}: {found[number].id!r} and {instance.id!r} are both in {lang} and have the same "
+                f"{dataset.name}: {by_id[number].id!r} and {instance.id!r} are both in {lang} and have the same "
                 f"parallel_id {number!r}"
             )
-        found[number] = instance
-    return found
+        by_id[number] = instance
+    return by_id

@@ -1,4 +1,4 @@
-"""The protocol of aligners: pairs of texts in, pairs of word numbers out."""
+"""The aligner protocol: from pairs of texts to pairs of word indices."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class TextPair(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many words the two have."""
+        """Numbers of words of both texts."""
         return len(self.reference.words), len(self.translation.words)
 
     @property
     def empty(self) -> Undefined | None:
-        """Why the pair can't be aligned, if a side has no word."""
+        """Undefined if a side has no words, otherwise None."""
         for side, text in (("reference", self.reference), ("translation", self.translation)):
             if not text.words:
-                return Undefined("empty", f"the {side} has no word")
+                return Undefined("empty", f"the {side} has no words")
         return None
 
 
@@ -37,12 +37,11 @@ class Aligner(Protocol):
     """Links the words of texts with those of their translations. Its fields are its parameters.
 
     Attributes:
-        version: raised whenever the code comes to give other links: it is part of every key in the store.
+        version: increased whenever the links change; part of every key in the store.
         reference: the publication of the method.
 
-    One that learns from all pairs together, so that the links of one depend on the others, says
-    `learns: ClassVar[bool] = True`. One that may be unable to align at all (a tool that is not installed, a layer that
-    the encoder does not have) has `check(encoder)`, which refuses before anything is computed.
+    An aligner that learns from all pairs together declares `learns: ClassVar[bool] = True`. An aligner that may be
+    unavailable (a missing tool or layer) has `check(encoder)`, which raises a UserError before the run.
     """
 
     version: ClassVar[int]
@@ -51,11 +50,11 @@ class Aligner(Protocol):
     def align(self, pairs: Sequence[TextPair]) -> Iterator[IntArray | Undefined]:
         """For each pair, in order, its links: shape [links, 2], (word of the reference, word of the translation).
 
-        Links are sorted and none is there twice. A pair that can't be aligned gives the `Undefined` that says why in
+        Links are sorted and unique. A pair that cannot be aligned yields an `Undefined` with its reason in
         place of its links, so that the others are not lost.
         """
 
 
 def link_array(links: Iterable[tuple[int, int]]) -> IntArray:
-    """Links as an aligner gives them: sorted, none there twice, shape [links, 2]."""
+    """Links as a sorted array without duplicates, shape [links, 2]."""
     return np.array(sorted(set(links)), np.int64).reshape(-1, 2)

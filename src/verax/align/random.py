@@ -1,4 +1,4 @@
-"""Random alignment: itermax on a random matrix, to show what alignments are worth."""
+"""Random alignment: itermax on a random matrix, as a baseline."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from verax.types import IntArray, Undefined, UserError
 
 @dataclass(frozen=True)
 class Random:
-    """As many links as itermax would give, between words that have nothing to do with each other.
+    """About as many links as itermax gives, between random words.
 
     Args:
-        seed: what the matrices are drawn from, together with the two texts: neither order nor company matters.
+        seed: random seed; the links depend on it and on the two texts only.
     """
 
     seed: int = 0
@@ -32,7 +32,7 @@ class Random:
 
     def __post_init__(self) -> None:
         if self.seed < 0:
-            raise UserError(f"random: seed: got {self.seed}, it must be 0 or more")
+            raise UserError(f"random: seed: expected at least 0, got {self.seed}")
 
     def align(self, pairs: Sequence[TextPair]) -> Iterator[IntArray | Undefined]:
         """Links of a matrix of similarities between words that is drawn uniformly."""

@@ -1,4 +1,4 @@
-"""How good alignments are: precision, recall and alignment error rate against links that people made."""
+"""Evaluation of alignments: precision, recall and alignment error rate against gold links."""
 
 from __future__ import annotations
 

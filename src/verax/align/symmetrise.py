@@ -1,4 +1,4 @@
-"""Two alignments of the same texts, one for each direction, made into one."""
+"""Symmetrisation of the alignments of two directions."""
 
 from __future__ import annotations
 

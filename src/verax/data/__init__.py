@@ -1,1 +1,1 @@
-"""Where instances come from: the built-in corpus, files of one's own, Hugging Face datasets; how words are split."""
+"""Data loading: built-in corpora, user files, Hugging Face datasets, imported explanations; word splitting."""

@@ -1,4 +1,4 @@
-"""From rows to a dataset: the same for every format that rows come from."""
+"""Building a dataset from rows, whatever format they come from."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from verax.data.aligned import GivenLinks, in_columns, in_files, parse_alignment
 from verax.data.columns import Columns, with_defaults
 from verax.data.gold import read_human
 from verax.data.labels import check_names, read_label, sorted_names
-from verax.data.parallel import Choice, Picked, Placed, check_labels, pick_rows
-from verax.data.rows import Row, Source
+from verax.data.parallel import LanguageOptions, LanguageRow, SelectedRows, check_labels, select_rows
+from verax.data.rows import Record, Source
 from verax.data.segmenters import Splitter
 from verax.data.text import from_words, split_at_spaces
 from verax.data.translations import by_language, holds_translations
@@ -21,7 +21,7 @@ from verax.types import Dataset, Instance, Text, UserError
 
 
 class _Reading(NamedTuple):
-    """How a row becomes an instance: the classes by number, what splits a text, the links that files give."""
+    """How a row becomes an instance: columns, class names, word splitter, and links from alignment files."""
 
     columns: Columns
     names: Sequence[str] | None
@@ -36,72 +36,71 @@ def assemble(
     labels: Sequence[str] | None,
     lang: str,
     limit: int | None,
-    choice: Choice | None = None,
+    options: LanguageOptions | None = None,
 ) -> Dataset:
-    """Read the first `limit` rows of a source into a dataset; no further row is read, unless rows are translations.
+    """Read the first `limit` rows of a source into a dataset; later rows are read only for parallel data.
 
     Args:
-        source: its rows are closed at the end.
-        columns: parts and label are guessed from the first row where they are left out.
-        labels: names of the classes in the order of their numbers; None: those that the source knows, else the sorted
-            set of those seen.
-        lang: of rows without a language of their own.
-        limit: None for all; of parallel data so many in each language.
-        choice: of languages, and how words are had that no spaces part.
+        source: rows to read; closed at the end.
+        columns: meaning of each column; parts and label are guessed from the first row if omitted.
+        labels: class names in index order; None: those the source declares, otherwise the sorted set of those seen.
+        lang: language of rows that do not declare one.
+        limit: maximum number of rows (of parallel data: per language); None for all.
+        options: languages to keep, word segmentation and alignment files.
     """
-    choice = choice or Choice()
+    options = options or LanguageOptions()
     if limit is not None and limit < 1:
         raise UserError(f"limit: expected at least 1, got {limit}")
     with closing(source.rows) as unread:
         first = next(unread, None)
         if first is None:
-            raise UserError(f"{source.name}: there is no row in it")
+            raise UserError(f"{source.name}: contains no rows")
         columns = with_defaults(columns, first.cells, source.name)
         given = labels if labels is not None else source.class_names.get(columns.label or "")
         names = None if given is None else check_names(given)
-        rows: Iterable[Row] = itertools.chain([first], unread)
+        rows: Iterable[Record] = itertools.chain([first], unread)
         if holds_translations(first, columns):
             rows, columns = by_language(rows, columns)
-        picked = pick_rows(source.name, rows, columns, lang=lang, limit=limit, choice=choice)
-        files = in_files(choice.alignments, picked.counts, len(columns.parts))
-        splitter = Splitter(choice.segment)
+        picked = select_rows(source.name, rows, columns, lang=lang, limit=limit, options=options)
+        files = in_files(options.alignments, picked.counts, len(columns.parts))
+        splitter = Splitter(options.segment)
         instances, links = _instances(source.name, picked, _Reading(columns, names, splitter, files))
     check_labels(source.name, instances)
     if names is None:
         names = sorted_names(instance.label for instance in instances if instance.label is not None)
-    told = {"columns": columns.model_dump_json(exclude_defaults=True)}
-    provenance = {**source.provenance, **told, **picked.told, **splitter.told}
+    extra = {"columns": columns.model_dump_json(exclude_defaults=True)}
+    provenance = {**source.provenance, **extra, **picked.provenance, **splitter.provenance}
     aligned = parse_alignments(instances, links)
     return Dataset(source.name, instances, names, provenance, columns.maskable, columns.metric, aligned)
 
 
 def _instances(
-    name: str, picked: Picked, reading: _Reading
+    name: str, picked: SelectedRows, reading: _Reading
 ) -> tuple[tuple[Instance, ...], dict[str, list[GivenLinks]]]:
-    """The instances, and the links that were given for each of them by its id."""
+    """The instances, and the given links by instance id."""
     columns = reading.columns
     instances = []
     links = {}
-    places: dict[str, str] = {}
-    # An ordered set: a row of JSONL may leave out what is optional, so only the whole table shows what is missing.
-    there: dict[str, None] = {}
+    positions: dict[str, str] = {}
+    # An ordered set. A JSONL row may omit optional columns, so missing ones are only known at the end.
+    seen_columns: dict[str, None] = {}
     for count, placed in enumerate(picked.rows, start=1):
         row = placed.row
-        there |= dict.fromkeys(row.cells)
+        seen_columns |= dict.fromkeys(row.cells)
         instance = _instance(placed, picked.name_of(placed, count, _id(row, columns.id)), reading)
-        if instance.id in places:
-            raise row.error(columns.id or "id", f"{instance.id!r} is already the id of {places[instance.id]}")
-        places[instance.id] = row.position
+        if instance.id in positions:
+            raise row.error(columns.id or "id", f"{instance.id!r} is already the id of {positions[instance.id]}")
+        positions[instance.id] = row.position
         instances.append(instance)
         files = reading.files.get(placed.lang, ())
         links[instance.id] = in_columns(row, columns, placed.lang) + [lines[placed.number] for lines in files]
     for column in columns.optional():
-        if column not in there:
-            raise UserError(f"{name}: {unknown('column', column, there)}")
+        if column not in seen_columns:
+            raise UserError(f"{name}: {unknown('column', column, seen_columns)}")
     return tuple(instances), links
 
 
-def _instance(placed: Placed, name: str, reading: _Reading) -> Instance:
+def _instance(placed: LanguageRow, name: str, reading: _Reading) -> Instance:
     row, lang, columns = placed.row, placed.lang, reading.columns
     split = reading.split
     parts = tuple(
@@ -117,17 +116,17 @@ def _instance(placed: Placed, name: str, reading: _Reading) -> Instance:
     )
 
 
-def _id(row: Row, field: str | None) -> str | None:
+def _id(row: Record, field: str | None) -> str | None:
     if field is None:
         return None
     row.require(field)
     name = row.name(field)
     if name is None:
-        raise row.error(field, "expected an id, got nothing")
+        raise row.error(field, "expected an id, got an empty value")
     return name
 
 
-def _part(row: Row, field: str, lang: str, split: Callable[[str, str], Text]) -> Text:
+def _part(row: Record, field: str, lang: str, split: Callable[[str, str], Text]) -> Text:
     row.require(field)
     value = row.cells[field]
     if isinstance(value, list):

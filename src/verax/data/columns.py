@@ -1,4 +1,4 @@
-"""Which column of somebody's table means what: the mapping that a spec's `data.columns` holds, and its defaults."""
+"""The meaning of the columns of a table: the `data.columns` mapping of a spec, and its defaults."""
 
 from __future__ import annotations
 
@@ -38,85 +38,85 @@ GOLD = ("gold_words", "gold_mask", "gold_spans", "gold_chars")
 
 
 class Columns(BaseModel):
-    """Names of the columns of a table of one's own; `parts` and `label` are guessed when they are left out."""
+    """Column names of a user table; `parts` and `label` are guessed when omitted."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     parts: Names = Field(
         default=(),
-        description="Columns with the parts of an input, in order: [text], or [premise, hypothesis]. Left out, the "
-        "first known combination that is there is taken: premise and hypothesis, sentence1 and sentence2, text, ...",
+        description="Columns with the parts of an input, in order: [text], or [premise, hypothesis]. Default: the "
+        "first known combination among the columns: premise and hypothesis, sentence1 and sentence2, text, ...",
     )
     label: str | None = Field(
         default=None,
-        description="Column with the gold class: its name or its number; null, empty or -1 is no label. Left out, "
-        "`label` or `gold_label` is taken where there is one.",
+        description="Column with the gold class: its name or index; null, empty or -1 means no label. Default: "
+        "`label` or `gold_label`, if present.",
     )
     id: str | None = Field(
         default=None,
-        description="Column with a name for each row, each one used once. Left out: the number of the row, from 1.",
+        description="Column with a unique id for each row. Default: the number of the row, from 1.",
     )
     lang: str | None = Field(default=None, description="Column with the language code of each row.")
     parallel_id: str | None = Field(
         default=None,
-        description="Column whose value is shared by translations of a row. Left out: `parallel_id`, where there is "
-        "one; then `lang` or `language` and `id` are taken too.",
+        description="Column whose value is shared by the translations of a row. Default: `parallel_id`, if "
+        "present; then `lang` or `language` and `id` are used too.",
     )
     alignment: Names = Field(
         default=(),
-        description="Columns with word alignments, one for each part: `0-0 1-2 2p3`, a word of the row's translation "
+        description="Columns with word alignments, one per part: `0-0 1-2 2p3`, a word of the row's translation "
         "into `aligned_to`, a hyphen (p: possible, not sure) and a word of the row.",
     )
     aligned_to: str = Field(
-        default="en", description="No column: the language that the words of other rows are aligned to."
+        default="en", description="Language (not a column) that the words of other rows are aligned to."
     )
     words: Names = Field(
         default=(),
-        description="Those columns of `parts` whose text is split at white space and nowhere else. A column that "
-        "holds lists of words needs no mention: they are taken as they are.",
+        description="Columns of `parts` whose text is split at white space only. Columns that hold lists of words "
+        "need not be listed; they are used unchanged.",
     )
     gold_words: GoldNames = Field(
         default=(),
-        description="Columns with the words that people marked, as word numbers from 0: a column for each part (null "
-        "for a part in which nothing is marked), or one column that holds a list for each part.",
+        description="Columns with human-highlighted words, as word indices from 0: one column per part (null "
+        "for a part without highlights), or one column with a list for each part.",
     )
     gold_mask: GoldNames = Field(
-        default=(), description="The same as gold_words, but as a list of 0 and 1 with an entry for each word."
+        default=(), description="Like gold_words, but a list of 0 and 1 with one entry per word."
     )
     gold_spans: GoldNames = Field(
         default=(),
-        description="The same as gold_words, but as pairs [start, end] of word numbers, end exclusive.",
+        description="Like gold_words, but pairs [start, end] of word indices, end exclusive.",
     )
     gold_chars: GoldNames = Field(
         default=(),
-        description="The same as gold_words, but as pairs [start, end] of character offsets, end exclusive; each word "
-        "that a pair overlaps is marked.",
+        description="Like gold_words, but pairs [start, end] of character offsets, end exclusive; each word "
+        "that a pair overlaps is highlighted.",
     )
     span_pairs: str | None = Field(
         default=None,
-        description="Column with a list of pairs of spans that belong together; a span is [part, start, end], parts "
+        description="Column with a list of pairs of related spans; a span is [part, start, end], parts "
         "and words counted from 0, end exclusive.",
     )
     explanations: Names = Field(
         default=(),
-        description="Columns with sentences that say why: a text or a list of texts each. Left out: `explanations` or "
-        "`explanation`, where there is one.",
+        description="Columns with free-text explanations: a text or a list of texts each. Default: `explanations` or "
+        "`explanation`, if present.",
     )
     maskable_part: Names = Field(
         default=(),
-        description="Those columns of `parts` whose words may be masked when faithfulness is measured by masking (the "
-        "paragraph, not the question). Left out: all.",
+        description="Columns of `parts` whose words may be masked when faithfulness is measured by masking (the "
+        "paragraph, not the question). Default: all.",
     )
     metric: Performance = Field(
         default="accuracy",
-        description="How performance is measured on this data: accuracy, macro_f1, micro_f1 or matthews.",
+        description="Performance measure for this data: accuracy, macro_f1, micro_f1 or matthews.",
     )
 
     @model_validator(mode="after")
     def _fit_together(self) -> Columns:
         gold = {name: value for name in GOLD if (value := getattr(self, name))}
         if len(gold) > 1:
-            raise ValueError(f"give one of {' and '.join(gold)}, not both")
+            raise ValueError(f"{' and '.join(gold)} exclude each other; give only one")
         if self.alignment and self.parts and len(self.alignment) != len(self.parts):
             raise ValueError(f"alignment has {len(self.alignment)} columns for {len(self.parts)} parts")
         for name, value in gold.items():
@@ -131,19 +131,19 @@ class Columns(BaseModel):
 
     @property
     def maskable(self) -> tuple[int, ...] | None:
-        """Numbers of the parts that may be masked; None: all."""
+        """Indices of the parts that may be masked; None: all."""
         numbers = tuple(number for number, name in enumerate(self.parts) if name in self.maskable_part)
         return numbers if self.maskable_part else None
 
     def optional(self) -> tuple[str, ...]:
-        """The columns that a row may leave out, though the table may not."""
+        """Columns that single rows may omit, but not the whole table."""
         single = (self.label, self.lang, self.parallel_id, self.span_pairs)
         gold = (name for field in GOLD for name in getattr(self, field))
         return tuple(name for name in (*single, *gold, *self.explanations, *self.alignment) if name is not None)
 
 
 def parse_columns(value: Columns | Mapping[str, Any] | None) -> Columns:
-    """Columns as a model, whatever they were given as; a mistake in them is a UserError that names the field."""
+    """Validate columns; an invalid field raises a UserError that names it."""
     if isinstance(value, Columns):
         return value
     try:
@@ -161,29 +161,29 @@ def parse_columns(value: Columns | Mapping[str, Any] | None) -> Columns:
         ) from None
 
 
-def with_defaults(columns: Columns, there: Collection[str], where: str) -> Columns:
-    """The same columns with those guessed that were left out, from the columns that are there.
+def with_defaults(columns: Columns, available: Collection[str], where: str) -> Columns:
+    """Complete omitted columns with guesses from the available column names.
 
-    These are `parts`, `label` and `explanations`; and `lang` and `id`, but only where a column `parallel_id` says that
-    the rows are translations of each other.
+    Guessed are `parts`, `label` and `explanations`; and `lang` and `id` if a column `parallel_id` marks the rows as
+    translations of each other.
     """
-    by_lower = {name.lower(): name for name in reversed(list(there))}
-    found: dict[str, Any] = {}
+    by_lower = {name.lower(): name for name in reversed(list(available))}
+    guessed: dict[str, Any] = {}
     if not columns.parts:
         known = next((names for names in KNOWN_PARTS if all(name in by_lower for name in names)), None)
         if known is None:
             raise UserError(
-                f"{where}: can't tell which columns hold the text; there are {', '.join(map(repr, there))}; "
-                "say it with columns: {parts: [...]}"
+                f"{where}: cannot tell which columns hold the text; available: {', '.join(map(repr, available))}; "
+                "set columns: {parts: [...]}"
             )
-        found["parts"] = tuple(by_lower[name] for name in known)
+        guessed["parts"] = tuple(by_lower[name] for name in known)
     if columns.label is None:
-        found["label"] = next((by_lower[name] for name in KNOWN_LABELS if name in by_lower), None)
+        guessed["label"] = next((by_lower[name] for name in KNOWN_LABELS if name in by_lower), None)
     if not columns.explanations:
-        found["explanations"] = tuple(by_lower[name] for name in KNOWN_EXPLANATIONS if name in by_lower)[:1]
+        guessed["explanations"] = tuple(by_lower[name] for name in KNOWN_EXPLANATIONS if name in by_lower)[:1]
     if columns.parallel_id is None and KNOWN_PARALLEL_ID in by_lower:
-        found["parallel_id"] = by_lower[KNOWN_PARALLEL_ID]
-        found["lang"] = columns.lang or next((by_lower[name] for name in KNOWN_LANGS if name in by_lower), None)
-        found["id"] = columns.id or by_lower.get(KNOWN_ID)
-    # Validated anew, since what must fit together can only be checked once the parts are known.
-    return parse_columns(columns.model_dump() | found)
+        guessed["parallel_id"] = by_lower[KNOWN_PARALLEL_ID]
+        guessed["lang"] = columns.lang or next((by_lower[name] for name in KNOWN_LANGS if name in by_lower), None)
+        guessed["id"] = columns.id or by_lower.get(KNOWN_ID)
+    # Validated again, since consistency can only be checked once the parts are known.
+    return parse_columns(columns.model_dump() | guessed)

@@ -1,4 +1,4 @@
-"""The format of the ERASER benchmark: documents in tokens, and for each query the tokens that are evidence."""
+"""The format of the ERASER benchmark: tokenized documents, and the evidence tokens for each query."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from verax.data.assemble import assemble
 from verax.data.columns import Columns
 from verax.data.formats import first_cells, has, provenance, with_cells
-from verax.data.rows import Row, Source, describe
+from verax.data.rows import Record, Source, describe
 from verax.data.table import lines, read_jsonl
 from verax.registry import unknown
 from verax.types import Dataset, UserError
@@ -24,7 +24,7 @@ _GOLD = "evidence in {part}"
 
 
 def is_eraser(path: Path) -> bool:
-    """Whether a path is a folder with documents and annotations, or a file with annotations beside its documents."""
+    """Whether a path is a folder with documents and annotations, or an annotation file next to its documents."""
     file = next(iter(_splits(path).values()), path) if path.is_dir() else path
     if not file.is_file() or file.suffix != ".jsonl" or not _has_documents(file.parent):
         return False
@@ -34,22 +34,21 @@ def is_eraser(path: Path) -> bool:
 def load_eraser(
     path: Path, *, split: str | None, limit: int | None, labels: Sequence[str] | None = None, lang: str = "en"
 ) -> Dataset:
-    """The annotations of a file, or of a split of a folder.
+    """Load the annotations of a file, or of a split of a folder.
 
     Args:
-        split: of a folder `train`, `validation` or `test` (the default, unless there is but one). A file is one split:
-            it is written down.
-        limit: the first so many.
-        labels: names of the classes in the order of their numbers; left out: those seen, sorted.
+        split: of a folder: `train`, `validation` or `test` (default, unless there is only one); of a file: recorded.
+        limit: maximum number of annotations.
+        labels: class names in index order; default: those seen, sorted.
     """
     if path.is_dir():
-        there = _splits(path)
-        split = split or (next(iter(there)) if len(there) == 1 else "test")
-        if split not in there:
-            raise UserError(f"{path}: {unknown('split', split, there)}")
-        path = there[split]
-    told = {} if split is None else {"split": split}
-    source = Source(str(path), _rows(path), {**provenance([path]), **told})
+        files = _splits(path)
+        split = split or (next(iter(files)) if len(files) == 1 else "test")
+        if split not in files:
+            raise UserError(f"{path}: {unknown('split', split, files)}")
+        path = files[split]
+    extra = {} if split is None else {"split": split}
+    source = Source(str(path), _rows(path), {**provenance([path]), **extra})
     return assemble(source, columns=_columns(path), labels=labels, lang=lang, limit=limit)
 
 
@@ -58,25 +57,25 @@ def _splits(folder: Path) -> dict[str, Path]:
 
 
 def _columns(path: Path) -> Columns:
-    """What the parts are: two documents, a query and its document, or a document alone, as in the first row."""
+    """Columns inferred from the first row: two documents, a query and its document, or a single document."""
     first = next(read_jsonl(path), None)
     if first is None:
-        raise UserError(f"{path}: there is no row in it")
+        raise UserError(f"{path}: contains no rows")
     parts = tuple(_wanted(first, _evidences(first)))
-    asked = bool(first.cells.get(_QUERY)) and parts == (_DOCUMENT,)
+    has_query = bool(first.cells.get(_QUERY)) and parts == (_DOCUMENT,)
     gold: list[str | None] = [_GOLD.format(part=part) for part in parts]
     return Columns(
-        parts=(_QUERY, *parts) if asked else parts,
+        parts=(_QUERY, *parts) if has_query else parts,
         label="classification",
         id=_ID,
-        gold_words=(None, *gold) if asked else tuple(gold),
+        gold_words=(None, *gold) if has_query else tuple(gold),
         maskable_part=parts[:1],
         metric="macro_f1",
     )
 
 
-def _rows(path: Path) -> Generator[Row, None, None]:
-    """Rows with the words of each part that is a document, and the numbers of those that are evidence."""
+def _rows(path: Path) -> Generator[Record, None, None]:
+    """Rows with the words of each document part and the indices of the evidence words."""
     documents = _Documents.of(path.parent)
     for row in read_jsonl(path):
         evidences = _evidences(row)
@@ -88,7 +87,7 @@ def _rows(path: Path) -> Generator[Row, None, None]:
                 tokens = documents.tokens(row, name)
                 inside = [evidence.checked(row, len(tokens)) for evidence in evidences if evidence.document == name]
                 for number, token in enumerate(tokens):
-                    if not token.strip():  # a space that is not " " counts as a token, but nobody can read it
+                    if not token.strip():  # other white space counts as a token but is no word
                         continue
                     if any(number in tokens_of for tokens_of in inside):
                         gold.append(len(words))
@@ -99,24 +98,24 @@ def _rows(path: Path) -> Generator[Row, None, None]:
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """Tokens `start` to `end` (half-open) of a document, and the field that names them."""
+    """Evidence tokens `start` to `end` (half-open) of a document, and the field they were read from."""
 
     field: str
     document: str
     start: int
     end: int
 
-    def checked(self, row: Row, tokens: int) -> range:
-        """The numbers of its tokens, given how many the document has."""
+    def checked(self, row: Record, tokens: int) -> range:
+        """The token indices, checked against the length of the document."""
         if not 0 <= self.start < self.end <= tokens:
-            message = f"[{self.start}, {self.end}] does not lie in the {tokens} tokens of {self.document!r}"
+            message = f"[{self.start}, {self.end}] is outside the {tokens} tokens of {self.document!r}"
             raise row.error(self.field, message)
         return range(self.start, self.end)
 
 
-def _evidences(row: Row) -> list[_Evidence]:
-    """The evidence of all groups."""
-    found = []
+def _evidences(row: Record) -> list[_Evidence]:
+    """The evidence of all groups, flattened."""
+    evidences = []
     groups = row.items(_EVIDENCES, row.cells.get(_EVIDENCES), "a list of groups of evidence")
     for place, group in enumerate(groups):
         for number, item in enumerate(row.items(f"{_EVIDENCES}[{place}]", group, "a list of evidence")):
@@ -128,17 +127,17 @@ def _evidences(row: Row) -> list[_Evidence]:
                 row.whole_number(f"{field}.{name}", item.get(name), "the number of a token")
                 for name in ("start_token", "end_token")
             )
-            found.append(_Evidence(field, document, start, end))
-    return found
+            evidences.append(_Evidence(field, document, start, end))
+    return evidences
 
 
-def _wanted(row: Row, evidences: Sequence[_Evidence]) -> dict[str, list[str]]:
-    """The names of the documents behind each part: of premise and hypothesis, or of a single document."""
-    given = row.cells.get(_DOCIDS)
-    if given is None:  # then, if there is no evidence either, the document is called like the annotation
+def _wanted(row: Record, evidences: Sequence[_Evidence]) -> dict[str, list[str]]:
+    """Document names of each part: premise and hypothesis, or a single document."""
+    docids = row.cells.get(_DOCIDS)
+    if docids is None:  # without evidence either, the document has the id of the annotation
         names = [evidence.document for evidence in evidences] or [row.name(_ID) or ""]
     else:
-        names = [row.text(_DOCIDS, name) for name in row.items(_DOCIDS, given, "a list of documents")]
+        names = [row.text(_DOCIDS, name) for name in row.items(_DOCIDS, docids, "a list of documents")]
     for part in _PAIR:
         if base := next((name.removesuffix(f"_{part}") for name in names if name.endswith(f"_{part}")), None):
             parts = {part: [f"{base}_{part}"] for part in _PAIR}
@@ -157,8 +156,8 @@ class _Documents:
     """Documents by their names.
 
     Args:
-        place: the folder with a file for each, or the file that holds all.
-        texts: those of a file that holds all.
+        place: a folder with one file per document, or one file with all documents.
+        texts: documents of the single file; None for a folder.
     """
 
     place: Path
@@ -166,7 +165,7 @@ class _Documents:
 
     @classmethod
     def of(cls, folder: Path) -> _Documents:
-        """The documents that belong to the annotations of a folder."""
+        """The documents for the annotations in a folder."""
         file = folder / _TOGETHER
         if not file.is_file():
             return cls(folder / _APART, None)
@@ -176,11 +175,11 @@ class _Documents:
         )
         return cls(file, dict(texts))
 
-    def tokens(self, row: Row, name: str) -> list[str]:
+    def tokens(self, row: Record, name: str) -> list[str]:
         """The tokens of a document, sentence after sentence."""
         sentences = self._sentences(name)
         if sentences is None:
-            raise row.error(_DOCIDS, f"there is no document {name!r} in {self.place}")
+            raise row.error(_DOCIDS, f"document {name!r} not found in {self.place}")
         return [token for sentence in sentences for token in sentence.strip().split(" ") if token]
 
     def _sentences(self, name: str) -> list[str] | None:
@@ -189,7 +188,7 @@ class _Documents:
         path = self.place / name
         try:
             return [line for _, line in lines(path)] if path.parent == self.place else None
-        except (OSError, ValueError):  # a name that no file can have is as good as a file that is not there
+        except (OSError, ValueError):  # an invalid file name is treated as a missing file
             return None
 
 

@@ -1,4 +1,4 @@
-"""e-SNLI as it was published: CSV with the words that annotators marked between asterisks, and what they wrote."""
+"""e-SNLI as published: CSV with highlighted words between asterisks, and free-text explanations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from verax.data.columns import Columns
 from verax.data.formats import Format, has, with_cells
-from verax.data.rows import Row
+from verax.data.rows import Record
 from verax.data.snli import LABELS
 from verax.data.table import read_csv
 from verax.data.text import split_words, words_over
@@ -18,33 +18,33 @@ _SENTENCES = ("Sentence1", "Sentence2")
 _MARKED, _WHY = "{sentence}_marked_{annotator}", "Explanation_{annotator}"
 _ANNOTATORS = (1, 2, 3)
 _GOLD, _EXPLANATIONS = "marked", "explanations"
-_ALIKE = 0.8  # of the letters, or it is another sentence
+_MIN_SIMILARITY = 0.8  # minimum share of equal letters for two copies of a sentence
 
 
-def _annotated(rows: Iterator[Row]) -> Iterator[Row]:
-    """Rows with the words that anybody marked, for each sentence, and all explanations."""
+def _annotated(rows: Iterator[Record]) -> Iterator[Record]:
+    """Rows with the words highlighted by any annotator in each sentence, and all explanations."""
     for row in rows:
-        marked = [_by_anybody(row, sentence) for sentence in _SENTENCES]
+        marked = [_highlighted_by_any(row, sentence) for sentence in _SENTENCES]
         gold = None if marked == [None, None] else [sorted(words or ()) for words in marked]
-        why = [row.cells.get(_WHY.format(annotator=annotator), "") for annotator in _ANNOTATORS]
-        yield with_cells(row, **{_GOLD: gold, _EXPLANATIONS: why})
+        explanations = [row.cells.get(_WHY.format(annotator=annotator), "") for annotator in _ANNOTATORS]
+        yield with_cells(row, **{_GOLD: gold, _EXPLANATIONS: explanations})
 
 
-def _by_anybody(row: Row, sentence: str) -> set[int] | None:
-    """Numbers of the words that some annotator marked; None where none of them left a marked sentence."""
+def _highlighted_by_any(row: Record, sentence: str) -> set[int] | None:
+    """Indices of the words that any annotator highlighted; None if no annotator returned the sentence."""
     text = split_words(row.text(sentence, row.cells[sentence]))
     spelled = _spell(text.raw)
-    found: set[int] | None = None
+    words: set[int] | None = None
     for annotator in _ANNOTATORS:
         field = _MARKED.format(sentence=sentence, annotator=annotator)
         copy = row.text(field, row.cells.get(field, ""))
         if copy.strip():
-            found = (found or set()) | _words_at(text, _marked(row, field, spelled, copy))
-    return found
+            words = (words or set()) | _words_at(text, _marked(row, field, spelled, copy))
+    return words
 
 
 class _Spelling(NamedTuple):
-    """The letters and digits of a text, where each stands, and how many asterisks come before it and in all."""
+    """Letters and digits of a text, their positions, and the number of asterisks before each and in total."""
 
     letters: list[str]
     places: list[int]
@@ -62,29 +62,29 @@ def _spell(text: str) -> _Spelling:
     return _Spelling([text[place].lower() for place in places], places, [*stars, count])
 
 
-def _marked(row: Row, field: str, sentence: _Spelling, copy: str) -> list[int]:
-    """Where the letters and digits of a sentence are that stand between asterisks in a copy of it, in order.
+def _marked(row: Record, field: str, sentence: _Spelling, copy: str) -> list[int]:
+    """Positions of the letters and digits of a sentence that are between asterisks in a copy of it, in order.
 
-    Only letters and digits are compared and marked: annotators clicked on words with the punctuation that clings to
-    them, and the copy may differ in white space, quotation marks and now and then a letter.
+    Only letters and digits are compared and marked: annotators clicked on words with adjacent punctuation, and the copy
+    may differ in white space, quotation marks and an occasional letter.
     """
     theirs = _spell(copy)
     pairs = _same(sentence.letters, theirs.letters)
-    if 2 * len(pairs) < _ALIKE * (len(sentence.letters) + len(theirs.letters)):
-        raise row.error(field, f"expected the sentence with asterisks around what is marked, got {copy[:40]!r}")
+    if 2 * len(pairs) < _MIN_SIMILARITY * (len(sentence.letters) + len(theirs.letters)):
+        raise row.error(field, f"expected the sentence with asterisks around highlighted words, got {copy[:40]!r}")
     stars = theirs.stars
-    if sentence.letters == theirs.letters:  # asterisks that the sentence has of its own mark nothing
+    if sentence.letters == theirs.letters:  # asterisks of the sentence itself mark nothing
         stars = [there - here for there, here in zip(stars, sentence.stars, strict=True)]
     if stars[-1] % 2:
-        raise row.error(field, f"an asterisk has no partner in {copy[:40]!r}")
+        raise row.error(field, f"unbalanced asterisk in {copy[:40]!r}")
     hit = [sentence.places[our] for our, their in pairs if stars[their] % 2]
     if not hit and any(count % 2 for count in stars):
-        raise row.error(field, "what stands between asterisks is not in the sentence")
+        raise row.error(field, "the text between asterisks is not in the sentence")
     return hit
 
 
 def _same(ours: Sequence[str], theirs: Sequence[str]) -> list[tuple[int, int]]:
-    """Numbers of the letters that two spellings share, in order."""
+    """Index pairs of the letters that two spellings share, in order."""
     if ours == theirs:
         return [(number, number) for number in range(len(ours))]
     blocks = SequenceMatcher(None, ours, theirs, autojunk=False).get_matching_blocks()
@@ -92,14 +92,14 @@ def _same(ours: Sequence[str], theirs: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _words_at(text: Text, places: Sequence[int]) -> set[int]:
-    """Numbers of the words at places that are in order."""
-    found: set[int] = set()
+    """Indices of the words at the given positions, which must be sorted."""
+    words_hit: set[int] = set()
     end = 0
     for place in places:
         if place >= end and (words := words_over(text, place, place + 1)):
-            found.update(words)
+            words_hit.update(words)
             end = text.offsets[words[-1]][1]
-    return found
+    return words_hit
 
 
 ESNLI = Format(

@@ -1,4 +1,4 @@
-"""Several files by one name: a list of them, names with commas between, or a pattern such as `test.*.jsonl`."""
+"""Several files by one name: a list, comma-separated names, or a pattern such as `test.*.jsonl`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}([-_][A-Za-z]{2,4})?")
 
 
 def named_files(name: str | Path | Sequence[str | Path]) -> list[Path]:
-    """The files that a name stands for, in order; none if it stands for something else than files."""
+    """The files that a name refers to, in order; empty if it does not refer to files."""
     if not isinstance(name, (str, Path)):
-        return [path for one in name for path in _expanded(str(one), among_several=True)]
+        return [path for item in name for path in _expanded(str(item), among_several=True)]
     text = str(name)
     if text in entries("datasets"):
         return []
@@ -25,7 +25,7 @@ def named_files(name: str | Path | Sequence[str | Path]) -> list[Path]:
 
 
 def languages_of(paths: Sequence[Path]) -> dict[Path, str]:
-    """The languages of files whose names differ in nothing else: `test.en.jsonl` and `test.de.jsonl`; else nothing."""
+    """Languages of files whose names differ only in a language code (`test.en.jsonl`, `test.de.jsonl`), else empty."""
     stems = [path.name.removesuffix(path.suffix).split(".") for path in paths]
     if len(paths) < 2 or len({len(stem) for stem in stems}) > 1:
         return {}
@@ -41,16 +41,18 @@ def _expanded(text: str, *, among_several: bool) -> list[Path]:
         return [path]
     if path.exists():
         if among_several:
-            raise UserError(f"data: {text} is a folder; among several there can only be files")
+            raise UserError(f"data: {text} is a folder; a list of several names may only contain files")
         return []
     if "," in text:
-        return [found for one in text.split(",") if one.strip() for found in _expanded(one.strip(), among_several=True)]
+        return [
+            path for item in text.split(",") if item.strip() for path in _expanded(item.strip(), among_several=True)
+        ]
     if not _WILD.search(text):
         if among_several:
             raise UserError(f"no such file: {text}")
         return []
     folder = Path(*itertools.takewhile(lambda part: not _WILD.search(part), path.parts))
-    matching = sorted(found for found in folder.glob(str(path.relative_to(folder))) if found.is_file())
+    matching = sorted(path for path in folder.glob(str(path.relative_to(folder))) if path.is_file())
     if not matching:
         raise UserError(f"no file matches {text!r}")
     return matching

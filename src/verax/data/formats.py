@@ -1,4 +1,4 @@
-"""What a public format is: how its rows become ours, which column then means what, and its classes."""
+"""Definition of a public data format: conversion of its rows, meaning of its columns, and its classes."""
 
 from __future__ import annotations
 
@@ -10,45 +10,45 @@ from typing import Any
 
 from verax.data.assemble import assemble
 from verax.data.columns import Columns
-from verax.data.parallel import Choice
-from verax.data.rows import Row, Source
+from verax.data.parallel import LanguageOptions
+from verax.data.rows import Record, Source
 from verax.data.table import fingerprint
 from verax.types import Dataset, UserError
 
-Reader = Callable[[Path], Generator[Row, None, None]]
+Reader = Callable[[Path], Generator[Record, None, None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What belongs to the rows of a file but was published in files of its own.
+    """Companion files that were published separately from the rows they belong to.
 
     Args:
-        files: those that belong to a file, as far as they are there.
-        join: rows with what these files say of them.
+        files: the existing companion files of a file.
+        join: adds the contents of these files to the rows.
     """
 
     files: Callable[[Path], tuple[Path, ...]]
-    join: Callable[[tuple[Path, ...], Iterator[Row]], Iterator[Row]]
+    join: Callable[[tuple[Path, ...], Iterator[Record]], Iterator[Record]]
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format in which a public data set was published.
+    """The published format of a public data set.
 
     Args:
-        name: what messages call it.
-        readers: how the rows of a file are read, by the suffix of the file.
-        fits: whether a file is in this format, from the cells of its first row.
-        convert: rows with the cells that `columns` names, from those of the file.
-        columns: which of these cells means what, and how performance is measured.
-        labels: names of the classes in the order of their numbers; None: those seen, sorted.
-        beside: other files that are read together with one.
+        name: name used in messages.
+        readers: row readers by file suffix.
+        fits: whether a file is in this format, given the cells of its first row.
+        convert: converts rows of the file to rows with the cells that `columns` names.
+        columns: meaning of these cells, and the performance measure.
+        labels: class names in index order; None: those seen, sorted.
+        beside: companion files that are read together with a file.
     """
 
     name: str
     readers: Mapping[str, Reader]
     fits: Callable[[Mapping[str, Any]], bool]
-    convert: Callable[[Iterator[Row]], Iterator[Row]]
+    convert: Callable[[Iterator[Record]], Iterator[Record]]
     columns: Columns
     labels: tuple[str, ...] | None
     beside: Beside | None = None
@@ -61,55 +61,55 @@ class Format:
         limit: int | None,
         labels: Sequence[str] | None = None,
         lang: str = "en",
-        choice: Choice | None = None,
+        options: LanguageOptions | None = None,
     ) -> Dataset:
-        """The instances of files that together are one split, which is written down.
+        """Load files that together form one split, whose name is recorded.
 
         Args:
-            limit: the first so many, in each language.
-            labels: names of the classes in an order of one's own.
-            choice: of languages, and how words are had that no spaces part.
+            limit: maximum number of instances per language.
+            labels: class names in a custom order.
+            options: languages to keep, word segmentation and alignment files.
         """
-        choice = choice or Choice()
+        options = options or LanguageOptions()
         if self.columns.gold_words or self.columns.span_pairs:
-            # `convert` has counted words, and did so by the rules alone
-            choice = replace(choice, segment="clusters")
+            # `convert` has counted words, without a segmenter
+            options = replace(options, segment="clusters")
         rows = (row for path in paths for row in self._rows(path))
-        told = {} if split is None else {"split": split}
+        extra = {} if split is None else {"split": split}
         files = [file for path in paths for file in (path, *(self.beside.files(path) if self.beside else ()))]
-        source = Source(str(paths[0]), _generated(self.convert(rows)), {**provenance(files), **told})
+        source = Source(str(paths[0]), _generated(self.convert(rows)), {**provenance(files), **extra})
         names = self.labels if labels is None else labels
-        return assemble(source, columns=self.columns, labels=names, lang=lang, limit=limit, choice=choice)
+        return assemble(source, columns=self.columns, labels=names, lang=lang, limit=limit, options=options)
 
-    def _rows(self, path: Path) -> Iterator[Row]:
+    def _rows(self, path: Path) -> Iterator[Record]:
         rows = self.readers[path.suffix.lower()](path)
         return rows if self.beside is None else self.beside.join(self.beside.files(path), rows)
 
 
 def provenance(paths: Sequence[Path]) -> dict[str, str]:
-    """Where files lie and what they hold; one that can't be read is refused here."""
+    """Paths and SHA-256 of files; raises a UserError for one that cannot be read."""
     return {"path": ", ".join(map(str, paths)), "sha256": ", ".join(map(fingerprint, paths))}
 
 
 def first_cells(reader: Reader, path: Path) -> Mapping[str, Any]:
-    """The cells of the first row of a file; none where there is no row that can be read."""
+    """The cells of the first row of a file; empty if there is no readable row."""
     try:
         with closing(reader(path)) as rows:
             first = next(rows, None)
-    except (OSError, UserError):  # whoever reads the file in earnest tells what is wrong with it
+    except (OSError, UserError):  # reported when the file is actually read
         return {}
     return {} if first is None else first.cells
 
 
-def with_cells(row: Row, **cells: Any) -> Row:
-    """The same row with some cells of our own."""
-    return Row(row.where, row.position, {**row.cells, **cells})
+def with_cells(row: Record, **cells: Any) -> Record:
+    """Copy of a row with additional cells."""
+    return Record(row.where, row.position, {**row.cells, **cells})
 
 
 def has(*names: str) -> Callable[[Mapping[str, Any]], bool]:
-    """Whether all these columns are there."""
+    """A predicate: whether a row has all these columns."""
     return lambda cells: all(name in cells for name in names)
 
 
-def _generated(rows: Iterable[Row]) -> Generator[Row, None, None]:
+def _generated(rows: Iterable[Record]) -> Generator[Record, None, None]:
     yield from rows

@@ -1,4 +1,4 @@
-"""What people annotated, from the cells of a row: marked words, span pairs, and sentences that say why."""
+"""Human annotations from the cells of a row: highlighted words, span pairs, and free-text explanations."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from verax.data.columns import Columns
-from verax.data.rows import Row, describe
+from verax.data.rows import Record, describe
 from verax.data.table import parse_json
 from verax.data.text import words_over
 from verax.types import Human, Span, Text, Unit
 
-WordReader = Callable[[Row, str, Any, Text], tuple[int, ...]]
+WordReader = Callable[[Record, str, Any, Text], tuple[int, ...]]
 
 
-def read_human(row: Row, columns: Columns, parts: Sequence[Text]) -> Human | None:
-    """All annotations of a row; None when there is none."""
+def read_human(row: Record, columns: Columns, parts: Sequence[Text]) -> Human | None:
+    """All annotations of a row; None if there are none."""
     words = _gold(row, columns, parts)
     span_pairs = _span_pairs(row, columns.span_pairs, parts) if columns.span_pairs else None
     explanations = tuple(sentence for field in columns.explanations for sentence in _sentences(row, field))
@@ -24,7 +24,7 @@ def read_human(row: Row, columns: Columns, parts: Sequence[Text]) -> Human | Non
     return Human(words, span_pairs, explanations)
 
 
-def _gold(row: Row, columns: Columns, parts: Sequence[Text]) -> tuple[tuple[int, ...], ...] | None:
+def _gold(row: Record, columns: Columns, parts: Sequence[Text]) -> tuple[tuple[int, ...], ...] | None:
     readings: tuple[tuple[tuple[str | None, ...], WordReader], ...] = (
         (columns.gold_words, _from_numbers),
         (columns.gold_mask, _from_mask),
@@ -45,51 +45,55 @@ def _gold(row: Row, columns: Columns, parts: Sequence[Text]) -> tuple[tuple[int,
     return None
 
 
-def _from_numbers(row: Row, field: str, value: Any, text: Text) -> tuple[int, ...]:
+def _from_numbers(row: Record, field: str, value: Any, text: Text) -> tuple[int, ...]:
     numbers = set()
-    for item in row.items(field, value, "a list of word numbers ([] where nothing is marked)"):
-        number = row.whole_number(field, item, "a word number")
+    for item in row.items(field, value, "a list of word indices ([] if nothing is highlighted)"):
+        number = row.whole_number(field, item, "a word index")
         if not 0 <= number < len(text.words):
-            raise row.error(field, f"word {number} is beyond the {len(text.words)} words of the text, counted from 0")
+            raise row.error(
+                field, f"word index {number} is out of range for the {len(text.words)} words of the text (from 0)"
+            )
         numbers.add(number)
     return tuple(sorted(numbers))
 
 
-def _from_mask(row: Row, field: str, value: Any, text: Text) -> tuple[int, ...]:
+def _from_mask(row: Record, field: str, value: Any, text: Text) -> tuple[int, ...]:
     mask = row.items(field, value, "a list of 0 and 1")
     if len(mask) != len(text.words):
-        raise row.error(field, f"{len(mask)} entries for the {len(text.words)} words of the text")
+        raise row.error(
+            field, f"expected one entry for each of the {len(text.words)} words of the text, got {len(mask)}"
+        )
     if wrong := [item for item in mask if item not in (0, 1)]:
         raise row.error(field, f"expected 0 or 1, got {describe(wrong[0])}")
     return tuple(number for number, item in enumerate(mask) if item)
 
 
-def _from_spans(row: Row, field: str, value: Any, text: Text) -> tuple[int, ...]:
+def _from_spans(row: Record, field: str, value: Any, text: Text) -> tuple[int, ...]:
     return _union(row, field, value, text, _words_between)
 
 
-def _from_characters(row: Row, field: str, value: Any, text: Text) -> tuple[int, ...]:
-    return _union(row, field, value, text, read_stretch)
+def _from_characters(row: Record, field: str, value: Any, text: Text) -> tuple[int, ...]:
+    return _union(row, field, value, text, read_characters)
 
 
 def _union(
-    row: Row, field: str, value: Any, text: Text, read: Callable[[Row, str, Any, Text], range]
+    row: Record, field: str, value: Any, text: Text, read: Callable[[Record, str, Any, Text], range]
 ) -> tuple[int, ...]:
     marked: set[int] = set()
-    for item in row.items(field, value, "a list of [start, end] ([] where nothing is marked)"):
+    for item in row.items(field, value, "a list of [start, end] ([] if nothing is highlighted)"):
         marked.update(read(row, field, item, text))
     return tuple(sorted(marked))
 
 
-def _words_between(row: Row, field: str, value: Any, text: Text) -> range:
-    start, end = _pair(row, field, value, "a word number")
+def _words_between(row: Record, field: str, value: Any, text: Text) -> range:
+    start, end = _pair(row, field, value, "a word index")
     if not 0 <= start < end <= len(text.words):
-        raise row.error(field, f"[{start}, {end}] does not lie in the {len(text.words)} words of the text")
+        raise row.error(field, f"[{start}, {end}] is outside the {len(text.words)} words of the text")
     return range(start, end)
 
 
-def read_stretch(row: Row, field: str, value: Any, text: Text) -> range:
-    """The numbers of the words that a pair [start, end] of character offsets touches: one at least."""
+def read_characters(row: Record, field: str, value: Any, text: Text) -> range:
+    """Indices of the words that overlap a pair [start, end] of character offsets; at least one."""
     start, end = read_offsets(row, field, value, text)
     hit = words_over(text, start, end)
     if start == end or not hit:
@@ -97,15 +101,15 @@ def read_stretch(row: Row, field: str, value: Any, text: Text) -> range:
     return hit
 
 
-def read_offsets(row: Row, field: str, value: Any, text: Text) -> tuple[int, int]:
+def read_offsets(row: Record, field: str, value: Any, text: Text) -> tuple[int, int]:
     """A pair [start, end] of character offsets into a text, end exclusive."""
     start, end = _pair(row, field, value, "a character offset")
     if not 0 <= start <= end <= len(text.raw):
-        raise row.error(field, f"[{start}, {end}] does not lie in the {len(text.raw)} characters of the text")
+        raise row.error(field, f"[{start}, {end}] is outside the {len(text.raw)} characters of the text")
     return start, end
 
 
-def _pair(row: Row, field: str, value: Any, what: str) -> tuple[int, int]:
+def _pair(row: Record, field: str, value: Any, what: str) -> tuple[int, int]:
     pair = row.items(field, value, "a pair [start, end]")
     if len(pair) != 2:
         raise row.error(field, f"expected a pair [start, end], got {describe(pair)}")
@@ -113,7 +117,7 @@ def _pair(row: Row, field: str, value: Any, what: str) -> tuple[int, int]:
     return start, end
 
 
-def _span_pairs(row: Row, field: str, parts: Sequence[Text]) -> tuple[Unit, ...] | None:
+def _span_pairs(row: Record, field: str, parts: Sequence[Text]) -> tuple[Unit, ...] | None:
     value = _structured(row, field)
     if value is None:
         return None
@@ -126,20 +130,20 @@ def _span_pairs(row: Row, field: str, parts: Sequence[Text]) -> tuple[Unit, ...]
     return tuple(pairs)
 
 
-def read_span(row: Row, field: str, value: Any, parts: Sequence[Text]) -> Span:
+def read_span(row: Record, field: str, value: Any, parts: Sequence[Text]) -> Span:
     """A span [part, start, end] of words, end exclusive."""
     numbers = row.items(field, value, "a span [part, start, end]")
     if len(numbers) != 3:
         raise row.error(field, f"expected a span [part, start, end], got {describe(numbers)}")
     part, start, end = (row.whole_number(field, number, "a whole number in a span") for number in numbers)
     if not 0 <= part < len(parts):
-        raise row.error(field, f"part {part} is beyond the {len(parts)} parts, counted from 0")
+        raise row.error(field, f"part {part} is out of range for {len(parts)} parts (from 0)")
     if not 0 <= start < end <= len(parts[part].words):
-        raise row.error(field, f"[{start}, {end}] does not lie in the {len(parts[part].words)} words of part {part}")
+        raise row.error(field, f"[{start}, {end}] is outside the {len(parts[part].words)} words of part {part}")
     return Span(part, start, end)
 
 
-def _sentences(row: Row, field: str) -> list[str]:
+def _sentences(row: Record, field: str) -> list[str]:
     value = row.cells.get(field)
     if value is None:
         return []
@@ -147,8 +151,8 @@ def _sentences(row: Row, field: str) -> list[str]:
     return [sentence for item in given if (sentence := row.text(field, item, "text or a list of texts"))]
 
 
-def _structured(row: Row, field: str) -> Any:
-    """A cell that holds a list. CSV and TSV have only text, so there (and anywhere) the list may be written as JSON."""
+def _structured(row: Record, field: str) -> Any:
+    """A cell that holds a list, which may also be written as JSON text (CSV and TSV only have text)."""
     value = row.cells.get(field)
     if not isinstance(value, str):
         return value

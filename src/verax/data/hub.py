@@ -1,4 +1,4 @@
-"""Hugging Face datasets, from the hub or from a folder, through the `datasets` library."""
+"""Hugging Face datasets from the hub or a folder, through the `datasets` library."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from verax.data.rows import Row, Source
+from verax.data.rows import Record, Source
 from verax.registry import unknown
 from verax.types import UserError
 
 Pick = Callable[[int], Mapping[int, str]]
-"""Given how many rows a split has, which of them are wanted, in order and counted from 0, and the id of each."""
+"""Given the number of rows of a split, the selected row numbers (from 0, in order) and their ids."""
 ID = "id"
 
 
 class NotFound(UserError):
-    """The hub has no such dataset, or can't be asked."""
+    """The hub has no such dataset, or cannot be reached."""
 
 
 def open_hub(name: str, split: str | None, revision: str | None, pick: Pick | None = None) -> Source:
-    """A dataset of the hub: `owner/name`, or `owner/name:configuration`; rows that are picked have the column `ID`."""
+    """Open a dataset of the hub: `owner/name` or `owner/name:configuration`; picked rows have the column `ID`."""
     path, _, configuration = name.partition(":")
     datasets = _library()
     splits = _attempt(name, lambda: datasets.load_dataset(path, configuration or None, revision=revision))
@@ -28,7 +28,7 @@ def open_hub(name: str, split: str | None, revision: str | None, pick: Pick | No
 
 
 def open_folder(path: Path, split: str | None) -> Source:
-    """A folder that `save_to_disk` wrote, or one with data files that the library knows how to read."""
+    """Open a folder written by `save_to_disk`, or one with data files that the library can read."""
     datasets = _library()
     saved = (path / "dataset_dict.json").exists() or (path / "state.json").exists()
     load = datasets.load_from_disk if saved else datasets.load_dataset
@@ -36,21 +36,21 @@ def open_folder(path: Path, split: str | None) -> Source:
 
 
 def _library() -> Any:
-    # Imported here: it takes seconds, and it is an extra that most installations can do without.
+    # Imported here: the import takes seconds, and the library is an optional extra.
     try:
         import datasets  # noqa: PLC0415
     except ImportError:
-        raise NotFound("Hugging Face datasets need an extra: pip install 'verax[datasets]'") from None
+        raise NotFound("Hugging Face datasets need an optional extra: pip install 'verax[datasets]'") from None
     return datasets
 
 
 def _attempt(name: str, load: Callable[[], Any]) -> Any:
-    """The result of a call into the library, whose many exceptions become one line."""
+    """Call the library and turn its exceptions into one-line errors."""
     datasets = _library()
     try:
         return load()
     except (ConnectionError, datasets.exceptions.DatasetNotFoundError) as error:
-        raise NotFound(f"the Hugging Face hub does not help: {_one_line(error)}") from None
+        raise NotFound(f"it is not available from the Hugging Face hub: {_one_line(error)}") from None
     except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
         raise UserError(f"{name}: {_one_line(error)}") from None
 
@@ -72,22 +72,22 @@ def _source(
         column: tuple(feature.names) for column, feature in table.features.items() if hasattr(feature, "names")
     }
     about = {"license": table.info.license, "citation": table.info.citation}
-    told = {field: value for field, value in about.items() if value}
+    extra = {field: value for field, value in about.items() if value}
     numbered: Iterable[tuple[int, dict[str, Any]]] = enumerate(table)
     if pick is not None:
         wanted = pick(len(table))
         picked = zip(wanted.items(), table.select(list(wanted)), strict=True)
         numbered = ((number, {**cells, ID: name}) for (number, name), cells in picked)
-    return Source(name, _rows(name, numbered, class_names), {**provenance, "split": chosen, **told}, class_names)
+    return Source(name, _rows(name, numbered, class_names), {**provenance, "split": chosen, **extra}, class_names)
 
 
 def _rows(
     name: str, numbered: Iterable[tuple[int, dict[str, Any]]], class_names: Mapping[str, tuple[str, ...]]
-) -> Generator[Row, None, None]:
-    """Rows named by their number from 1, class numbers turned into their names."""
+) -> Generator[Record, None, None]:
+    """Rows numbered from 1, with class indices replaced by their names."""
     for number, cells in numbered:
         named = {column: _class_name(cells[column], names) for column, names in class_names.items()}
-        yield Row(f"{name}: row {number + 1}", f"row {number + 1}", {**cells, **named})
+        yield Record(f"{name}: row {number + 1}", f"row {number + 1}", {**cells, **named})
 
 
 def _class_name(number: int | None, names: tuple[str, ...]) -> str | None:

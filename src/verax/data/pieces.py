@@ -1,4 +1,4 @@
-"""Where the words or sub-words of another tool stand in a text."""
+"""Locating the words or sub-words of another tool in a text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BYTE_OF = {chr(byte): byte for byte in _PRINTABLE} | {chr(256 + n): byte for n,
 
 
 class Mismatch(Exception):
-    """The pieces do not spell the text; `reached` is the character of the text where they first differ from it."""
+    """The pieces do not spell the text; `reached` is the first differing character of the text."""
 
     def __init__(self, message: str, reached: int) -> None:
         super().__init__(message)
@@ -24,10 +24,10 @@ class Mismatch(Exception):
 
 
 def locate(pieces: Sequence[str], text: Text) -> list[tuple[int, int]]:
-    """Where each piece's first character in a word stands, and where its last one ends; they must spell the text.
+    """Character range (start, end) of each piece; together the pieces must spell the text.
 
     Pieces may be words, or sub-words as WordPiece (`##ing`), SentencePiece (`▁the`) or a byte-level tokenizer (`Ġthe`)
-    writes them; they may be lower-cased and stripped of accents. What belongs to no word of the text may be missing.
+    writes them; they may be lower-cased and stripped of accents. Characters outside of words may be missing.
     """
     furthest = None
     for spelled in _readings(pieces):
@@ -40,7 +40,7 @@ def locate(pieces: Sequence[str], text: Text) -> list[tuple[int, int]]:
 
 
 def _readings(pieces: Sequence[str]) -> list[list[bytes]]:
-    """What the pieces may spell, the literal reading first, since `##` or `▁` may stand in the text itself."""
+    """Possible readings of the pieces, the literal one first, since the text itself may contain `##` or `▁`."""
     readings = [
         [piece.encode() for piece in pieces],
         [(piece[2:] if piece.startswith("##") else piece).encode() for piece in pieces],
@@ -63,8 +63,10 @@ def _spans(spelled: Sequence[bytes], pieces: Sequence[str], text: Text) -> list[
             at += 1
         form = next((form for form in forms if stream.startswith(form, at)), None)
         if form is None and place in in_word:
-            said = f"word {owner[at]} ({pieces[owner[at]]!r})" if at < len(stream) else "the end of the words"
-            raise Mismatch(f"{said} meets {text.raw[place : place + 20]!r} at character {place} of the text", place)
+            piece = f"word {owner[at]} ({pieces[owner[at]]!r})" if at < len(stream) else "the end of the words"
+            raise Mismatch(
+                f"{piece} does not match {text.raw[place : place + 20]!r} at character {place} of the text", place
+            )
         after = at + len(form or b"")
         if place in in_word:
             for number in set(owner[at:after]):
@@ -86,7 +88,7 @@ def _forms(character: str) -> tuple[bytes, ...]:
 
 
 def _filled(spans: Sequence[tuple[int, int] | None]) -> list[tuple[int, int]]:
-    """A piece without a character of a word (a bare `▁`) stands with the piece that follows, or else the last one."""
+    """Give a piece without characters of a word (a bare `▁`) the range of the next piece, or of the last one."""
     known = [span for span in spans if span is not None]
     following = known[-1] if known else (0, 0)
     filled = []

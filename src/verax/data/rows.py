@@ -1,4 +1,4 @@
-"""Rows of somebody's table that know where they stand, and the checks that turn their cells into values."""
+"""Rows of user tables with their location, and validation of their cells."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ _SURROGATE = regex.compile(r"\p{Cs}")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """The cells of a row by column name, and its place as people count: `file.jsonl:17`, `line 17`."""
+class Record:
+    """Cells of a row by column name, and its location for messages: `file.jsonl:17`, `line 17`."""
 
     where: str
     position: str
     cells: Mapping[str, Any]
 
     def error(self, field: str, message: str) -> UserError:
-        """A mistake in one field of this row."""
+        """The error for an invalid field of this row."""
         return UserError(f"{self.where}: field {field!r}: {message}")
 
     def require(self, field: str) -> None:
-        """Refuse a row that lacks a column, with the nearest one that it has."""
+        """Reject a row that lacks a column; the message has the nearest column name."""
         if field not in self.cells:
             raise UserError(f"{self.where}: {unknown('column', field, self.cells)}")
 
     def text(self, field: str, value: Any, expected: str = "text") -> str:
-        """The value as a text that can be encoded; what a JSON escape can smuggle in beside is refused."""
+        """The value as encodable text; lone surrogates from JSON escapes are rejected."""
         if not isinstance(value, str):
             raise self.error(field, f"expected {expected}, got {describe(value)}")
         if lone := _SURROGATE.search(value):
@@ -40,16 +40,16 @@ class Row:
         return value
 
     def name(self, field: str) -> str | None:
-        """A cell that holds a name or a whole number, as text; None for null and empty."""
+        """A cell with a name or an integer, as text; None for null and empty."""
         value = self.cells.get(field)
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
         if value is None or value == "":
             return None
-        return self.text(field, value, "text or a whole number")
+        return self.text(field, value, "text or an integer")
 
     def whole_number(self, field: str, value: Any, what: str) -> int:
-        """The value as an integer; true and false are none."""
+        """The value as an integer; booleans are rejected."""
         if isinstance(value, bool) or not isinstance(value, int):
             raise self.error(field, f"expected {what}, got {describe(value)}")
         return value
@@ -63,23 +63,23 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where rows come from, before they are read.
+    """An opened table whose rows have not been read yet.
 
     Args:
-        name: what messages call it.
-        rows: in order, read as they are asked for.
-        provenance: what is written down of it.
-        class_names: columns that are known to hold class names, with these in the order of their numbers.
+        name: name used in messages.
+        rows: rows in order, read lazily.
+        provenance: entries for the provenance of the dataset.
+        class_names: class names in index order, by column, for columns that declare them.
     """
 
     name: str
-    rows: Generator[Row, None, None]
+    rows: Generator[Record, None, None]
     provenance: Mapping[str, str]
     class_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def describe(value: Any) -> str:
-    """What a wrong value is, in the words of JSON and on one line."""
+    """One-line description of an invalid value, in JSON terms."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, str):

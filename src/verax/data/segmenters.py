@@ -1,4 +1,4 @@
-"""Which segmenter splits which language that is written without spaces, and what was used is written down."""
+"""Word segmenters for languages written without spaces."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from verax.types import Text, UserError
 
 Segment = Literal["auto", "clusters", "required"]
 LONGEST_RUN = 1000
-"""Characters that jieba is given at a time: its time grows with the square of those it has no word for."""
+"""Maximum number of characters per call of jieba, whose time is quadratic in the unknown ones."""
 EXTRA = "pip install 'verax[segment]'"
 
 
 @dataclass(frozen=True, slots=True)
 class Splitter:
-    """Splits the texts of a dataset into words, and keeps how those without spaces were split.
+    """Splits the texts of a dataset into words, and records the segmenters used.
 
     Args:
-        segment: `auto` takes the segmenter of a language if it is installed and clusters of characters if not;
-            `clusters` takes no segmenter; with `required` a language without one is an error.
-        used: filled with the segmenter, None for clusters, of each language in which a script without spaces was met.
+        segment: `auto` uses the segmenter of a language if it is installed and character clusters otherwise;
+            `clusters` uses no segmenter; `required` raises an error for a language without one.
+        used: the segmenters used so far by language of texts in a script without spaces; None for clusters.
     """
 
     segment: Segment = "auto"
@@ -44,8 +44,8 @@ class Splitter:
         return split_words(raw, lang, self.used[lang])
 
     @property
-    def told(self) -> dict[str, str]:
-        """What a dataset says of its words; nothing where spaces are enough."""
+    def provenance(self) -> dict[str, str]:
+        """Provenance entry `words` of a dataset; empty if no segmentation was needed."""
         names = {lang: "clusters" if used is None else used.name for lang, used in self.used.items()}
         return {"words": "; ".join(f"{lang}: {names[lang]}" for lang in sorted(names))} if names else {}
 
@@ -59,19 +59,19 @@ class Splitter:
             return None
         if segmenter is None and self.segment == "required":
             raise UserError(
-                f"segment: there is no segmenter for {lang!r}, only for {', '.join(sorted(SEGMENTERS))}; "
-                "give lists of words, or segment: clusters"
+                f"segment: no segmenter for {lang!r}; available: {', '.join(sorted(SEGMENTERS))}; "
+                "give lists of words, or use segment: clusters"
             )
         return segmenter
 
 
 @lru_cache(maxsize=1)
 def jieba() -> Segmenter:
-    """Chinese by jieba's dictionary and its hidden Markov model for words that are not in it."""
+    """Chinese segmentation with jieba: dictionary, and a hidden Markov model for unknown words."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it is compiled at the first import, and its patterns are not raw strings
+        warnings.simplefilter("ignore")  # its patterns are not raw strings, which warns when first compiled
         tokenizer: Any = import_module("jieba").Tokenizer()
-        # Its own way to start prints to stderr and trusts a file in the common temporary folder that anybody can write.
+        # Its own initialization prints to stderr and trusts a cache in the shared, world-writable temporary folder.
         tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
         tokenizer.initialized = True
 
@@ -84,9 +84,9 @@ def jieba() -> Segmenter:
 
 @lru_cache(maxsize=1)
 def newmm() -> Segmenter:
-    """Thai by PyThaiNLP's dictionary: the fewest words, cut between character clusters only."""
+    """Thai segmentation with PyThaiNLP's newmm: fewest dictionary words, cut between character clusters only."""
     segment: Any = import_module("pythainlp.tokenize.newmm").segment
-    # In safe mode it looks at a window of a long text at a time, so that no text takes more than linear time.
+    # Safe mode processes long texts in windows, which keeps the time linear.
     return Segmenter(
         f"pythainlp {version('pythainlp')} newmm", _script("Thai"), lambda run: segment(run, safe_mode=True)
     )
@@ -96,7 +96,7 @@ SEGMENTERS: dict[str, Callable[[], Segmenter]] = {"cmn": jieba, "th": newmm, "th
 
 
 def _base(lang: str) -> str:
-    """The language of a code that may name a script or region too: zh-Hant, zh_TW."""
+    """The language of a code that may include a script or region: zh-Hant, zh_TW."""
     return re.split(r"[-_]", lang.lower(), maxsplit=1)[0]
 
 

@@ -1,4 +1,4 @@
-"""SNLI as it was published: JSONL, or text with tabs; MultiNLI has the same form."""
+"""SNLI as published (JSONL or tab-separated text, also used by MultiNLI), and XNLI in fifteen languages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from verax.data.columns import Columns
 from verax.data.formats import Format, has
-from verax.data.rows import Row
+from verax.data.rows import Record
 from verax.data.table import lines, read_jsonl
 from verax.types import UserError
 
@@ -16,11 +16,11 @@ _ID, _LABEL = "pairID", "gold_label"
 _NO_LABEL = "-"
 
 
-def read_text(path: Path) -> Generator[Row, None, None]:
-    """A row for each line after the first, which names the columns.
+def read_text(path: Path) -> Generator[Record, None, None]:
+    """Read tab-separated text with a header line.
 
-    Fields stand between tabs and are never quoted: a quotation mark belongs to the sentence. The last columns, which
-    hold the labels of single annotators, may be missing.
+    Fields are never quoted: a quotation mark belongs to the sentence. The last columns, which hold the labels of single
+    annotators, may be missing.
     """
     names: list[str] = []
     for number, line in lines(path):
@@ -32,12 +32,12 @@ def read_text(path: Path) -> Generator[Row, None, None]:
             continue
         needed = names.index(_ID) + 1 if _ID in names else len(names)
         if not needed <= len(fields) <= len(names):
-            raise UserError(f"{path}:{number}: expected {len(names)} fields with tabs between, got {len(fields)}")
-        yield Row(f"{path}:{number}", f"line {number}", dict(zip(names, fields, strict=False)))
+            raise UserError(f"{path}:{number}: expected {len(names)} tab-separated fields, got {len(fields)}")
+        yield Record(f"{path}:{number}", f"line {number}", dict(zip(names, fields, strict=False)))
 
 
-def _labelled(rows: Iterator[Row]) -> Iterator[Row]:
-    """Without the pairs on which the annotators did not agree."""
+def _labelled(rows: Iterator[Record]) -> Iterator[Record]:
+    """Rows without the pairs on which the annotators disagreed."""
     return (row for row in rows if row.cells.get(_LABEL) != _NO_LABEL)
 
 
@@ -49,5 +49,14 @@ SNLI = Format(
     columns=Columns(
         parts=("sentence1", "sentence2"), label=_LABEL, id=_ID, maskable_part=("sentence1",), metric="macro_f1"
     ),
+    labels=LABELS,
+)
+# XNLI rows have all the columns of SNLI, and a language.
+XNLI = Format(
+    name="XNLI",
+    readers={".tsv": read_text, ".jsonl": read_jsonl},
+    fits=has("language", _LABEL, "sentence1", "sentence2", _ID),
+    convert=lambda rows: rows,
+    columns=Columns(parts=("sentence1", "sentence2"), label=_LABEL, id=_ID, lang="language", parallel_id=_ID),
     labels=LABELS,
 )

@@ -1,4 +1,4 @@
-"""Reading JSONL, CSV, TSV and Parquet row by row; every mistake is named by its line."""
+"""Reading JSONL, CSV, TSV and Parquet row by row; errors name the line."""
 
 from __future__ import annotations
 
@@ -9,70 +9,70 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
-from verax.data.rows import Row, Source, describe
+from verax.data.rows import Record, Source, describe
 from verax.types import UserError
 
 _BOM = b"\xef\xbb\xbf"
 
 
 def open_file(path: Path) -> Source:
-    """A file whose suffix says what it is."""
+    """Open a file by its suffix."""
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
-        raise UserError(f"{path}: can't read a file that ends in {path.suffix!r}; valid: {', '.join(SUFFIXES)}")
+        raise UserError(f"{path}: unsupported file type {path.suffix!r}; valid: {', '.join(SUFFIXES)}")
     return Source(str(path), reader(path), {"path": str(path), "sha256": fingerprint(path)})
 
 
 def fingerprint(path: Path) -> str:
-    """The SHA-256 of a file; one that can't be read is refused here."""
+    """The SHA-256 of a file; raises a UserError if it cannot be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise UserError(f"{path}: can't be read: {error.strerror}") from None
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def read_jsonl(path: Path) -> Generator[Row, None, None]:
-    """An object on each line; blank lines are passed over but counted."""
+def read_jsonl(path: Path) -> Generator[Record, None, None]:
+    """Read one object per line; blank lines are skipped but counted."""
     for number, line in lines(path):
         if not line.strip():
             continue
         cells = parse_json(line.strip(), f"{path}:{number}")
         if not isinstance(cells, dict):
             raise UserError(f"{path}:{number}: expected an object, got {describe(cells)}")
-        yield Row(f"{path}:{number}", f"line {number}", cells)
+        yield Record(f"{path}:{number}", f"line {number}", cells)
 
 
 def parse_json(text: str, where: str) -> Any:
-    """A JSON value; a mistake in it is a UserError that begins with `where`."""
+    """Parse JSON; invalid text raises a UserError that begins with `where`."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise UserError(f"{where}: not JSON: {error.msg} at column {error.colno}") from None
     except ValueError:  # Python refuses to parse integers of thousands of digits
-        raise UserError(f"{where}: not JSON that can be read: a number is too long") from None
+        raise UserError(f"{where}: unreadable JSON: a number is too long") from None
     except RecursionError:
-        raise UserError(f"{where}: not JSON that can be read: nested too deep") from None
+        raise UserError(f"{where}: unreadable JSON: nested too deeply") from None
 
 
-def read_csv(path: Path) -> Generator[Row, None, None]:
-    """Comma-separated values with a header; a quoted field may run over several lines."""
+def read_csv(path: Path) -> Generator[Record, None, None]:
+    """Read comma-separated values with a header; a quoted field may span several lines."""
     content = (line for _, line in lines(path))
     return _delimited(path, _records(path, csv.reader(content, strict=True), 0))
 
 
-def read_tsv(path: Path) -> Generator[Row, None, None]:
-    """Tab-separated values with a header, quoted as in CSV, but each row is one line.
+def read_tsv(path: Path) -> Generator[Record, None, None]:
+    """Read tab-separated values with a header, quoted as in CSV, one row per line.
 
-    So a lone quotation mark at the start of a field, which is common where nobody quoted anything, is an error on its
-    line instead of swallowing the rows that follow.
+    A lone quotation mark at the start of a field, common in unquoted data, is thus an error on its line and does not
+    swallow the following rows.
     """
     return _delimited(path, _tsv_records(path))
 
 
-def read_parquet(path: Path) -> Generator[Row, None, None]:
-    """The rows of a Parquet file, read in batches and counted from 1."""
-    # pyarrow takes a third of a second to import, and most users of this module never need it.
+def read_parquet(path: Path) -> Generator[Record, None, None]:
+    """Read the rows of a Parquet file in batches, counted from 1."""
+    # Imported here: the import is slow and rarely needed.
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
 
@@ -82,14 +82,14 @@ def read_parquet(path: Path) -> Generator[Row, None, None]:
             for batch in file.iter_batches(batch_size=1024):
                 for cells in batch.to_pylist():
                     number += 1
-                    yield Row(f"{path}: row {number}", f"row {number}", cells)
+                    yield Record(f"{path}: row {number}", f"row {number}", cells)
     except (pa.ArrowException, OSError) as error:
         message = " ".join(str(error).split())
-        raise UserError(f"{path}: not a Parquet file that can be read after row {number}: {message}") from None
+        raise UserError(f"{path}: unreadable Parquet file after row {number}: {message}") from None
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file with their numbers, line ends kept; a byte-order mark is dropped."""
+    """Numbered lines of a UTF-8 file, with line ends; a byte-order mark is dropped."""
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             content = line.removeprefix(_BOM) if number == 1 else line
@@ -101,7 +101,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _records(path: Path, reader: Any, before: int) -> Iterator[tuple[int, list[str]]]:
-    """The records of a csv.reader with the number of the line each begins on, given how many lines came before."""
+    """The records of a csv.reader with the line number each begins on, given the number of lines before."""
     while True:
         number = before + reader.line_num + 1
         try:
@@ -119,17 +119,17 @@ def _tsv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
         yield from _records(path, csv.reader([line], delimiter="\t", strict=True), number - 1)
 
 
-def _delimited(path: Path, records: Iterator[tuple[int, list[str]]]) -> Generator[Row, None, None]:
+def _delimited(path: Path, records: Iterator[tuple[int, list[str]]]) -> Generator[Record, None, None]:
     _, header = next(records, (0, []))
-    if twice := [name for name in header if header.count(name) > 1]:
-        raise UserError(f"{path}:1: the column {twice[0]!r} is there twice")
+    if duplicates := [name for name in header if header.count(name) > 1]:
+        raise UserError(f"{path}:1: duplicate column {duplicates[0]!r}")
     for number, record in records:
         if len(record) != len(header):
             raise UserError(f"{path}:{number}: expected {len(header)} fields, got {len(record)}")
-        yield Row(f"{path}:{number}", f"line {number}", dict(zip(header, record, strict=True)))
+        yield Record(f"{path}:{number}", f"line {number}", dict(zip(header, record, strict=True)))
 
 
-_READERS: dict[str, Callable[[Path], Generator[Row, None, None]]] = {
+_READERS: dict[str, Callable[[Path], Generator[Record, None, None]]] = {
     ".jsonl": read_jsonl,
     ".csv": read_csv,
     ".tsv": read_tsv,

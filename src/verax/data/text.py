@@ -1,4 +1,4 @@
-"""Splitting a text into words with their places, in every script, by rules that no model takes part in."""
+"""Rule-based splitting of text into words with character offsets, for every script."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from verax.types import Text, UserError
 
 _OPENING = frozenset({"Ps", "Pi"})
 _QUOTES = frozenset("\"'`")
-# Scripts written without spaces: where no segmenter splits them, each grapheme cluster is a word. Their digits are left
-# out, so that a number stays one word.
+# Scripts written without spaces: without a segmenter, each grapheme cluster is a word. Their digits are excluded,
+# so that a number stays one word.
 _UNSPACED = "[{}--\\p{{Nd}}]".format(
     "".join(rf"\p{{scx={script}}}" for script in ("Hani", "Hira", "Kana", "Thai", "Laoo", "Khmr", "Mymr"))
 )
 _INVISIBLE = r"[\s\p{Z}\p{Cc}\p{Cf}\p{Cs}\p{DI}]"
-# Prepend: signs such as the Arabic number sign, which is drawn around the digits that follow it.
+# Prepend: signs such as the Arabic number sign, which encloses the following digits.
 _STARTER = rf"[\p{{L}}\p{{N}}\p{{M}}\p{{GCB=Prepend}}--{_UNSPACED}--\p{{DI}}]"
-# What clings to the character before it: combining marks, vowel signs, joiners, variation selectors.
+# Characters attached to the previous one: combining marks, vowel signs, joiners, variation selectors.
 _CLINGING = r"[\p{M}\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}]"
 _INITIAL = rf"[\p{{L}}--{_UNSPACED}--\p{{DI}}]{_CLINGING}*+"
 _RUN = rf"{_STARTER}[{_STARTER}{_CLINGING}]*+"
@@ -37,7 +37,7 @@ _WORD = regex.compile(
         (
             rf"{_INITIAL}(?:\.{_INITIAL})+(?:\.{_CLINGING}*+)?(?!{_STARTER})",  # U.S., e.g.
             rf"{_RUN}(?:(?:{_JOINER}){_RUN})*+",
-            # \X looks back over the whole row of flags at each of them, which takes quadratic time.
+            # \X takes quadratic time on a sequence of flags.
             rf"\p{{RI}}{{1,2}}{_CLINGING}*+",
             # a symbol, or a character of a script without spaces; some marks of Myanmar do not extend a cluster
             rf"(?!{_INVISIBLE})\X{_CLINGING}*+",
@@ -51,12 +51,12 @@ _UNSPACED_LETTER = regex.compile(rf"[{_UNSPACED}--\p{{P}}--\p{{S}}]", regex.VERS
 
 @dataclass(frozen=True, slots=True)
 class Segmenter:
-    """What finds the words of a script without spaces.
+    """A word segmenter for a script without spaces.
 
     Args:
-        name: with its version, as it is written down.
-        script: matches a character of the script; signs are none, and are words of their own always.
-        cut: the words of a run of such characters, in order.
+        name: name and version, as recorded in the provenance.
+        script: matches a character of the script; punctuation is excluded and always a word of its own.
+        cut: splits a run of such characters into words, in order.
     """
 
     name: str
@@ -70,34 +70,34 @@ def split_words(raw: str, lang: str = "en", segmenter: Segmenter | None = None) 
     A word is a run of letters, marks and digits with the apostrophes, hyphens and dots inside it (don't, well-known,
     3.14, U.S.). Every other visible symbol is a word of its own, as a whole grapheme cluster: an emoji of many code
     points is one word. So is each cluster of a script without spaces (Han, Hiragana, Katakana, Thai, Lao, Khmer,
-    Myanmar), unless a segmenter puts clusters together. White space and invisible characters belong to no word.
+    Myanmar), unless a segmenter joins clusters. White space and invisible characters belong to no word.
 
     Args:
-        raw: any text, empty and blank ones too.
-        lang: the language of the text, kept with it; the rules are the same for all.
-        segmenter: of the runs of its script.
+        raw: any text, including empty and blank ones.
+        lang: language code stored with the text; the rules are the same for all languages.
+        segmenter: splits runs of its script.
     """
     text = _matches(_WORD, raw, lang)
     return text if segmenter is None else _segmented(text, segmenter)
 
 
 def has_words(raw: str) -> bool:
-    """Whether there is anything visible in a text."""
+    """Whether a text contains anything visible."""
     return _WORD.search(raw) is not None
 
 
 def lacks_spaces(raw: str) -> bool:
-    """Whether there is a letter of a script without spaces in a text."""
+    """Whether a text contains a letter of a script without spaces."""
     return _UNSPACED_LETTER.search(raw) is not None
 
 
 def split_at_spaces(raw: str, lang: str = "en") -> Text:
-    """Split a text at white space and nowhere else: for text that somebody else has taken apart already."""
+    """Split a text at white space only, for text that is already tokenized."""
     return _matches(_NO_SPACE, raw, lang)
 
 
 def from_words(words: Sequence[str], lang: str = "en") -> Text:
-    """A text from words that somebody else split: they are kept as they are and joined by one space."""
+    """A text from given words, which are kept unchanged and joined by a space."""
     spans = []
     start = 0
     for number, word in enumerate(words):
@@ -109,7 +109,7 @@ def from_words(words: Sequence[str], lang: str = "en") -> Text:
 
 
 def words_over(text: Text, start: int, end: int) -> range:
-    """The numbers of the words that share a character with `raw[start:end]`."""
+    """Indices of the words that overlap `raw[start:end]`."""
     first = bisect.bisect_right(text.offsets, start, key=lambda offset: offset[1])
     last = bisect.bisect_left(text.offsets, end, key=lambda offset: offset[0])
     return range(first, max(first, last))
@@ -121,10 +121,10 @@ def _matches(pattern: regex.Pattern[str], raw: str, lang: str) -> Text:
 
 
 def _segmented(text: Text, segmenter: Segmenter) -> Text:
-    """The same text with its clusters put together where the segmenter sees one word.
+    """The text with its clusters joined into the words of the segmenter.
 
-    Each run of clusters of its script is cut by itself, so that what stands around it is split as in every language. A
-    cut inside a cluster is left out: marks stay with their letters.
+    Each run of clusters of its script is cut separately, so that the surrounding text is split as in every language.
+    Cuts inside a cluster are ignored: marks stay with their letters.
     """
     spans: list[tuple[int, int]] = []
     run: list[tuple[int, int]] = []
@@ -145,7 +145,7 @@ def _words_of_run(raw: str, clusters: list[tuple[int, int]], segmenter: Segmente
     cuts = {start}
     done = start
     for word in segmenter.cut(raw[start:end]):
-        # Looked for, not counted: nothing is relied on but that words come in order, whatever was dropped or changed.
+        # Words are searched for: segmenters may drop or change characters, but keep the order.
         place = raw.find(word, done, end) if word else -1
         if place >= 0:
             done = place + len(word)
@@ -155,7 +155,7 @@ def _words_of_run(raw: str, clusters: list[tuple[int, int]], segmenter: Segmente
 
 
 def needs_space(before: str) -> bool:
-    """Whether a word can't follow right behind a text: not after white space, a bracket or an opening quotation."""
+    """Whether a word needs a space after a text: not after white space, an opening bracket or a quotation mark."""
     if not before or before[-1].isspace():
         return False
     return unicodedata.category(before[-1]) not in _OPENING and before[-1] not in _QUOTES

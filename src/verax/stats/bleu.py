@@ -16,10 +16,10 @@ _COUNTS = {"correct": ORDERS, "total": ORDERS, "lengths": 2}
 
 def counts_of(series: Mapping[str, Sequence[float]]) -> list[float] | None:
     """The ten counts of a sentence in the order in which `corpus_bleu` sums them; None if some are missing."""
-    several = [series.get(name, ()) for name in _COUNTS]
-    if [len(one) for one in several] != list(_COUNTS.values()):
+    series_counts = [series.get(name, ()) for name in _COUNTS]
+    if [len(numbers) for numbers in series_counts] != list(_COUNTS.values()):
         return None
-    return [value for one in several for value in one]
+    return [value for numbers in series_counts for value in numbers]
 
 
 def corpus_bleu(sums: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Draws that belong to a text: the same whatever else is run, and in whichever order."""
+"""Random draws that depend on a seed and a text only."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 Item = TypeVar("Item")
 
 
-def rng_of(seed: int, texts: Iterable[str], who: bytes = b"") -> np.random.Generator:
-    """Random numbers that depend on the seed, on the texts and on who draws, and on nothing else.
+def rng_of(seed: int, texts: Iterable[str], consumer: bytes = b"") -> np.random.Generator:
+    """A generator that depends only on the seed, the texts and the name of the consumer.
 
     Args:
-        seed: 0 or more.
+        seed: at least 0.
         texts: the parts of an input, in order.
-        who: tells apart those who draw for the same texts.
+        consumer: name of the consumer, to separate draws for the same texts.
     """
-    content = hashlib.sha256(who)
+    content = hashlib.sha256(consumer)
     for text in texts:
         raw = text.encode("utf-8", "surrogatepass")
         content.update(len(raw).to_bytes(8, "big") + raw)
@@ -27,5 +27,5 @@ def rng_of(seed: int, texts: Iterable[str], who: bytes = b"") -> np.random.Gener
 
 
 def spread(items: tuple[Item, ...], count: int) -> tuple[Item, ...]:
-    """So many of several, evenly from the first on; all where there are no more."""
+    """At most `count` items, evenly spaced from the first."""
     return items if len(items) <= count else tuple(items[i * len(items) // count] for i in range(count))

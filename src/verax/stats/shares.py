@@ -13,7 +13,7 @@ from verax.types import Estimate, FloatArray
 
 
 def share(hits: int, n: int, *, seed: int = 0) -> Estimate | None:
-    """A share of n instances with its 95 % interval, None of no instance.
+    """A share of n instances with its 95 % interval; None if n is 0.
 
     The interval is the BCa one. Where all instances are alike every resample is too, and it would have no width: at 0
     and at 1 it is Wilson's (1927), which is right of one instance as well.
@@ -37,8 +37,8 @@ def ratio(hits: FloatArray, of: FloatArray, *, seed: int = 0) -> Estimate | None
     Args:
         hits, of: how many each instance has, shape [n].
     """
-    there = of > 0
-    hits, of = hits[there], of[there]
+    present = of > 0
+    hits, of = hits[present], of[present]
     if not len(of):
         return None
     if hits.sum() in {0, of.sum()}:
@@ -65,12 +65,12 @@ def of_sums(columns: FloatArray, statistic: Callable[[FloatArray], FloatArray], 
 def mean_difference(differences: FloatArray, *, seed: int = 0) -> Estimate | None:
     """The mean of paired differences, shape [n], with its BCa interval; None of no pair.
 
-    Where all are equal every resample is too, and an interval without width would claim what nobody knows: it has none.
+    If all differences are equal there is no interval, since the bootstrap would give one of zero width.
     """
     if not len(differences):
         return None
-    found = mean_interval(differences.tolist(), seed=seed)
-    return Estimate(found.value) if np.ptp(differences) == 0 else found
+    estimate = mean_interval(differences.tolist(), seed=seed)
+    return Estimate(estimate.value) if np.ptp(differences) == 0 else estimate
 
 
 def _wilson(hits: int, n: int) -> tuple[float, float]:

@@ -48,7 +48,7 @@ def best_threshold(gold: BoolArray, scores: FloatArray) -> float:
         scores: shape [n], finite.
     """
     if not gold.any():
-        raise ValueError("nothing is gold: every threshold is as good as any other")
+        raise ValueError("no gold item: no threshold is better than another")
     order = np.argsort(-scores, kind="stable")
     descending = scores[order]
     # equal scores are found together: only the last of them is a place to cut

@@ -1,1 +1,1 @@
-"""Explanations as other tools keep them (Captum, SHAP, inseq, ERASER), turned into ours; one file for each format."""
+"""Import of explanations from other tools (Captum, SHAP, inseq, ERASER); one module per format."""

@@ -1,4 +1,4 @@
-"""Arrays in files that can't run code: tensors of `torch.save`, safetensors, .npz; objects are never unpickled."""
+"""Safe reading of arrays from `torch.save`, safetensors and .npz files; objects are never unpickled."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ import numpy as np
 from safetensors import SafetensorError
 
 from verax.data.imports.request import Aggregation
-from verax.data.rows import Row, describe
+from verax.data.rows import Record, describe
 from verax.types import FloatArray, UserError
 
 
 def read_arrays(path: Path) -> dict[str, Any]:
-    """What a file holds by name; one nameless tensor is called `attributions`."""
+    """The arrays of a file by name; a single unnamed tensor is called `attributions`."""
     if not path.is_file():
         raise UserError(f"no such file: {path}")
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
-        raise UserError(f"{path}: can't read a file that ends in {path.suffix!r}; valid: {', '.join(_READERS)}")
+        raise UserError(f"{path}: unsupported file type {path.suffix!r}; valid: {', '.join(_READERS)}")
     content = reader(path)
     if not isinstance(content, Mapping):
         content = {"attributions": content}
     return {str(key): value for key, value in content.items()}
 
 
-def numbers(row: Row, value: Any) -> FloatArray:
-    """A tensor, an array, or a tuple of one (as Captum gives for inputs in a tuple), in float64; any shape, finite."""
+def numbers(row: Record, value: Any) -> FloatArray:
+    """A tensor, an array, or a tuple of one (as returned by Captum), as a finite float64 array of any shape."""
     if isinstance(value, tuple) and len(value) == 1:
         value = value[0]
     if hasattr(value, "detach"):
-        value = value.detach().cpu().double()  # numpy knows no bfloat16
+        value = value.detach().cpu().double()  # numpy has no bfloat16
     if not isinstance(value, (list, tuple, np.ndarray)) and not hasattr(value, "__array__"):
         raise row.error("scores", f"expected a tensor, got {describe(value)}")
     try:
@@ -50,30 +50,30 @@ def numbers(row: Row, value: Any) -> FloatArray:
     return array
 
 
-def over_dimensions(scores: FloatArray, how: Aggregation) -> FloatArray:
-    """One score for each token: [tokens, ...] -> [tokens]; whatever comes after the tokens is aggregated at once."""
+def over_dimensions(scores: FloatArray, aggregation: Aggregation) -> FloatArray:
+    """One score per token: [tokens, ...] -> [tokens]; all other axes are aggregated together."""
     if scores.ndim == 1:
         return scores
     flat = scores.reshape(len(scores), math.prod(scores.shape[1:]))
-    if how == "sum":
+    if aggregation == "sum":
         return np.asarray(flat.sum(1))
-    if how == "mean":
+    if aggregation == "mean":
         return np.asarray(flat.mean(1))
-    return np.asarray(np.linalg.norm(flat, ord=1 if how == "l1" else 2, axis=1))
+    return np.asarray(np.linalg.norm(flat, ord=1 if aggregation == "l1" else 2, axis=1))
 
 
 def _read_torch(path: Path) -> Any:
-    # torch takes seconds to import, and the other formats do without it
+    # Imported here: the import takes seconds, and the other formats do not need it.
     import torch  # noqa: PLC0415
 
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError:
         raise UserError(
-            f"{path}: not a file of tensors alone, and objects are never unpickled; save a dict from id to tensor"
+            f"{path}: contains objects other than tensors, which are never unpickled; save a dict from id to tensor"
         ) from None
     except (RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
-        raise UserError(f"{path}: not a file of torch.save that can be read: {first_line(error)}") from None
+        raise UserError(f"{path}: unreadable torch.save file: {first_line(error)}") from None
 
 
 def _read_safetensors(path: Path) -> Any:
@@ -82,24 +82,24 @@ def _read_safetensors(path: Path) -> Any:
     try:
         return load_file(path)
     except (SafetensorError, OSError, ValueError) as error:
-        raise UserError(f"{path}: not a safetensors file that can be read: {first_line(error)}") from None
+        raise UserError(f"{path}: unreadable safetensors file: {first_line(error)}") from None
 
 
 def _read_npz(path: Path) -> Any:
     try:
-        # opened here, since numpy leaves a damaged file open
+        # Opened here, since numpy does not close a damaged file.
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             return {key: file[key] for key in file.files}
     except (ValueError, OSError, EOFError, AttributeError, zipfile.BadZipFile) as error:
         if "allow_pickle" in str(error):
             raise UserError(
-                f"{path}: holds a pickled object, and objects are never unpickled; save arrays of numbers and texts"
+                f"{path}: contains a pickled object, which is never unpickled; save arrays of numbers and strings"
             ) from None
-        raise UserError(f"{path}: not an .npz file that can be read: {first_line(error)}") from None
+        raise UserError(f"{path}: unreadable .npz file: {first_line(error)}") from None
 
 
 def first_line(error: BaseException) -> str:
-    """What an error of another library says, on one line."""
+    """The first line of an error message."""
     return str(error).strip().partition("\n")[0]
 
 

@@ -1,4 +1,4 @@
-"""Captum's attributions: tensors for the tokens of an input, as its users save them."""
+"""Captum attributions: saved tensors with scores of the tokens of each input."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 
 from verax.data.imports.arrays import numbers, over_dimensions, read_arrays
 from verax.data.imports.request import Request, check_ids
-from verax.data.imports.tokens import Piece, Pieces, lay, open_tokenizer, tokenize
-from verax.data.rows import Row
+from verax.data.imports.tokens import Piece, Pieces, open_tokenizer, tokenize, with_token_scores
+from verax.data.rows import Record
 from verax.types import FloatArray, Instance, UserError
 
 TENSOR, OFFSETS = "attributions", "offsets"
 
 
-def read(request: Request) -> Iterator[Row]:
-    """A row for each instance of a dict from id to tensor, or of one tensor whose rows have ids.
+def read(request: Request) -> Iterator[Record]:
+    """One row per instance, from a dict from id to tensor or from a batch tensor with ids.
 
     A tensor of a dict has the shape [tokens], [tokens, dimensions], or the same with a batch of one in front. The
     tensor of a batch has the shape [batch, tokens] or [batch, tokens, dimensions], shorter inputs padded.
@@ -39,12 +39,12 @@ def read(request: Request) -> Iterator[Row]:
             continue
         scores = numbers(row, value)
         if offsets is not None:
-            pieces = _given(row, offsets, instance)
+            pieces = _from_offsets(row, offsets, instance)
             fitted = _fit(scores, len(pieces))
         elif tokenizer is None:
             raise UserError(
-                f"{request.name}: it does not say where its tokens stand; name the tokenizer of the model that was "
-                f"explained, or store [tokens, 2] character offsets as {f'{identity}:{OFFSETS}'!r}"
+                f"{request.name}: token positions are unknown; give the tokenizer of the explained model, or store "
+                f"[tokens, 2] character offsets as {f'{identity}:{OFFSETS}'!r}"
             )
         elif ids is None:
             pieces, fitted = _by_tokenizer(row, scores, tokenizer, instance)
@@ -52,7 +52,7 @@ def read(request: Request) -> Iterator[Row]:
             pieces, fitted = _without_padding(row, scores, tokenizer, instance)
         if fitted is None:
             raise row.error("scores", f"shape {list(scores.shape)} for {len(pieces)} offsets")
-        yield lay(row, pieces, over_dimensions(fitted, request.aggregate), instance)
+        yield with_token_scores(row, pieces, over_dimensions(fitted, request.aggregate), instance)
 
 
 def _content(source: Any) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _entries(content: Mapping[str, Any]) -> Iterator[Entry]:
 def _rows(request: Request, content: Mapping[str, Any], ids: Sequence[str]) -> Iterator[Entry]:
     if TENSOR not in content:
         there = ", ".join(repr(key) for key in list(content)[:5])
-        raise UserError(f"{request.name}: with ids there must be one tensor {TENSOR!r}, got {there or 'nothing'}")
+        raise UserError(f"{request.name}: with ids, expected one tensor {TENSOR!r}, got {there or 'nothing'}")
     scores = numbers(request.row(0, TENSOR), content[TENSOR])
     if scores.ndim not in {2, 3}:
         raise UserError(
@@ -90,21 +90,21 @@ def _rows(request: Request, content: Mapping[str, Any], ids: Sequence[str]) -> I
         yield identity, scores[number], None if offsets is None else offsets[number]
 
 
-def _given(row: Row, value: Any, instance: Instance) -> Pieces:
-    """Places of tokens from an array of offsets: [tokens, 2] for one part, [tokens, 3] with the part's number first."""
+def _from_offsets(row: Record, value: Any, instance: Instance) -> Pieces:
+    """Token positions from an array of offsets: [tokens, 2] for one part, [tokens, 3] with the part index first."""
     offsets = numbers(row, value)
     offsets = np.asarray(offsets[0]) if offsets.ndim == 3 and len(offsets) == 1 else offsets
     width = 2 if len(instance.parts) == 1 else 3
     if offsets.ndim != 2 or offsets.shape[1] not in {width, 3} or (offsets != np.round(offsets)).any():
-        expected = "[tokens, 2]" if width == 2 else "[tokens, 3] with the number of the part first"
-        raise row.error("offsets", f"expected whole numbers of shape {expected}, got shape {list(offsets.shape)}")
+        expected = "[tokens, 2]" if width == 2 else "[tokens, 3] with the part index first"
+        raise row.error("offsets", f"expected integers of shape {expected}, got shape {list(offsets.shape)}")
     numbered = np.pad(offsets, ((0, 0), (3 - offsets.shape[1], 0))).astype(int).tolist()
-    # special tokens are empty places; some people number their part -1
+    # special tokens have empty ranges, some with part -1
     return [None if start == end else Piece(part, start, end) for part, start, end in numbered]
 
 
 def _fit(scores: FloatArray, tokens: int) -> FloatArray | None:
-    """Scores as [tokens] or [tokens, dimensions], a batch of one taken off; None if they are of another length."""
+    """Scores as [tokens] or [tokens, dimensions], without a batch axis of 1; None if the length differs."""
     if scores.ndim in {1, 2} and len(scores) == tokens:
         return scores
     if scores.ndim in {2, 3} and scores.shape[:2] == (1, tokens):
@@ -112,8 +112,8 @@ def _fit(scores: FloatArray, tokens: int) -> FloatArray | None:
     return None
 
 
-def _by_tokenizer(row: Row, scores: FloatArray, tokenizer: Any, instance: Instance) -> tuple[Pieces, FloatArray]:
-    """With the special tokens or without them; all tokens, or as many as the tokenizer lets through."""
+def _by_tokenizer(row: Record, scores: FloatArray, tokenizer: Any, instance: Instance) -> tuple[Pieces, FloatArray]:
+    """Match the scores with or without special tokens, complete or truncated by the tokenizer."""
     texts = [part.raw for part in instance.parts]
     _, full = tokenize(tokenizer, texts)
     bare: Pieces = [piece for piece in full if piece is not None]
@@ -126,12 +126,12 @@ def _by_tokenizer(row: Row, scores: FloatArray, tokenizer: Any, instance: Instan
     raise row.error(
         "scores",
         f"shape {list(scores.shape)} for an input of {len(full)} tokens ({len(bare)} without the special ones); "
-        "is it another tokenizer, or is there padding?",
+        "check that the tokenizer is the right one and that there is no padding",
     )
 
 
-def _without_padding(row: Row, scores: FloatArray, tokenizer: Any, instance: Instance) -> tuple[Pieces, FloatArray]:
-    """The tokens of one row of a batch; what the tokenizer pads it with is left out."""
+def _without_padding(row: Record, scores: FloatArray, tokenizer: Any, instance: Instance) -> tuple[Pieces, FloatArray]:
+    """The tokens of one row of a batch, without padding."""
     texts = [part.raw for part in instance.parts]
     _, pieces = tokenize(tokenizer, texts)
     if len(pieces) > len(scores):

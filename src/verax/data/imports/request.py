@@ -1,4 +1,4 @@
-"""What every format is read with: the data that the scores belong to, and what a person said about the file."""
+"""The input of every format reader: the dataset and the user's options."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from verax.data.explanations import unknown_id
-from verax.data.rows import Row
+from verax.data.rows import Record
 from verax.types import Dataset, Instance, UserError
 
 Aggregation = Literal["sum", "mean", "l1", "l2"]
@@ -19,14 +19,14 @@ class Request:
     """One import.
 
     Args:
-        source: the path of a file, or the object of another library itself.
-        name: what messages call it.
+        source: path of a file, or an object of another library.
+        name: name used in messages.
         dataset: the inputs that were explained.
-        method: the name that the explanations get.
+        method: name of the method.
         target: what of the model was explained.
-        tokenizer: of the model that was explained: a folder, a hub id or a fast tokenizer.
-        aggregate: how dimensions of a token become one score.
-        ids: of the explanations, in their order, where the file has none.
+        tokenizer: tokenizer of the explained model: a folder, a hub id or a fast tokenizer.
+        aggregate: aggregation of the dimensions of a token.
+        ids: instance ids in the order of the explanations, if the file has none.
     """
 
     source: Any
@@ -45,21 +45,21 @@ class Request:
 
     @cached_property
     def _ids_by_text(self) -> Mapping[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        ids_by_text: dict[str, list[str]] = {}
         for instance in self.dataset.instances:
             if len(instance.parts) == 1:
-                found.setdefault(instance.parts[0].raw.strip(), []).append(instance.id)
-        return found
+                ids_by_text.setdefault(instance.parts[0].raw.strip(), []).append(instance.id)
+        return ids_by_text
 
-    def row(self, number: int, identity: str, **cells: Any) -> Row:
-        """A row of our own format for one explanation; `number` counts them from 1."""
-        told = {"id": identity, "method": self.method, "target": self.target}
-        return Row(f"{self.name}: explanation of {identity!r}", f"row {number}", told | cells)
+    def row(self, number: int, identity: str, **cells: Any) -> Record:
+        """A row in the format of `load_explanations`; `number` counts from 1."""
+        fields = {"id": identity, "method": self.method, "target": self.target}
+        return Record(f"{self.name}: explanation of {identity!r}", f"row {number}", fields | cells)
 
-    def find(self, row: Row, field: str = "id") -> Instance | None:
-        """The input that a row explains; None if it lies beyond the limit that cut the data short.
+    def find(self, row: Record, field: str = "id") -> Instance | None:
+        """The input that a row explains; None if it is excluded by the limit of the dataset.
 
-        `field` is what the file calls the id.
+        `field` is the name of the id field in the file.
         """
         identity = row.cells["id"]
         if identity not in self.instances and "limit" not in self.dataset.provenance:
@@ -67,9 +67,9 @@ class Request:
         return self.instances.get(identity)
 
     def identify(self, texts: Sequence[str]) -> list[str | None]:
-        """The id of each explained text: as it was said, or else that of the one input that has just this text.
+        """The id of each explained text: the given one, or that of the only input with this text.
 
-        None stands for a text that nobody knows in data that a limit cut short.
+        None for an unknown text in a dataset loaded with a limit.
         """
         if self.ids is not None:
             check_ids(self.name, self.ids, len(texts))
@@ -83,11 +83,11 @@ class Request:
         if not ids and "limit" in self.dataset.provenance:
             return None
         shown = text if len(text) <= 40 else text[:37] + "..."
-        count = f"{len(ids)} inputs of the data have" if ids else "no input of the data has just"
-        raise UserError(f"{self.name}: row {number}: {count} the text {shown!r}; say which with ids")
+        count = f"{len(ids)} inputs of the data have" if ids else "no input of the data has"
+        raise UserError(f"{self.name}: row {number}: {count} the text {shown!r}; give ids")
 
 
 def check_ids(name: str, ids: Sequence[str], count: int) -> None:
-    """There must be an id for each explanation."""
+    """Check that there is one id per explanation."""
     if len(ids) != count:
         raise UserError(f"{name}: {len(ids)} ids for {count} explanations")

@@ -1,4 +1,4 @@
-"""SHAP values of texts: a `shap.Explanation` itself, or its public fields in an .npz file."""
+"""SHAP values of texts: a `shap.Explanation`, or its public fields in an .npz file."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import numpy as np
 
 from verax.data.imports.arrays import numbers, read_arrays
 from verax.data.imports.request import Request
-from verax.data.imports.tokens import Piece, Pieces, in_text, lay
+from verax.data.imports.tokens import Piece, Pieces, in_text, with_token_scores
 from verax.data.pieces import Mismatch, locate
-from verax.data.rows import Row
+from verax.data.rows import Record
 from verax.registry import unknown
 from verax.types import FloatArray, Instance, UserError
 
 
 @dataclass(frozen=True)
-class _Explained:
-    """The fields of an explanation that are read.
+class _ShapValues:
+    """The relevant fields of a `shap.Explanation`.
 
     Args:
-        values: for each row [tokens] or [tokens, classes].
-        tokens: for each row the texts of its tokens, which spell what was explained.
-        base_values: for each row a number, or one for each class; empty if nobody knows them.
-        outputs: names of the classes of the model; empty if nobody knows them.
-        ids: of the rows; None if they go without.
+        values: [tokens] or [tokens, classes] for each row.
+        tokens: token texts of each row, which spell the explained text.
+        base_values: for each row a number, or one per class; empty if unknown.
+        outputs: class names of the model; empty if unknown.
+        ids: instance ids of the rows; None if not given.
     """
 
     values: Sequence[Any]
@@ -37,8 +37,8 @@ class _Explained:
     ids: Sequence[str] | None
 
 
-def read(request: Request) -> Iterator[Row]:
-    """A row for each text; where there is a class axis, the class is that of the target."""
+def read(request: Request) -> Iterator[Record]:
+    """One row per text; a class axis is reduced to the target class."""
     explained = _from_file(request) if isinstance(request.source, Path) else _from_object(request)
     ids = replace(request, ids=explained.ids).identify(["".join(tokens) for tokens in explained.tokens])
     for number, (identity, tokens) in enumerate(zip(ids, explained.tokens, strict=True)):
@@ -53,33 +53,35 @@ def read(request: Request) -> Iterator[Row]:
             raise row.error("scores", f"values of shape {list(values.shape)} for {len(tokens)} tokens")
         chosen, target = _of_target(request, row, explained, number, values, instance)
         pieces = _places(row, tokens, instance)
-        yield lay(Row(row.where, row.position, {**row.cells, "target": target}), pieces, chosen, instance)
+        yield with_token_scores(
+            Record(row.where, row.position, {**row.cells, "target": target}), pieces, chosen, instance
+        )
 
 
-def _from_object(request: Request) -> _Explained:
+def _from_object(request: Request) -> _ShapValues:
     source = request.source
     if not hasattr(source, "values") or not hasattr(source, "data") or callable(source.values):
         raise UserError(f"shap: expected a shap.Explanation or the path of an .npz file, got {type(source).__name__}")
     values, data, base = source.values, source.data, source.base_values
     if data is None:
-        raise UserError("shap: the explanation has no data: without its tokens nobody knows what was scored")
+        raise UserError("shap: the explanation has no data; its tokens are needed to locate the scores")
     if all(isinstance(token, str) for token in data):  # one row taken out of an explanation
         values, data, base = [values], [data], None if base is None else [base]
     outputs = source.output_names
     names = () if outputs is None else tuple(str(name) for name in np.atleast_1d(outputs))
     tokens = [[str(token) for token in row] for row in data]
     known = () if base is None or np.ndim(base) == 0 else base
-    return _Explained(values, tokens, known, names, request.ids)
+    return _ShapValues(values, tokens, known, names, request.ids)
 
 
-def _from_file(request: Request) -> _Explained:
+def _from_file(request: Request) -> _ShapValues:
     path: Path = request.source
     if path.suffix.lower() != ".npz":
         raise UserError(f"{path}: shap values are read from an .npz file; docs/imports.md shows how to write it")
     content = read_arrays(path)
     for field in ("values", "data", "lengths"):
         if field not in content:
-            raise UserError(f"{path}: there is no {field!r} in it; docs/imports.md shows how to write it")
+            raise UserError(f"{path}: {field!r} is missing; docs/imports.md shows how to write it")
     lengths = content["lengths"].astype(int).ravel().tolist()
     total = len(content["data"])
     if sum(lengths) != total or len(content["values"]) != total:
@@ -92,16 +94,16 @@ def _from_file(request: Request) -> _Explained:
     outputs = tuple(str(name) for name in np.atleast_1d(content.get("output_names", np.empty(0))))
     base = content.get("base_values", np.empty(0))
     given = request.ids if request.ids is not None else ids
-    return _Explained(np.split(content["values"], cuts), tokens, base, outputs, given)
+    return _ShapValues(np.split(content["values"], cuts), tokens, base, outputs, given)
 
 
-def _places(row: Row, tokens: Sequence[str], instance: Instance) -> Pieces:
-    """Tokens that are pieces of the text, as fast tokenizers give them; else as a tokenizer writes them."""
+def _places(row: Record, tokens: Sequence[str], instance: Instance) -> Pieces:
+    """Positions of tokens that are literal pieces of the text, otherwise by their tokenizer spelling."""
     pieces = in_text(tokens, instance.parts)
     if pieces is not None:
         return pieces
     if len(instance.parts) > 1:
-        raise row.error("data", "the tokens do not spell a text in which the parts stand one after the other")
+        raise row.error("data", "the tokens do not spell a text that contains the parts in order")
     try:
         return [Piece(0, start, end) for start, end in locate(tokens, instance.parts[0])]
     except Mismatch as error:
@@ -109,15 +111,15 @@ def _places(row: Row, tokens: Sequence[str], instance: Instance) -> Pieces:
 
 
 def _of_target(
-    request: Request, row: Row, explained: _Explained, number: int, values: FloatArray, instance: Instance
+    request: Request, row: Record, explained: _ShapValues, number: int, values: FloatArray, instance: Instance
 ) -> tuple[FloatArray, str]:
-    """The values of the class that is the target, shape [tokens], and the name that the target has for us."""
+    """The values of the target class, shape [tokens], and the name of the target."""
     labels, outputs, target = request.dataset.labels, explained.outputs, request.target
     wanted = (instance.label or "") if target == "gold" else target
     if values.ndim == 1:
         if len(outputs) != 1 or outputs[0] not in labels:
             return values, target
-        # a class that somebody sliced out keeps its name, so that it is not taken for the predicted one
+        # a single selected class keeps its name, so that it is not mistaken for the predicted one
         if target != "prediction" and wanted != outputs[0]:
             raise row.error("target", f"the values are those of class {outputs[0]!r}, not of {wanted!r}")
         return values, outputs[0] if target == "prediction" else target
@@ -132,11 +134,11 @@ def _of_target(
         return values[:, int(wanted)], (names or ours)[int(wanted)]
     if names:
         raise row.error("target", unknown("class", wanted, names))
-    raise row.error("target", f"can't tell which of {list(outputs) or classes} is {wanted!r}; give its number")
+    raise row.error("target", f"cannot tell which of {list(outputs) or classes} is {wanted!r}; give its index")
 
 
-def _predicted(row: Row, explained: _Explained, number: int, values: FloatArray) -> int:
-    """The class with the highest output: base value and SHAP values add up to the output (local accuracy)."""
+def _predicted(row: Record, explained: _ShapValues, number: int, values: FloatArray) -> int:
+    """The class with the highest output, which is base value plus SHAP values (local accuracy)."""
     classes = values.shape[1]
     if classes == 1:
         return 0
@@ -144,6 +146,6 @@ def _predicted(row: Row, explained: _Explained, number: int, values: FloatArray)
     if base.shape != (classes,):
         raise row.error(
             "target",
-            f"there are values for {classes} classes and no base values to tell the predicted one; name a class",
+            f"{classes} classes and no base values to find the predicted one; give a class as target",
         )
     return int(np.argmax(base + values.sum(0)))

@@ -1,1 +1,1 @@
-"""Public data sets by name: where their rows are, which splits they are cut into, which part may be masked."""
+"""Public data sets by name, with their location, splits and maskable parts."""

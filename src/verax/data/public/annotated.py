@@ -1,4 +1,4 @@
-"""Public pairs that people annotated, by name: their files lie in the folder that VERAX_DATA names, as published."""
+"""Public data sets with human annotations, read from the published files in the folder VERAX_DATA."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Annotated:
     """A data set in files of a public format.
 
     Args:
-        name: under which it is registered.
-        summary: what `verax list datasets` says about it.
+        name: registered name.
+        summary: description in `verax list datasets`.
         reference: its publication.
-        format: of its files.
-        folders: below the folder of the data, where the files are looked for; the first is named to people.
-        files: those of each split.
+        format: format of its files.
+        folders: subfolders of the data folder to search; the first is shown in messages.
+        files: file names by split.
     """
 
     name: str
@@ -39,12 +39,12 @@ class Annotated:
     kind: ClassVar[str] = "annotated"
 
     def __call__(self, split: str = "test", limit: int | None = None, seed: int = 0) -> Dataset:
-        """The instances of a split.
+        """Load the instances of a split.
 
         Args:
-            split: `train`, `validation` or `test`, as far as it is there.
-            limit: the first so many.
-            seed: changes nothing, since nothing is drawn.
+            split: `train`, `validation` or `test`, if available.
+            limit: maximum number of instances.
+            seed: ignored; nothing is drawn at random.
         """
         if split not in self.files:
             raise UserError(f"{self.name}: {unknown('split', split, self.files)}")
@@ -56,7 +56,7 @@ class Annotated:
                 dataset = self.format.load(paths, split=split, limit=limit)
                 return presented(dataset, self.name, split, self.reference)
         places = ", ".join(str(root / folder) for folder in self.folders)
-        raise UserError(f"{self.name}: put {wanted} into {root}; looked for in {places}")
+        raise UserError(f"{self.name}: files not found in {places}; put {wanted} into {root}")
 
 
 esnli = Annotated(

@@ -1,4 +1,4 @@
-"""Public data sets that can't be fetched from a hub: their files lie in the folder that VERAX_DATA names."""
+"""Public data sets that are not on the hub, read from files in the folder VERAX_DATA."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ _BABI_FOLDERS = tuple(
 
 
 def data_folder(name: str, wanted: str) -> Path:
-    """The folder that the environment names, in which the files of a data set are wanted."""
+    """The data folder from the environment; raises a UserError if it is missing."""
     given = os.environ.get(VARIABLE, "")
     path = Path(given).expanduser()
     if given and path.is_dir():
         return path
-    state = f"it names {given!r}, which is no folder" if given else "it is not set"
-    raise UserError(f"{name}: put {wanted} into a folder that the variable {VARIABLE} names; {state}")
+    state = f"it is {given!r}, which is not a folder" if given else "it is not set"
+    raise UserError(f"{name}: put {wanted} into a folder and set the environment variable {VARIABLE} to it; {state}")
 
 
 @dataclass(frozen=True, slots=True)
 class Babi:
-    """A task of bAbI.
+    """A bAbI task.
 
     Args:
-        name: under which it is registered.
-        summary: what `verax list datasets` says about it.
-        task: its number.
-        title: as its files are called: `qa1_single-supporting-fact_train.txt`.
+        name: registered name.
+        summary: description in `verax list datasets`.
+        task: number of the task.
+        title: title in its file names: `qa1_single-supporting-fact_train.txt`.
     """
 
     name: str
@@ -52,12 +52,12 @@ class Babi:
     )
 
     def __call__(self, split: str = "test", limit: int | None = None, seed: int = 0) -> Dataset:
-        """The questions of a split, each with its story so far.
+        """Load the questions of a split, each with the preceding story.
 
         Args:
             split: `train`, `validation` or `test`.
-            limit: the first so many.
-            seed: changes nothing, since nothing is drawn.
+            limit: maximum number of instances.
+            seed: ignored; nothing is drawn at random.
         """
         check_split(self.name, split)
         stem = f"qa{self.task}_{self.title}"
@@ -66,19 +66,21 @@ class Babi:
         folders = [root / below for below in _BABI_FOLDERS if (root / below).is_dir()]
         files = next((tasks[self.task] for tasks in map(tasks_in, folders) if self.task in tasks), None)
         if files is None:
-            raise UserError(f"{self.name}: put {wanted} into {root}; not found in {', '.join(map(str, folders))}")
+            raise UserError(
+                f"{self.name}: files not found; put {wanted} into {root}; searched {', '.join(map(str, folders))}"
+            )
         dataset = load_task(self.name, files, split=split, limit=limit)
         return presented(dataset, self.name, split, self.reference)
 
 
 @dataclass(frozen=True, slots=True)
 class Clinical:
-    """A diagnosis from notes of MIMIC-III, which may not be redistributed: JSONL files with `text` and `label`.
+    """A diagnosis task on MIMIC-III notes, which may not be redistributed: JSONL files with `text` and `label`.
 
     Args:
-        name: under which it is registered, and the name of its folder.
-        summary: what `verax list datasets` says about it.
-        labels: names of the classes in the order of their numbers.
+        name: registered name, and name of its folder.
+        summary: description in `verax list datasets`.
+        labels: class names in index order.
     """
 
     name: str
@@ -89,18 +91,18 @@ class Clinical:
     reference: ClassVar[str] = "Johnson et al. 2016, MIMIC-III, a freely accessible critical care database"
 
     def __call__(self, split: str = "test", limit: int | None = None, seed: int = 0) -> Dataset:
-        """The notes of a split.
+        """Load the notes of a split.
 
         Args:
             split: `train`, `validation` or `test`.
-            limit: the first so many.
-            seed: changes nothing, since nothing is drawn.
+            limit: maximum number of instances.
+            seed: ignored; nothing is drawn at random.
         """
         check_split(self.name, split)
         file = f"{self.name}/{split}.jsonl"
         path = data_folder(self.name, f"{file} (objects with text and label, made from MIMIC-III)") / file
         if not path.is_file():
-            raise UserError(f"{self.name}: there is no {path}; put objects with text and label there, from MIMIC-III")
+            raise UserError(f"{self.name}: {path} not found; create it from MIMIC-III, as objects with text and label")
         columns = Columns(parts=("text",), label="label", metric="macro_f1")
         dataset = assemble(open_file(path), columns=columns, labels=self.labels, lang="en", limit=limit)
         named = (

@@ -1,4 +1,4 @@
-"""A public data set of the Hugging Face hub."""
+"""Public data sets on the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _LABEL = "label"
 
 @dataclass(frozen=True, slots=True)
 class OnHub:
-    """How to read a data set of the hub.
+    """A public data set on the hub.
 
     Args:
-        name: under which it is registered.
-        summary: what `verax list datasets` says about it.
+        name: registered name.
+        summary: description in `verax list datasets`.
         reference: its publication.
         path: `owner/name` or `owner/name:configuration` on the hub.
         parts: columns in the order in which the model reads them; of two, only the first may be masked.
-        labels: names of the classes in the order of their numbers.
-        metric: how performance is measured.
-        behind: the public splits behind train, validation and test. Where train and validation have the same one, it is
-            cut in four fifths and one fifth.
+        labels: class names in index order.
+        metric: performance measure.
+        behind: public splits used for train, validation and test. If train and validation use the same one, it is
+            divided into four fifths and one fifth.
     """
 
     name: str
@@ -43,12 +43,12 @@ class OnHub:
     kind: ClassVar[str] = "public"
 
     def __call__(self, split: str = "test", limit: int | None = None, seed: int = 0) -> Dataset:
-        """The rows of a split that have a label, in a fixed order of their own.
+        """Load the labelled rows of a split, in a fixed shuffled order.
 
         Args:
             split: `train`, `validation` or `test`.
-            limit: the first so many.
-            seed: changes nothing, since nothing is drawn.
+            limit: maximum number of rows.
+            seed: ignored; the order is fixed.
         """
         check_split(self.name, split)
         columns = Columns(
@@ -71,7 +71,7 @@ class OnHub:
         return replace(source, rows=labelled, provenance={**source.provenance, "public_split": public})
 
     def _pick(self, split: str, public: str, n: int) -> dict[int, str]:
-        """The rows of a public split that fall to one of ours, with their ids, which hold the number of the row."""
+        """Record numbers of a public split that belong to `split`, with ids that contain the row number."""
         rows = shuffled(f"{self.name}/{public}", n)
         if self.behind.count(public) > 1:
             end = four_fifths(n)

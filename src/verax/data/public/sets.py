@@ -1,4 +1,4 @@
-"""The data sets of Madsen, Reddy and Chandar 2024, Table 2; of two parts, the first one may be masked."""
+"""The data sets of Madsen, Reddy and Chandar 2024, Table 2; of two parts, only the first may be masked."""
 
 from __future__ import annotations
 

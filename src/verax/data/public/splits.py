@@ -1,4 +1,4 @@
-"""Train, validation and test of a public data set: the cut where there is none, and what every split carries."""
+"""Train, validation and test of a public data set: division where there is none, and provenance."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def check_split(name: str, split: str) -> None:
 
 
 def four_fifths(n: int) -> int:
-    """How many of n rows are for training: 0.8 n, rounded."""
+    """Number of training rows out of n: 0.8 n, rounded."""
     return (8 * n + 5) // 10
 
 
 def shuffled(key: str, n: int) -> list[int]:
-    """The numbers 0 to n - 1 in an order that depends on the key alone, whatever the seed, machine or version.
+    """The numbers 0 to n - 1 in an order that depends on the key alone, not on seed, machine or version.
 
     They are sorted by the BLAKE2b hash (8 bytes) of `key/number`.
     """

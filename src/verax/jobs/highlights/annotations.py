@@ -15,7 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from verax.data.rows import Row
+from verax.data.rows import Record
 from verax.data.table import read_tsv
 from verax.data.text import words_over
 from verax.jobs.highlights.dataset import Highlighted, Words
@@ -109,7 +109,7 @@ def check_file(
     return Checked(lang, overlap(*map(sum, zip(*counts, strict=True))), len(written), changed)
 
 
-def _read(row: Row, parts: Sequence[Text], names: Sequence[str]) -> Words:
+def _read(row: Record, parts: Sequence[Text], names: Sequence[str]) -> Words:
     words = []
     for name, text in zip(names, parts, strict=True):
         try:

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from verax.data.rows import Row
+from verax.data.rows import Record
 from verax.data.segmenters import Splitter
 from verax.store.files import replace_by, replace_file
 from verax.types import Dataset, Instance, Text
@@ -83,7 +83,7 @@ def record(row: Highlighted, names: Sequence[str]) -> dict[str, Any]:
     return cells
 
 
-def texts(row: Row, names: Sequence[str]) -> tuple[tuple[Text, ...], Words]:
+def texts(row: Record, names: Sequence[str]) -> tuple[tuple[Text, ...], Words]:
     """The parts of a row and their highlighted words, from what `record` wrote."""
     cells = row.cells
     try:
