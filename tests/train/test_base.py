@@ -172,9 +172,9 @@ def _cut(name: str, size: int) -> Spoil:
         (_no_tokenizer, "model: .* has no tokenizer"),
         (_as_pickle, "model: .* holds no safetensors file"),
         (_cut("model.safetensors", 3000), "can't be loaded: "),
-        (_cut("config.json", 10), "cannot be loaded: .*config.json"),
+        (_cut("config.json", 10), "can't be loaded: .*config.json"),
         (_cut("tokenizer.json", 100), "can't be loaded: "),
-        (_config(model_type="nonsense"), "cannot be loaded: .*nonsense"),
+        (_config(model_type="nonsense"), "can't be loaded: .*nonsense"),
     ],
     ids=["missing", "vocabulary", "shape", "no tokenizer", "pickle", "cut", "config", "cut tokenizer", "unknown"],
 )
@@ -193,10 +193,10 @@ def test_a_slow_tokenizer_is_refused(language_model: Callable[[str], Path], monk
         is_fast = False
 
     monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda *_, **__: Slow())
-    with pytest.raises(UserError, match=r"^base: the tokenizer of 'mine' is slow; a fast tokenizer is needed$"):
+    with pytest.raises(UserError, match=r"^base: the tokenizer of 'mine' is a slow one; verax needs a fast one$"):
         load_base(language_model("bert"), "mine", ("a", "b"), seed=0)
 
 
 def test_a_device_that_is_not_there_is_refused(language_model: Callable[[str], Path]) -> None:
-    with pytest.raises(UserError, match=r"^device: 'nowhere' cannot be used: "):
+    with pytest.raises(UserError, match=r"^device: 'nowhere' can't be used: "):
         load_base(language_model("bert"), "mine", ("a", "b"), seed=0, device="nowhere")

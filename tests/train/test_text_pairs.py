@@ -82,7 +82,7 @@ def test_pairs_weigh_the_same_whatever_the_length_of_their_targets(architecture:
     assert len({len(text) for _, text in rows}) > 1
     losses = []
     for row in rows:
-        logits, _ = text_pairs.target_logits(model, [row], asked.pad)
+        logits, _ = text_pairs.foreseen(model, [row], asked.pad)
         losses.append([-logits[0, at].log_softmax(-1)[token].item() for at, token in enumerate(row[1])])
     for weigh, expected in (
         ("tokens", (sum(map(sum, losses)), sum(map(len, losses)))),
@@ -175,7 +175,7 @@ def test_what_does_not_fit_is_left_out_and_counted() -> None:
     recipe = FineTuning(epochs=1, learning_rate=1e-3)
     fit_pairs(model, tokenizer, pairs, _rule(2), recipe, console=Console(file=said, width=200))
     assert "train: left out 2 of 6 pairs: empty, or longer than" in said.getvalue()
-    with pytest.raises(UserError, match="validation: no training data: all 1 pairs of texts are empty or"):
+    with pytest.raises(UserError, match="validation: there is nothing to train on: all 1 pairs of texts are empty or"):
         fit_pairs(model, tokenizer, pairs, pairs[-1:], recipe, console=QUIET)
-    with pytest.raises(UserError, match="train: no training data: it is empty"):
+    with pytest.raises(UserError, match="train: there is nothing to train on: it is empty"):
         fit_pairs(model, tokenizer, [], pairs, recipe, console=QUIET)

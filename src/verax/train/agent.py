@@ -1,4 +1,4 @@
-"""Agents that are trained to predict the classes of a model."""
+"""Agents that learn to name the class that a model names: what they are taught, and what they answer."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ VERSION = 1
 
 
 class Shown(NamedTuple):
-    """Texts of an instance as shown to an agent, and the class predicted by the model."""
+    """What an agent gets to read of an instance, part by part, and the class that the model names for it."""
 
     texts: tuple[str, ...]
     named: str
 
 
 class Lessons(NamedTuple):
-    """Training, validation and test examples of an agent."""
+    """What an agent learns from, what its best epoch is chosen on, and what it is asked about at the end."""
 
     train: tuple[Shown, ...]
     dev: tuple[Shown, ...]
@@ -41,7 +41,7 @@ class Lessons(NamedTuple):
 
 @dataclass(frozen=True)
 class Agent:
-    """An agent, given by its initial model, recipe and data.
+    """One agent: from where, by which recipe, on what. Two that agree in all of it are one and the same.
 
     Args:
         folder: holds the answers of finished agents, and the state of one on its way.
@@ -54,7 +54,7 @@ class Agent:
 
     @cached_property
     def key(self) -> str:
-        """Hash of everything that determines its answers."""
+        """The hash of everything that decides its answers."""
         lessons = [[[list(one.texts), one.named] for one in part] for part in self.lessons]
         recipe = asdict(self.recipe)
         return key_of(version=VERSION, start=self.start.key, recipe=recipe, labels=self.start.labels, lessons=lessons)
@@ -66,14 +66,14 @@ class Agent:
         except FileNotFoundError:
             return None
         except ValueError as error:
-            raise UserError(f"{self._answers} is damaged ({error}); remove it to train the agent again") from None
+            raise UserError(f"{self._answers} is damaged ({error}); remove it, and its agent is trained anew") from None
         return tuple(kept["named"])
 
     def train(self, on_epoch: Callable[[int], None] = lambda _: None) -> None:
-        """Train (or resume), predict, and store the predictions.
+        """Learn, answer, and keep the answers alone; what a killed training left is gone on from.
 
         Args:
-            on_epoch: called with the number of finished epochs.
+            on_epoch: told how many epochs are done, after each and when a training goes on.
         """
         model, tokenizer = self.start.load(self.recipe.seed)
         rows = [encode(model, tokenizer, _dataset(part, self.start.labels)) for part in self.lessons]
@@ -103,7 +103,7 @@ class Agent:
 
 @dataclass(frozen=True, eq=False)
 class _Watched(Resume):
-    """Reports the number of finished epochs."""
+    """Tells how many epochs are done."""
 
     on_epoch: Callable[[int], None]
 

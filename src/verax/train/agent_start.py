@@ -1,4 +1,4 @@
-"""Initial models of the agents of simulatability: the architecture of the explained model without its weights."""
+"""What the agents of simulatability start from: the architecture of the explained model, and never its weights."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from verax.types import Undefined, UserError
 
 OPEN, CLOSE = "<<", ">>"
 RANKS = 64
-"""Number of rank marks; lower ranks share the last one."""
+"""Pieces that are ranked later than this share the last mark."""
 _STORY = "training.json"
-"""File in which `verax train` records the base of a checkpoint."""
+"""Where `verax train` tells what a checkpoint was made from."""
 
 
 def rank_mark(rank: int) -> str:
-    """The token for the rank of a unit, 1 for the best."""
+    """The token that says which piece a word belongs to, the best being 1."""
     return f"[#{min(rank, RANKS)}]"
 
 
 @dataclass(frozen=True)
 class Start:
-    """The initial model of an agent.
+    """Where the training of an agent begins.
 
     Args:
         folder: of the base; of the explained checkpoint if weights are drawn anew.
@@ -80,30 +80,28 @@ class Start:
         return tokenizer, max_length(model.config, tokenizer)
 
     def check_length(self, texts: Sequence[str]) -> None:
-        """Raise Undefined for an input that is too long: truncation could remove the explanation."""
-        tokenizer, max_length = self.reading
+        """Refuse an input that is too long for the agents: what is cut off might be the explanation."""
+        tokenizer, namespace = self.reading
         n = len(tokenizer(*texts, verbose=False)["input_ids"])
-        if n > max_length:
-            raise Undefined(
-                "too_long", f"{n} tokens with the inserted explanation, more than the {max_length} that the agents read"
-            )
+        if n > namespace:
+            raise Undefined("too_long", f"{n} tokens with the explanation written in, the agents read {namespace}")
 
 
 def find_start(model: Classifier, base: str | None) -> Start:
     """The start for agents of a model: the base that is given, the one that it was made from, or none.
 
-    It is loaded once, so that problems are reported before the run.
+    It is loaded once, so that whatever can't be used is told before anything is computed.
     """
     if not isinstance(model, HFClassifier):
         raise UserError(
-            f"simulatability trains agents with the model's architecture, but {model.name!r} is a callable; use a "
+            f"simulatability trains agents of the model's architecture, and {model.name!r} is a callable: give a "
             "checkpoint of a sequence classifier"
         )
     given = base if base is not None else _made_from(model)
     if given is None:
         if model.home is None:
             raise UserError(
-                "simulatability: base: the base of a model in memory is unknown; give the checkpoint "
+                "simulatability: base: a model in memory does not tell where it was made from; name the checkpoint "
                 "that the agents start from"
             )
         start = Start(
@@ -117,20 +115,18 @@ def find_start(model: Classifier, base: str | None) -> Start:
             raise UserError(f"simulatability: base: {error}") from error
         if hashes["weights"] == model.fingerprint["weights"]:
             raise UserError(
-                f"simulatability: base: {given!r} is the explained model itself; give "
+                f"simulatability: base: {given!r} is the explained model itself, which has nothing left to learn; name "
                 "the checkpoint that it was fine-tuned from"
             )
         start = Start(folder, given, key_of(base=hashes), model.about["device"], model.labels)
     tokenizer, _ = start.reading
     if tokenizer.pad_token_id is None:
-        raise UserError(
-            f"simulatability: the tokenizer of {given or model.name!r} has no padding token, which agents need"
-        )
+        raise UserError(f"simulatability: the tokenizer of {given or model.name!r} has no padding token, so no agent")
     return start
 
 
 def _made_from(model: HFClassifier) -> str | None:
-    """The base that verax trained a checkpoint from, if it is still available."""
+    """The base that a checkpoint was trained from by verax, if it still is to be had."""
     try:
         base = json.loads((Path(model.home or "") / _STORY).read_bytes())["base"]
         weights = fingerprint(checkpoint_folder(base, None))["weights"]

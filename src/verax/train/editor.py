@@ -1,4 +1,4 @@
-"""Training pairs of an editor, which writes one to three masked words of an input given its class."""
+"""What an editor is taught: to write the one to three words that are masked in an input, given its class."""
 
 from __future__ import annotations
 

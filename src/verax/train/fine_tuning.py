@@ -36,15 +36,15 @@ def fit(
 ) -> tuple[Trained, dict[Selection, Weights]]:
     """Train a model in place and leave it, in evaluation mode, with the best weights by the first selection.
 
-    The same seed, data and number of threads give the same bits, also when resumed; the
+    The same seed, data and number of threads give the same bits, also if the training was killed and went on; the
     caller's random state is left alone.
 
     Args:
-        select: selection criteria of the best epoch; several give several models of one training.
-        resume: folder for the state after each epoch, to resume from.
+        select: what the best epoch is chosen on; several give several models of one training.
+        resume: where the state after each epoch is kept, and gone on from.
 
     Returns:
-        Results of the training, and the best weights by each selection.
+        What happened, and the best weights by each selection.
     """
     rows = [encode(model, tokenizer, data, parts=recipe.parts, longest=recipe.longest) for data in (train, validation)]
     options: dict[str, Any] = {"select": select, "resume": resume, "console": console}
@@ -63,7 +63,7 @@ def fit_rows(
     resume: Resume | None = None,
     console: Console | None = None,
 ) -> tuple[Trained, dict[Selection, Weights]]:
-    """`fit` on encoded rows; `metric` selects the best epoch."""
+    """The same on rows that are encoded already; `metric` tells the best epoch."""
     for name, rows in (("train", train), ("validation", validation)):
         if not len(rows):
             raise UserError(f"{name}: the dataset is empty")
@@ -107,13 +107,13 @@ class _Training(Loop):
     def _measured(self) -> dict[Selection, float]:
         return self.watched.measure(self.model, self.tokenizer)
 
-    def _format_figures(self, figures: dict[Selection, float]) -> str:
+    def _told(self, figures: dict[Selection, float]) -> str:
         return ", ".join(f"{NAMES[name]} {value:.4f}" for name, value in figures.items())
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Watched:
-    """The validation set and a copy with fixed masks, so that epochs are comparable."""
+    """The validation set as it is, and a copy masked once and for all, so that epochs can be compared."""
 
     plain: Rows
     masked: Rows | None
@@ -121,15 +121,15 @@ class Watched:
 
     @classmethod
     def of(cls, rows: Rows, metric: Performance, mask_id: int | None, seed: int) -> Watched:
-        """Draw the masks of the copy, if masking is used."""
+        """Draw the masks of the copy, if masks are involved at all."""
         rng = np.random.default_rng([seed, _DRAWN_FOR["validation"]])
         return cls(rows, None if mask_id is None else masked_copy(rows, mask_id, rng), metric)
 
     def measure(self, model: Any, tokenizer: Any) -> dict[Selection, float]:
         """The performance by each selection."""
         plain = counts(model, tokenizer, self.plain)
-        counts_by_selection: dict[Selection, FloatArray] = {"none": plain}
+        found: dict[Selection, FloatArray] = {"none": plain}
         if self.masked is not None:
             masked = counts(model, tokenizer, self.masked)
-            counts_by_selection |= {"masking": masked, "both": plain + masked}
-        return {selection: float(performance(sums, self.metric)) for selection, sums in counts_by_selection.items()}
+            found |= {"masking": masked, "both": plain + masked}
+        return {selection: float(performance(sums, self.metric)) for selection, sums in found.items()}

@@ -1,4 +1,4 @@
-"""The training loop: AdamW with warm-up and decay, selection of the best epoch, resumable."""
+"""What every fine-tuning does, epoch by epoch: AdamW, warm-up and decay; the best is kept; a killed one goes on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from verax.train.resume import Resume, Weights, generator_state, read_weights, w
 
 @dataclass(frozen=True, slots=True)
 class FineTuning:
-    """Training parameters.
+    """The recipe.
 
     Args:
         epochs: passes over the training data; the one with the best validation performance is kept (the first of
@@ -29,12 +29,12 @@ class FineTuning:
         learning_rate: its peak, reached after the warm-up; from there it falls to zero in a straight line.
         warmup: share of all optimiser steps over which the learning rate rises.
         weight_decay: AdamW's, on all weights but biases and norms.
-        max_grad_norm: gradient clipping norm.
+        max_grad_norm: longer gradients are shortened to this.
         masking: what is masked in training: `none`, `masking` (every instance) or `half` (every other one of each
             mini-batch), each at a rate drawn from [0, 1].
-        parts: parts whose tokens are masked; None: all.
-        longest: maximum number of tokens of an input; None: the model's length.
-        seed: seed of the order of instances, dropout, and masks.
+        parts: whose tokens are masked; None: all.
+        longest: inputs are cut at so many tokens; None: at the model's length.
+        seed: for the order of instances, dropout, and masks.
     """
 
     epochs: int = 3
@@ -51,13 +51,13 @@ class FineTuning:
 
 @dataclass(slots=True)
 class Trained:
-    """Results of a training.
+    """What happened.
 
     Args:
         losses: mean training loss of each epoch.
         curves: what was measured on the validation set after each epoch, on the set as it is (`none`) and, if any
             masking is involved, on a masked copy (`masking`) and on the two together (`both`).
-        best: for each requested selection the epoch with the best performance, from 0.
+        best: for each selection that was asked for the epoch with the best performance, counted from 0.
     """
 
     losses: list[float] = field(default_factory=list)
@@ -66,18 +66,18 @@ class Trained:
 
 
 class Loop(ABC):
-    """A training; subclasses define mini-batches and the comparison of epochs.
+    """One training on its way; a kind of it says what a mini-batch is and how epochs are compared.
 
     Args:
         model: trained in place.
-        recipe: training parameters.
-        select: selection criteria of the best epoch.
-        size: number of training examples.
-        resume: folder for the state after each epoch, to resume from.
+        recipe: how.
+        select: what the best epoch is chosen on.
+        size: how many things there are to train on.
+        resume: where the state after each epoch is kept, and gone on from.
     """
 
     lowest: ClassVar[bool] = False
-    """Whether lower measured values are better."""
+    """Whether the best of the measured values is the lowest of them."""
 
     def __init__(
         self, model: Any, recipe: FineTuning, select: tuple[Selection, ...], size: int, resume: Resume | None
@@ -91,20 +91,20 @@ class Loop(ABC):
 
     @abstractmethod
     def _losses(self, epoch: int) -> Generator[tuple[Tensor, int]]:
-        """Mean loss of each mini-batch, and the number of examples in it."""
+        """The mean loss of each mini-batch in turn, and over how many things it is the mean."""
 
     @abstractmethod
     def _measured(self) -> dict[Selection, float]:
-        """Performance after an epoch, by selection."""
+        """How good the model is after an epoch, by each selection."""
 
     @abstractmethod
-    def _format_figures(self, figures: dict[Selection, float]) -> str:
-        """The performance as text."""
+    def _told(self, figures: dict[Selection, float]) -> str:
+        """The same for people."""
 
     def finish(self, console: Console | None) -> None:
         """Train, and leave the model in evaluation mode with the best weights by the first selection.
 
-        The global random state is restored.
+        The caller's random state is left alone.
         """
         with torch.random.fork_rng():
             torch.manual_seed(self.recipe.seed)
@@ -113,7 +113,7 @@ class Loop(ABC):
         self.model.eval()
 
     def run(self, console: Console) -> None:
-        """Run the remaining epochs."""
+        """Every epoch that is still to come."""
         begun = self._go_on()
         with _progress(console) as progress:
             total = self.recipe.epochs * self.steps_each
@@ -125,7 +125,7 @@ class Loop(ABC):
                     self.trained.curves.setdefault(selection, []).append(value)
                 self._keep_best(epoch)
                 self._save(epoch)
-                shown = f"epoch {epoch + 1}: loss {self.trained.losses[-1]:.3f}, {self._format_figures(figures)}"
+                shown = f"epoch {epoch + 1}: loss {self.trained.losses[-1]:.3f}, {self._told(figures)}"
                 console.print(shown, highlight=False)
 
     def _epoch(self, epoch: int, progress: Progress, bar: TaskID) -> float:
@@ -170,7 +170,7 @@ class Loop(ABC):
         self.resume.forget(set(best.values()))
 
     def _go_on(self) -> int:
-        """The epoch to start from."""
+        """The epoch to begin with."""
         facts = None if self.resume is None else self.resume.load(self.model, self.optimiser)
         if facts is None or self.resume is None:
             return 0

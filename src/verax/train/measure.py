@@ -1,4 +1,4 @@
-"""Performance of a model on encoded rows."""
+"""How well a model does on encoded rows, by the metric of their dataset."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _BATCH = 128
 def predicted(model: Any, tokenizer: Any, rows: Rows) -> IntArray:
     """The class that the model, in evaluation mode, ranks first for each row; shape [rows]."""
     model.eval()
-    classes = np.empty(len(rows), np.int64)
+    found = np.empty(len(rows), np.int64)
     by_length = sorted(range(len(rows)), key=lambda i: len(rows.columns[i]["input_ids"]))
     with only_first_position(last_layer(model)):
         for start in range(0, len(rows), _BATCH):
             chosen = by_length[start : start + _BATCH]
             logits = model(**collate(tokenizer, [rows.columns[i] for i in chosen], model.device)).logits
-            classes[chosen] = logits.argmax(-1).cpu().numpy()
-    return classes
+            found[chosen] = logits.argmax(-1).cpu().numpy()
+    return found
 
 
 def counts_by_row(model: Any, tokenizer: Any, rows: Rows) -> FloatArray:
-    """Counts for any metric, to be summed over rows: shape [rows, 3, classes] (see `counted`)."""
+    """What any metric is made of, to be summed over rows: shape [rows, 3, classes] (see `counted`)."""
     guessed = predicted(model, tokenizer, rows)[:, None]
     return counted(rows.golds.numpy(), guessed, model.config.num_labels)[:, 0]
 
 
 def counts(model: Any, tokenizer: Any, rows: Rows) -> FloatArray:
-    """Counts summed over rows: shape [3, classes]."""
+    """The same, summed over the rows: shape [3, classes]."""
     return np.asarray(counts_by_row(model, tokenizer, rows).sum(0))
 
 

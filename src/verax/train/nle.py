@@ -1,4 +1,4 @@
-"""Training pairs of self-explaining models, from inputs with human explanations."""
+"""What the generators of a self-explaining set-up are taught: pairs of texts from inputs that people explained."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from verax.train.text_pairs import Pair
 from verax.types import Dataset, Instance, UserError
 
 Explanations = Literal["first", "all"]
-"""Which human explanations of an input are used."""
+"""Which of the explanations that people gave of an input are learned."""
 
 
 class Teaching(NamedTuple):
@@ -71,13 +71,13 @@ def _pairs(
 
 
 def given_explanations(instance: Instance) -> tuple[str, ...]:
-    """Human explanations of an input, one line each."""
+    """What people wrote about an input, in one line each."""
     texts = () if instance.human is None else instance.human.explanations
     return tuple(" ".join(text.split()) for text in texts if text.strip())
 
 
 def check_labels(dataset: Dataset, labels: Sequence[str]) -> None:
-    """Reject data with an unknown or missing class."""
+    """Refuse data in which an input has no class of those known."""
     for instance in dataset.instances:
         if instance.label not in labels:
             what = "has no label" if instance.label is None else f"has the label {instance.label!r}"
@@ -86,9 +86,9 @@ def check_labels(dataset: Dataset, labels: Sequence[str]) -> None:
 
 
 def check_explanations(dataset: Dataset) -> None:
-    """Reject data without explanations."""
+    """Refuse data that nobody explained."""
     if not any(given_explanations(instance) for instance in dataset.instances):
         raise UserError(
-            f"{dataset.name} has no explanations; training needs them in a column `explanations` or in "
-            "one given by data: {columns: {explanations: COLUMN}}"
+            f"{dataset.name} has no explanations; training needs texts that say why, in a column `explanations` or in "
+            "one that the spec names: data: {columns: {explanations: COLUMN}}"
         )

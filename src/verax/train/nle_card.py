@@ -17,7 +17,7 @@ _ABOUT: Mapping[TrainedMethodName, str] = {
 
 
 def nle_card(name: str, facts: Mapping[str, Any]) -> str:
-    """The README.md of a self-explaining model, from its `nle.json`."""
+    """The README.md of a self-explaining model, from what its `nle.json` holds."""
     lines = [
         f"# {name}",
         "",
@@ -54,7 +54,7 @@ def _figures(facts: Mapping[str, Any]) -> list[str]:
 def training_tables(
     sizes: Mapping[str, int], trainings: Mapping[str, Mapping[str, Any]], recipe: Mapping[str, Any]
 ) -> list[str]:
-    """Losses after each epoch and recipe of each model."""
+    """How each model was trained: its losses after each epoch, and the recipe."""
     lines = [f"Trained on {sizes['train']} inputs. The epoch with the lowest validation loss is kept (in bold).", ""]
     for name, one in trainings.items():
         lines += [f"{name}, {one['pairs']['train']} pairs of texts:", ""] if len(trainings) > 1 else []

@@ -1,4 +1,4 @@
-"""Encoded instances for training, with maskable tokens, in batches of similar length."""
+"""Instances as rows of token ids for training, with the tokens that may be masked, in batches of about equal length."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def encode(
     """The rows of a dataset.
 
     Args:
-        parts: parts whose tokens may be masked; None: all.
-        longest: maximum number of tokens, if below the model's length.
+        parts: whose tokens may be masked; None: all.
+        longest: cut there, if it is less than the model can read.
     """
     if tokenizer.pad_token_id is None:
         raise UserError(
-            f"the tokenizer of {model.config.name_or_path!r} has no padding token, which is needed for batches"
+            f"the tokenizer of {model.config.name_or_path!r} has no padding token, so it can't make batches of texts"
         )
     check_parts(dataset.instances)
     golds = gold_classes(model, dataset)
@@ -74,11 +74,11 @@ def encode(
 
 
 def check_parts(instances: Sequence[Instance]) -> None:
-    """Reject instances with more than two parts, or with different numbers of parts."""
+    """Refuse instances of more parts than a classifier reads, or of different numbers of parts."""
     counts = {len(instance.parts): instance.id for instance in instances}
     for count, name in counts.items():
         if count > 2 or len(counts) > 1:
-            raise UserError(f"instance {name!r} has {count} part(s); expected one or two, the same in all instances")
+            raise UserError(f"instance {name!r} has {count} part(s); a classifier reads one, or two, in all instances")
 
 
 def gold_classes(model: Any, dataset: Dataset) -> Tensor:

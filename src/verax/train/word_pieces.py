@@ -1,4 +1,4 @@
-"""Rule-based word-piece tokenizers: which words stay whole and how others are split."""
+"""Word-piece tokenizers that are written down, not trained: which words stay whole and how the others are cut."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _SHORTEST_STEM, _LONGEST_ENDING = 3, 3
 
 
 def build_tokenizer(dataset: Dataset, whole_words: int) -> PreTrainedTokenizerFast:
-    """Word pieces for a dataset: its most frequent words stay whole, others are split into two halves.
+    """Word pieces for the texts of a dataset: its most frequent words stay whole, each other one falls into two halves.
 
-    Single letters are in the vocabulary too, so that other words can be read. It is not trained because that
+    Single letters are in the vocabulary too, so that words from elsewhere can be read. It is not trained because that
     depends, among words of equal count, on the order in which a hash table happens to hold them.
     """
     normalizer = normalizers.BertNormalizer(lowercase=True)
@@ -79,7 +79,7 @@ def build_text_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
 
 
 def _ranked(normalizer: normalizers.Normalizer, texts: Iterable[str]) -> list[str]:
-    """The normalized words of texts, most frequent first."""
+    """The words of texts as the tokenizer sees them, the most frequent first."""
     splitter = pre_tokenizers.BertPreTokenizer()
     counts = Counter(word for text in texts for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text)))
     return sorted(counts, key=lambda word: (-counts[word], word))
@@ -91,7 +91,7 @@ def _halves(word: str) -> tuple[str, ...]:
 
 
 def _stems(words: Iterable[str]) -> Counter[str]:
-    """Number of words with each possible stem."""
+    """How many words each possible stem has."""
     return Counter(word[:-ending] for word in words for ending in range(1, _LONGEST_ENDING + 1))
 
 

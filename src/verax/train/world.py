@@ -1,4 +1,4 @@
-"""Recipes of the shipped classifiers: a word-piece vocabulary and a small BERT, trained on the built-in corpus.
+"""The recipes of the shipped models: a word-piece vocabulary and a small BERT, made from the built-in corpus alone.
 
 python -m verax.train.world nli --out DIR
 """
@@ -27,12 +27,12 @@ from verax.train.word_pieces import LONGEST, build_tokenizer
 from verax.types import Dataset
 
 _SIZES = ("whole_words", "hidden", "layers", "heads", "feed_forward")
-"""Shape parameters that a continued model takes from its base."""
+"""What a model that goes on from another one takes over from its shape."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Size of a shipped model, and number of draws of the training split."""
+    """How big a shipped model is, and how many draws of the training split it sees."""
 
     seeds: int
     whole_words: int
@@ -44,11 +44,11 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Continued:
-    """A shipped model trained from another one, for a task with the two parts swapped.
+    """A shipped model that goes on from another one, for a task that has the two parts in the other order.
 
     Args:
-        base: task of the base model, which gives vocabulary and initial weights.
-        known_as: class of the base model for each class of the task.
+        base: the task of the other model, whose vocabulary and weights are taken.
+        known_as: for each class of the task the class of the other one that it begins as.
     """
 
     seeds: int
@@ -106,7 +106,7 @@ def build_model(tokenizer: Any, labels: Sequence[str], shape: Shape, seed: int) 
 
 
 def begin(train: Dataset, shape: Start, seed: int) -> tuple[Any, Any]:
-    """The untrained model and its tokenizer."""
+    """The model before its training, and its tokenizer."""
     if isinstance(shape, Across):
         return across.begin(shape, train, seed)
     if isinstance(shape, Shape):
@@ -119,7 +119,7 @@ def begin(train: Dataset, shape: Start, seed: int) -> tuple[Any, Any]:
 
 
 def training_data(task: str, shape: Start) -> Dataset:
-    """The concatenated training splits of several seeds; held-out splits are disjoint from all."""
+    """The training split as drawn by several seeds, one after the other; held-out splits share nothing with any."""
     if isinstance(shape, Across):
         return across.training_data(shape)
     load = resolve("datasets", f"world/{task}")
@@ -129,7 +129,7 @@ def training_data(task: str, shape: Start) -> Dataset:
 
 
 def make(task: str, out: Path) -> dict[str, float]:
-    """Train the model of a task, write it with tokenizer and model card, and evaluate it."""
+    """Train the model of a task by its recipe, write it with its tokenizer and model card, and measure it."""
     shape, recipe = RECIPES[task]
     train = training_data(task, shape)
     load = resolve("datasets", train.name)
@@ -146,13 +146,13 @@ def make(task: str, out: Path) -> dict[str, float]:
 
 
 def accuracies(model: Any, tokenizer: Any, test: Dataset) -> dict[str, float]:
-    """Accuracy on a test split, and per language if there are several."""
-    figures = {"accuracy on the test split": accuracy(model, tokenizer, test)}
+    """The accuracy on a test split, and on that of each language if there are several."""
+    found = {"accuracy on the test split": accuracy(model, tokenizer, test)}
     langs = dict.fromkeys(instance.lang for instance in test.instances)
     for lang in langs if len(langs) > 1 else ():
         own = tuple(instance for instance in test.instances if instance.lang == lang)
-        figures[f"accuracy on the test split, {lang}"] = accuracy(model, tokenizer, replace(test, instances=own))
-    return figures
+        found[f"accuracy on the test split, {lang}"] = accuracy(model, tokenizer, replace(test, instances=own))
+    return found
 
 
 def _card(task: str, train: Dataset, figures: dict[str, float]) -> str:
