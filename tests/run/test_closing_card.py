@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from verax.run.card import INCOMPLETE, closing_card
-from verax.run.execute import FAILED
+from verax.run.rows import FAILED
 from verax.store.read import RunTables, read_run
 from verax.store.store import Store
 from verax.types import Cost, Highlight, Nle, Prediction, Score, Skip, Span, Target

@@ -225,7 +225,7 @@ def test_an_aligner_that_cannot_align_is_refused_before_anything_is_explained(
 
 
 def test_alignments_of_words_are_not_taken_for_those_of_sub_words(model: Classifier, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="granularity: token none can be had"):
+    with pytest.raises(UserError, match="granularity: token none are available"):
         verax.evaluate(model, parallel_data(2), methods=[], metrics=[GIVEN], granularity="token", out=tmp_path / "run")
 
 

@@ -116,32 +116,25 @@ class Execution:
     def _explain(
         self, instance: _InstanceWork, explanation: PlannedExplanation, unreadable: Exception | None
     ) -> Iterator[Task[Any]]:
-        x, method = instance.x, explanation.method
+        x, label, method = instance.x, explanation.label, explanation.method
         if unreadable is not None and explanation.kind != TEXT:
-            row: Explained = as_skip(x.instance.id, explanation.label, unreadable)
+            yield from self._settle(instance, explanation, as_skip(x.instance.id, label, unreadable))
         elif method is None:
             why = ("not_given", "the file has no explanation of this instance")
-            row = explanation.given or Skip(x.instance.id, explanation.label, *why)
+            yield from self._settle(instance, explanation, explanation.given or Skip(x.instance.id, label, *why))
         else:
-            yield self._explaining(instance, explanation)
-            return
-        self._add(explanation.key, row)
-        yield from self._measure(instance, explanation, row)
 
-    def _explaining(self, instance: _InstanceWork, explanation: PlannedExplanation) -> Task[Any]:
-        x, method = instance.x, explanation.method
-        assert method is not None  # noqa: S101 - what was made elsewhere is not explained
-
-        def done(outcome: Outcome[Any]) -> Iterable[Task[Any]]:
-            row: Explained
-            if outcome.value is None:
-                row = as_skip(x.instance.id, method.label, outcome.error)
-            else:
+            def done(outcome: Outcome[Any]) -> Iterable[Task[Any]]:
+                if outcome.value is None:
+                    return self._settle(instance, explanation, as_skip(x.instance.id, label, outcome.error))
                 row = as_explanation(x.instance, method, outcome.value, x.model.labels, outcome.cost)
-            self._add(explanation.key, row)
-            return self._measure(instance, explanation, row)
+                return self._settle(instance, explanation, row)
 
-        return Task(explain(x, method), done)
+            yield Task(explain(x, method), done)
+
+    def _settle(self, instance: _InstanceWork, explanation: PlannedExplanation, row: Explained) -> Iterator[Task[Any]]:
+        self._add(explanation.key, row)
+        return self._measure(instance, explanation, row)
 
     def _measure(self, instance: _InstanceWork, explanation: PlannedExplanation, row: Explained) -> Iterator[Task[Any]]:
         """Measure an explanation, and whatever waited for it; scores that need other rows wait for those."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -31,15 +32,15 @@ class PlannedAlignment(NamedTuple):
 
 @dataclass(frozen=True)
 class OpenAligner:
-    """An aligner that is ready to align: its encoder is loaded, what the data says is at hand.
+    """An aligner that is ready to align: its encoder is loaded, and the alignments of the data are at hand.
 
     Args:
-        named: the aligner, by its name.
-        parts: whether the parts of an input are aligned apart or as one text.
+        named: the aligner, with its name.
+        parts: whether the parts of an input are aligned separately or as one text.
         lang: the reference language.
-        encoder: whose hidden states are compared; None for aligners that need none.
+        encoder: the model whose hidden states are compared; None for aligners that need none.
         given: the alignments of the data, by the id of the instance.
-        key: the hash of everything but the inputs that decides what is linked.
+        key: hash of everything but the inputs that determines the links.
     """
 
     named: Configured[Any]
@@ -51,84 +52,63 @@ class OpenAligner:
 
     @property
     def label(self) -> str:
-        """What tables call it."""
+        """Name in tables."""
         return self.named.label if self.parts == "apart" else f"{self.named.label}, parts joint"
 
     @property
     def learns(self) -> bool:
-        """Whether the links of one input hang on all the others."""
+        """Whether the links of one input depend on all the others."""
         return bool(getattr(self.named.component, "learns", False))
 
-    def planned(
-        self, instance: Instance, reference: Instance, contents: tuple[str, str], corpus: str
-    ) -> PlannedAlignment:
-        """The alignment of an input, `contents` being the keys of the two inputs and `corpus` that of all."""
-        said = dataclasses.asdict(found) if self._is_given and (found := self._given(instance)) else None
-        inputs = [*contents, corpus] if self.learns else list(contents)
+    def planned(self, instance: Instance, reference: Instance, keys: tuple[str, str], corpus: str) -> PlannedAlignment:
+        """The alignment of an input; `keys` are those of reference and input, `corpus` is that of all inputs."""
+        own = next((one for one in self.given.get(instance.id, ()) if one.lang == self.lang), None)
+        said = dataclasses.asdict(own) if own is not None and isinstance(self.named.component, Given) else None
+        inputs = [*keys, corpus] if self.learns else list(keys)
         key = key_of(row="alignment", aligner=self.key, inputs=inputs, said=said)
         return PlannedAlignment(key, instance, reference)
 
     def align(self, planned: Sequence[PlannedAlignment]) -> Iterator[Links | Undefined]:
-        """The links of each alignment in turn, over all words of an input; or why there are none."""
-        pairs = [self._pairs(one) for one in planned]
+        """The links of each alignment in turn, over all words of an input; or the reason why there are none."""
+        pairs = [text_pairs(Parallel(one.reference, one.instance), self.given) for one in planned]
+        if self.parts == "joint":
+            pairs = [(_concatenated(group),) for group in pairs]
         flat = [pair for group in pairs for pair in group]
         if isinstance(self.named.component, Embedding) and self.encoder is not None:
-            found = self.named.component.align_with(self.encoder, flat)
+            links = self.named.component.align_with(self.encoder, flat)
         else:
-            found = self.named.component.align(flat)
+            links = self.named.component.align(flat)
         for group in pairs:
-            yield joined(group, [next(found) for _ in group])
-
-    @property
-    def _is_given(self) -> bool:
-        return isinstance(self.named.component, Given)
-
-    def _given(self, instance: Instance) -> GivenAlignment | None:
-        return next((one for one in self.given.get(instance.id, ()) if one.lang == self.lang), None)
-
-    def _pairs(self, planned: PlannedAlignment) -> tuple[TextPair, ...]:
-        apart = text_pairs(Parallel(planned.reference, planned.instance), self.given)
-        return apart if self.parts == "apart" else (_as_one(apart),)
+            yield joined(group, [next(links) for _ in group])
 
 
-def _as_one(pairs: Sequence[TextPair]) -> TextPair:
+def _concatenated(pairs: Sequence[TextPair]) -> TextPair:
     """All parts as one text on either side."""
-    shapes = [pair.shape for pair in pairs]
-    sure: Links | None = None
-    if all(pair.sure is not None for pair in pairs):
-        sure = tuple(_shifted([pair.sure or () for pair in pairs], shapes))
-    possible = tuple(_shifted([pair.possible for pair in pairs], shapes))
-    reference = _joined_text([pair.reference for pair in pairs])
-    translation = _joined_text([pair.translation for pair in pairs])
-    return TextPair(reference, translation, sure, possible)
+    reference = _concatenated_text([pair.reference for pair in pairs])
+    translation = _concatenated_text([pair.translation for pair in pairs])
+    sure = None if any(pair.sure is None for pair in pairs) else _shifted(pairs, [pair.sure or () for pair in pairs])
+    return TextPair(reference, translation, sure, _shifted(pairs, [pair.possible for pair in pairs]))
 
 
-def _joined_text(parts: Sequence[Text]) -> Text:
-    raw, offsets = "", []
-    for part in parts:
-        start = len(raw) + (1 if raw else 0)
-        raw = f"{raw} {part.raw}" if raw else part.raw
-        offsets += [(start + a, start + b) for a, b in part.offsets]
-    return Text(raw, tuple(word for part in parts for word in part.words), tuple(offsets), parts[0].lang)
+def _concatenated_text(parts: Sequence[Text]) -> Text:
+    texts = list(dropwhile(lambda part: not part.raw, parts))
+    starts = np.cumsum([0, *(len(text.raw) + 1 for text in texts)]).tolist()
+    offsets = [(start + a, start + b) for start, text in zip(starts, texts, strict=False) for a, b in text.offsets]
+    words = tuple(word for text in texts for word in text.words)
+    return Text(" ".join(text.raw for text in texts), words, tuple(offsets), parts[0].lang)
 
 
-def _shifted(links: Sequence[Iterable[Sequence[int]]], shapes: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Links of each part with its words counted behind those of the parts before it."""
-    first, second = 0, 0
-    for part, (words, others) in zip(links, shapes, strict=True):
-        yield from ((first + int(a), second + int(b)) for a, b in part)
-        first, second = first + words, second + others
-
-
-def joined(pairs: Sequence[TextPair], found: Sequence[IntArray | Undefined]) -> Links | Undefined:
-    """The links of the parts of one input as those of the whole; why there are none, if a part has none to be had."""
+def _shifted(pairs: Sequence[TextPair], links: Sequence[Links | IntArray]) -> Links:
+    """Links of all parts, with the words of each part numbered after those of the parts before it."""
     starts = np.cumsum([(0, 0), *(pair.shape for pair in pairs)], axis=0)
-    whole: list[IntArray] = []
-    for links, start in zip(found, starts[:-1], strict=True):
-        if isinstance(links, Undefined):
-            return links
-        whole.append(links + start)
-    return tuple((first, second) for first, second in np.concatenate(whole).tolist())
+    each = [np.reshape(part, (-1, 2)).astype(int) + start for part, start in zip(links, starts, strict=False)]
+    return tuple((first, second) for first, second in np.concatenate(each).tolist())
+
+
+def joined(pairs: Sequence[TextPair], links: Sequence[IntArray | Undefined]) -> Links | Undefined:
+    """The links of the parts of an input as those of the whole; if a part has none, the reason why."""
+    missing = next((part for part in links if isinstance(part, Undefined)), None)
+    return missing or _shifted(pairs, [part for part in links if not isinstance(part, Undefined)])
 
 
 def open_aligners(metrics: Iterable[Configured[Any]], model: Classifier, data: Dataset) -> dict[str, OpenAligner]:
@@ -149,11 +129,15 @@ def open_aligners(metrics: Iterable[Configured[Any]], model: Classifier, data: D
     return opened
 
 
-def _open(metric: Configured[Any], model: Classifier, data: Dataset, found: Encoder) -> OpenAligner:
-    """The aligner of one metric, with the encoder that was found for it; refuse what can't be done."""
+def _open(metric: Configured[Any], model: Classifier, data: Dataset, default: Encoder) -> OpenAligner:
+    """The aligner of one metric; raises UserError if it cannot align.
+
+    Args:
+        default: the encoder that the aligner names, or else the model.
+    """
     what = metric.component
     named = as_configured("aligners", what.aligner, metric.implied)
-    encoder = found if isinstance(what.aligner, Embedding) else None
+    encoder = default if isinstance(what.aligner, Embedding) else None
     if encoder is not None and "hidden" not in encoder.capabilities:
         raise UserError(
             f"{metric.name}: the model {model.name!r} is a callable and has no hidden states to align words by; "
@@ -164,12 +148,12 @@ def _open(metric: Configured[Any], model: Classifier, data: Dataset, found: Enco
     if isinstance(what.aligner, Given) and not data.aligned:
         raise UserError(
             f"{metric.name}: aligner: given takes the word alignments of the data, and {data.name} has none (with "
-            "granularity: token none can be had); use embedding, or name the column that holds them"
+            "granularity: token none are available); use embedding, or name the column that holds them"
         )
     key = key_of(
         row="aligner",
         name=named.name,
-        # where the encoder lies does not matter, what it holds does
+        # its content matters, not its path
         parameters={name: value for name, value in named.parameters.items() if name != "encoder"},
         version=what.aligner.version,
         encoder=None if encoder is None else dict(encoder.fingerprint),
@@ -180,7 +164,7 @@ def _open(metric: Configured[Any], model: Classifier, data: Dataset, found: Enco
 
 
 def _check_translations(metric: Configured[Any], data: Dataset) -> None:
-    """Refuse data in which no input is there in the reference language and in another."""
+    """Reject data without any input in both the reference language and another."""
     lang = metric.component.reference_lang
     langs = sorted({instance.lang for instance in data.instances})
     if lang not in langs:
@@ -204,9 +188,9 @@ def _check_translations(metric: Configured[Any], data: Dataset) -> None:
 
 
 def references(instances: Iterable[Instance], lang: str) -> dict[str, Instance]:
-    """For each input in another language that has a translation into the reference language, that translation.
+    """By the id of each input in another language, the same input in the reference language, if there is one.
 
-    An id that two inputs of the reference language share is the user's mistake: nobody can tell which is meant.
+    Raises UserError if two inputs of the reference language share a parallel id.
     """
     by_parallel: dict[str, Instance] = {}
     others: list[Instance] = []
