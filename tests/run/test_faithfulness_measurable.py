@@ -26,10 +26,11 @@ from verax.models.subject import Subject
 from verax.run.providers.reference import Reference
 from verax.stats.inference import simes
 from verax.stats.masf import InDistributionTest
+from verax.studies.masking.analysis import MaskingCurve
 from verax.train.masking import fully_masked
 from verax.train.measure import measured
 from verax.train.rows import encode
-from verax.types import Attribution, Dataset, FloatArray, Kind, MaskingCurve, Passes, Target
+from verax.types import Attribution, Dataset, FloatArray, Kind, Passes, Target
 
 GOLD = Target("gold")
 MASKED, PLAIN = "world/opinion-masked", "world/opinion"
