@@ -139,7 +139,7 @@ def test_estimated_interaction_index_keeps_its_budget() -> None:
 
 
 def test_the_interaction_index_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("verax.run.plan.find_spec", lambda name: None)
+    monkeypatch.setattr("verax.run.checking.find_spec", lambda name: None)
     model = game_model(random_game(3, 0))
     with pytest.raises(UserError, match=r"needs shapiq: pip install 'verax\[interactions\]'"):
         explain(model, words(3), method="shapley_interaction")

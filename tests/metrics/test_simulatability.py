@@ -197,7 +197,7 @@ def test_symbols_are_tokens_and_words_are_read_as_before(architecture: str, chec
 def test_the_value_is_the_share_of_agents_that_the_explanation_wins_over() -> None:
     metric: Any = Simulatability(seeds=3)
     agents = {"pair": Answers(2, (2, 2, 1), (2, 0, 0))}
-    value, curve, series, *_ = metric(None, WORDS, agents=agents, budget=Budget((1,), 1))
+    value, curve, series, *_ = metric(None, WORDS, agents=agents)
     assert value == pytest.approx(1 / 3)
     assert curve is None
     assert series == {"model": (2.0,), "with": (2.0, 2.0, 1.0), "without": (2.0, 0.0, 0.0)}
