@@ -65,5 +65,5 @@ def test_a_share_of_nothing_is_none() -> None:
 
 
 def test_nothing_gold_has_no_best_threshold() -> None:
-    with pytest.raises(ValueError, match="nothing is gold"):
+    with pytest.raises(ValueError, match="no gold item"):
         best_threshold(np.zeros(3, bool), np.arange(3.0))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from verax.cli import main
+from verax.cli.app import notes, out
 
 
 class Answer(NamedTuple):
@@ -25,15 +26,17 @@ CallVerax = Callable[..., Answer]
 
 @pytest.fixture
 def call_verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> CallVerax:
-    """Call the command line where the test is, in a terminal of 160 columns."""
+    """Call the command line where the test is, in a terminal of 160 columns, whatever terminal the tests run in."""
     monkeypatch.setenv("COLUMNS", "160")
+    for console in (out, notes):  # else they keep the size that the environment gave when they were made
+        monkeypatch.setattr(console, "_width", None)
+        monkeypatch.setattr(console, "_height", None)
 
     def call(*args: str | Path) -> Answer:
         monkeypatch.setattr(sys, "argv", ["verax", *map(str, args)])
         with pytest.raises(SystemExit) as ended:
             main()
-        out, err = capsys.readouterr()
-        return Answer(int(ended.value.code or 0), out, err)
+        return Answer(int(ended.value.code or 0), *capsys.readouterr())
 
     return call
 
