@@ -78,7 +78,7 @@ def test_a_pair_without_links_does_not_take_the_others_with_it() -> None:
     ("link", "said"),
     [
         ((3, 0), "word 3 is out of range for the reference, which has 3"),
-        ((0, 2), "the translation has no words 2 but 2"),
+        ((0, 2), "word 2 is out of range for the translation, which has 2"),
     ],
 )
 def test_a_given_link_out_of_range_is_named(link: tuple[int, int], said: str) -> None:

@@ -235,9 +235,9 @@ def test_mistakes_are_told_in_one_line(classifier: Load) -> None:
         Embedding().align([TextPair(*TEXTS[:2])])
     with pytest.raises(UserError, match="embedding: layer: expected at most 2, the layers of the encoder, got 3"):
         list(Embedding(layer=3).align_with(classifier("bert"), [TextPair(*TEXTS[:2])]))
-    with pytest.raises(UserError, match=r"layer must be 0 .* or more, got -1"):
+    with pytest.raises(UserError, match=r"layer: expected at least 0 .*, got -1"):
         Embedding(layer=-1)
-    with pytest.raises(UserError, match="threshold must be at least 0 and less than 1, got 1"):
+    with pytest.raises(UserError, match="threshold: expected at least 0 and less than 1, got 1"):
         Embedding(threshold=1.0)
-    with pytest.raises(UserError, match="there is no folder '/nowhere/at/all'"):
+    with pytest.raises(UserError, match="folder '/nowhere/at/all' not found"):
         Embedding(encoder="/nowhere/at/all").align([])

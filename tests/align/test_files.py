@@ -102,7 +102,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
         read_links(tmp_path / "nothing", [])
     with pytest.raises(UserError, match="cannot be read"):
         read_one_file(tmp_path, split_at_spaces, LANGS)
-    with pytest.raises(UserError, match="can't be written"):
+    with pytest.raises(UserError, match="cannot be written"):
         write_links(tmp_path / "no" / "links", [])
     (tmp_path / "latin").write_bytes(b"caf\xe9 ||| x\n")
     with pytest.raises(UserError, match=r"latin:1: not UTF-8"):

@@ -232,9 +232,9 @@ def test_a_missing_or_useless_tokenizer_is_named(tmp_path: Path) -> None:
     live = {"r1": np.ones(3)}
     with pytest.raises(UserError, match="token positions are unknown; give the tokenizer"):
         import_explanations("captum", live, REVIEWS)
-    with pytest.raises(UserError, match=r"tokenizer: .*nowhere' can't be loaded"):
+    with pytest.raises(UserError, match=r"tokenizer: .*nowhere' cannot be loaded"):
         import_explanations("captum", live, REVIEWS, tokenizer=tmp_path / "nowhere")
-    with pytest.raises(UserError, match="tokenizer: object is not fast"):
+    with pytest.raises(UserError, match="tokenizer: object is not a fast tokenizer"):
         import_explanations("captum", live, REVIEWS, tokenizer=object())
 
 

@@ -101,7 +101,7 @@ def test_a_tokenizer_must_make_the_same_tokens(tmp_path: Path) -> None:
     assert highlight.scores == tuple(sum(i for i, of in enumerate(words) if of == word) for word in range(5))
     with pytest.raises(UserError, match=r"the tokenizer splits this text into .* other tokens"):
         import_explanations("inseq", file, DATASET, tokenizer=tiny.tokenizer_of("bytes"))
-    with pytest.raises(UserError, match="name the tokenizer, which knows where its tokens stand"):
+    with pytest.raises(UserError, match="give the tokenizer to locate the tokens exactly"):
         import_explanations("inseq", file, DATASET)
 
 
@@ -137,9 +137,9 @@ def test_what_is_no_file_of_inseq(tmp_path: Path) -> None:
     for content, message in {
         b"[1]": "not an inseq file",
         b"{": "not JSON",
-        b"\x1f\x8b\x08": "can't be read",
+        b"\x1f\x8b\x08": "cannot be read",
         b"\xff": "not UTF-8",
-        b'{"sequence_attributions": [1]}': "expected a text in info.input_texts",
+        b'{"sequence_attributions": [1]}': "expected one text in info.input_texts",
     }.items():
         file.write_bytes(content)
         with pytest.raises(UserError, match=message):

@@ -229,17 +229,17 @@ def test_pairs_made_elsewhere_are_measured_and_set_their_own_budget(tmp_path: Pa
 @pytest.mark.parametrize(
     ("pairs", "told"),
     [
-        ([], "there is no pair"),
+        ([], "expected at least one pair"),
         ([{"spans": [[0, 0, 1]], "score": 1}], "pair 0: expected two spans"),
-        ([{"spans": [[0, 0, 1], [1, 0, 99]], "score": 1}], r"\[0, 99\] does not lie in the"),
-        ([{"spans": [[0, 0, 1], [2, 0, 1]], "score": 1}], "part 2 is beyond the 2 parts"),
+        ([{"spans": [[0, 0, 1], [1, 0, 99]], "score": 1}], r"\[0, 99\] is outside the"),
+        ([{"spans": [[0, 0, 1], [2, 0, 1]], "score": 1}], "part 2 is out of range for 2 parts"),
         ([{"spans": [[0, 0, 1], [1, 0, 1]], "score": "high"}], "expected a number"),
         ([{"spans": [[0, 0, 1], [1, 0, 1]], "scores": 1}], "unknown field 'scores'; did you mean 'score'"),
-        ([{"spans": [[0, 0, 1], [1, 0, 1]], "score": 1}] * 2, "pair 1 is there twice"),
+        ([{"spans": [[0, 0, 1], [1, 0, 1]], "score": 1}] * 2, "pair 1 is a duplicate"),
         ([3], "pair 0: expected an object"),
         ([{"spans": [[0, 0, 1], [0, 0, 1]], "score": 1}], "is paired with itself"),
         ([{"spans": [[0, 0, 1], [1, 0, 1]]}], "pair 0 has no score"),
-        ([{"spans": [[0, 0, 1], [1, 0, 1]], "score": 1, "words": ["no", "such"]}], "its spans hold"),
+        ([{"spans": [[0, 0, 1], [1, 0, 1]], "score": 1, "words": ["no", "such"]}], "its spans cover"),
     ],
 )
 def test_pairs_that_are_none(pairs: list[Any], told: str, tmp_path: Path) -> None:
@@ -250,5 +250,5 @@ def test_pairs_that_are_none(pairs: list[Any], told: str, tmp_path: Path) -> Non
         load_explanations(path, data)
     both = {"id": data.instances[0].id, "method": "mine", "pairs": pairs, "scores": [[1], [1]]}
     path.write_text(json.dumps(both))
-    with pytest.raises(UserError, match="give one of scores"):
+    with pytest.raises(UserError, match="expected exactly one of scores"):
         load_explanations(path, data)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
@@ -16,7 +16,7 @@ from verax.types import UserError
 
 if TYPE_CHECKING:
     from verax.results.run import Run
-    from verax.results.study import Findings
+    from verax.results.study import Findings, Study
     from verax.results.table import Table
 
 
@@ -131,13 +131,31 @@ def findings_of(runs: Sequence[Run], name: str | None = None) -> list[Findings]:
     from verax.results.study import studies
 
     if name is None:
-        return [found for study in studies() if (found := study.apply(runs)) is not None]
+        return _applicable(runs, studies())
     found = resolve("studies", name).apply(runs)
     if found is None:
         presets = " or ".join(preset.name for preset in resolve("studies", name).presets)
         hint = f"; verax run --preset {presets} produces such a run" if presets else ""
         raise UserError(f"{runs[0].folder} has no results for the study {name!r}{hint}")
     return [found]
+
+
+def _applicable(runs: Sequence[Run], every: Sequence[Study[Any]]) -> list[Findings]:
+    """What all studies that accept the runs show; one that refuses them is a note, unless no other accepts them."""
+    found, refused = [], []
+    for study in every:
+        try:
+            findings = study.apply(runs)
+        except UserError as error:
+            refused.append((study.name, error))
+            continue
+        if findings is not None:
+            found.append(findings)
+    if refused and not found:
+        raise refused[0][1]
+    for refusing, error in refused:
+        notes.print(Text(f"{refusing}: not shown: {error}", "yellow"))
+    return found
 
 
 def _chosen(found: Sequence[Findings], names: Sequence[str] | None) -> list[Findings]:
