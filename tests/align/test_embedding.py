@@ -239,5 +239,5 @@ def test_mistakes_are_told_in_one_line(classifier: Load) -> None:
         Embedding(layer=-1)
     with pytest.raises(UserError, match="threshold: expected at least 0 and less than 1, got 1"):
         Embedding(threshold=1.0)
-    with pytest.raises(UserError, match="folder '/nowhere/at/all' not found"):
+    with pytest.raises(UserError, match="there is no folder '/nowhere/at/all'"):
         Embedding(encoder="/nowhere/at/all").align([])

@@ -184,7 +184,7 @@ def test_links_of_the_data_are_gold(align: CallVerax, parallel: Path) -> None:
     [
         (("both", "--aligner", "embeding"), "unknown aligner 'embeding'; did you mean 'embedding'?"),
         (("both",), "embedding: encoder: expected a folder, a hub id or a shipped model (verax list models)"),
-        (("both", "--encoder", "./nowhere"), "folder './nowhere' not found"),
+        (("both", "--encoder", "./nowhere"), "there is no folder './nowhere'"),
         (("both", "--aligner", "random", "--layer", "2"), "random: unknown parameter 'layer'; valid: seed"),
         (
             ("both", "--extract", "max"),

@@ -461,7 +461,7 @@ def test_a_dataset_of_ours_has_splits_of_its_own() -> None:
     [
         ([{"text": row["text"]} for row in _rows(9)], "error: data: {path} has no labels; training needs at least two"),
         (_rows(9, ("far",)), "error: data: the only label of {path} is 'far'; training needs at least two classes"),
-        ([], "error: {path}: there is no row in it"),
+        ([], "error: {path}: contains no rows"),
         (_rows(2), "error: {path}: 2 instances are too few to hold a fifth out; name a --validation"),
         (
             [{**row, "label": None} if i == 4 else row for i, row in enumerate(_rows(9))],

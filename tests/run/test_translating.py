@@ -211,9 +211,9 @@ def test_what_makes_no_sense_is_refused(
 @pytest.mark.parametrize(
     ("aligner", "message"),
     [
-        ({"embedding": {"layer": 99}}, "layer must be at most"),
-        ("eflomal", "no command eflomal-align"),
-        ({"random": {"seed": -1}}, "seed: got -1"),
+        ({"embedding": {"layer": 99}}, "layer: expected at most"),
+        ("eflomal", "command eflomal-align not found"),
+        ({"random": {"seed": -1}}, "seed: expected at least 0, got -1"),
     ],
 )
 def test_an_aligner_that_cannot_align_is_refused_before_anything_is_explained(

@@ -153,8 +153,8 @@ def _applicable(runs: Sequence[Run], every: Sequence[Study[Any]]) -> list[Findin
             found.append(findings)
     if refused and not found:
         raise refused[0][1]
-    for refusing, error in refused:
-        notes.print(Text(f"{refusing}: not shown: {error}", "yellow"))
+    for name, refusal in refused:
+        notes.print(Text(f"{name}: not shown: {refusal}", "yellow"))
     return found
 
 
