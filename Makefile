@@ -7,7 +7,7 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
 ARGS ?=
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e
-# peer_*.py are parts of bench.peers, and static_encoder makes a model from files that nobody has by default
+# peer_*.py are parts of bench.peers, and static_encoder makes a model from files that are not part of the repository
 BENCHES = $(filter-out peer_% static_encoder,$(basename $(notdir $(shell grep -l __main__ bench/*.py))))
 
 .DEFAULT_GOAL := help
@@ -21,7 +21,7 @@ setup: .venv/installed  ## make the environment in .venv and install verax
 demo: .venv/installed  ## explain, measure and report on the built-in corpus
 	$(BIN)/verax demo
 
-test: .venv/installed-test  ## run the tests; ARGS="-k word" is handed to pytest
+test: .venv/installed-test  ## run the tests; ARGS="-k word" is passed to pytest
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
 index: .venv/installed  ## renew the index of methods, metrics, data sets and other components

@@ -1,4 +1,4 @@
-"""How far sampled Shapley values are from the exact ones, at equal budgets, beside shapiq.
+"""How far sampled Shapley values are from the exact ones, at equal budgets, compared with shapiq.
 
     python -m bench.accuracy --json
 
@@ -21,16 +21,15 @@ from shapiq import approximator
 
 from verax.data.load import load_dataset
 from verax.data.text import from_words
-from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.questions import Outputs, QuestionGenerator, resolve
+from verax.engine.engine import Engine, Task, TaskResult
+from verax.engine.questions import Outputs, QuestionGenerator, resolve_target
 from verax.methods.coalitions import (
     all_coalitions,
     growing,
     kernel_coalitions,
-    kernel_values,
     permutations,
-    shapley_values,
 )
+from verax.methods.games import Enumerated, Sampled
 from verax.models.load import load_model
 from verax.models.subject import Subject
 from verax.types import FloatArray, Instance, Removal, Target
@@ -47,10 +46,10 @@ def model_games(task: str, parts: tuple[int, ...], removal: Removal, count: int)
 
     def ask(x: Subject) -> QuestionGenerator[FloatArray]:
         logits: FloatArray = yield Outputs(x, all_coalitions(WORDS), removal)
-        readout = yield from resolve(Target(), x)
+        readout = yield from resolve_target(Target(), x)
         return readout(logits)
 
-    def keep(outcome: Outcome[FloatArray]) -> tuple[()]:
+    def keep(outcome: TaskResult[FloatArray]) -> tuple[()]:
         if outcome.error is not None:
             raise outcome.error
         games.append(np.asarray(outcome.value))
@@ -77,15 +76,15 @@ def unanimity_games(count: int) -> list[FloatArray]:
 def kernel_shap(game: FloatArray, budget: int, seed: int) -> FloatArray:
     """As the method does it, on a game whose values are known."""
     if budget >= len(game):
-        return shapley_values(game)
+        return Enumerated(game).shapley()
     drawn = kernel_coalitions(WORDS, budget - 2, np.random.default_rng(seed))
-    return kernel_values(drawn, game[drawn.keep @ BITS], game[0], game[-1])
+    return Sampled(drawn, game[drawn.keep @ BITS], game[0], game[-1]).shapley()
 
 
 def shapley_sampling(game: FloatArray, budget: int, seed: int) -> FloatArray:
     """As the method does it, with as many orders as the budget allows for."""
     if budget >= len(game):
-        return shapley_values(game)
+        return Enumerated(game).shapley()
     count = (budget - 2) // (WORDS - 1)
     scores = np.zeros(WORDS)
     for order in permutations(WORDS, count, np.random.default_rng(seed)):
@@ -127,7 +126,7 @@ def measure(*, games: int, seeds: int) -> list[dict[str, Any]]:
             row: dict[str, Any] = {"games": family, "budget": budget}
             for name, estimate in estimators.items():
                 errors = [
-                    ((estimate(game, budget, number * seeds + seed) - shapley_values(game)) ** 2).mean()
+                    ((estimate(game, budget, number * seeds + seed) - Enumerated(game).shapley()) ** 2).mean()
                     for number, game in enumerate(members)
                     for seed in range(seeds)
                 ]

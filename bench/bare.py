@@ -10,9 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from verax.models.classifier import Row
+from verax.models.encoding import PerturbedInput, TokenSequence
 from verax.models.removal import CODES
-from verax.models.sequences import TokenSequence
 
 
 class Bare(ABC):
@@ -40,9 +39,9 @@ class Bare(ABC):
             self.run(ids, types, labels, layer)
 
     @staticmethod
-    def row(one: Any) -> Row:
+    def row(one: Any) -> PerturbedInput:
         """The input of a pass."""
-        row: Row = one.row
+        row: PerturbedInput = one.row
         return row
 
     @staticmethod
@@ -64,9 +63,9 @@ class BareForward(Bare):
     """Forward passes."""
 
     @staticmethod
-    def row(one: Any) -> Row:
+    def row(one: Any) -> PerturbedInput:
         """The pass itself."""
-        row: Row = one
+        row: PerturbedInput = one
         return row
 
     @staticmethod

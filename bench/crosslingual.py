@@ -1,4 +1,4 @@
-"""What comparing translations costs beside explaining them: the share of a run's time in aligning and correlating.
+"""What comparing translations costs relative to explaining them: the share of a run's time in aligning and correlating.
 
     python -m bench.crosslingual --json
     python -m bench.crosslingual --pairs 5000 --repeats 1
@@ -139,7 +139,7 @@ def main() -> None:
         one = found[name]
         print(
             f"{what}: aligning and correlating is {100 * one['share']:.1f} % of the time "
-            f"({one['comparing']} s beside {one['explaining']} s of explaining {found['pairs']} pairs)"
+            f"({one['comparing']} s, compared with {one['explaining']} s of explaining {found['pairs']} pairs)"
         )
     print(f"limit for the four rows: {100 * LIMIT:.0f} %")
 

@@ -22,13 +22,12 @@ import numpy as np
 
 from bench.models import PairMaker, random_bert
 from verax.data.text import from_words
-from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.engine import Engine, Task, TaskResult
 from verax.engine.protocols import Method
 from verax.engine.questions import QuestionGenerator
-from verax.methods.interaction.bivariate_shapley import BivariateShapley
+from verax.methods.louvain import Louvain
 from verax.methods.pairs import pair_attribution
-from verax.methods.span.louvain import Louvain
-from verax.methods.token.kernel_shap import KernelShap
+from verax.methods.shapley import BivariateShapley, KernelShap
 from verax.models.subject import Subject
 from verax.types import Attribution, Instance, Kind, Passes
 
@@ -64,7 +63,7 @@ def _seconds(call: Callable[[], None]) -> float:
     return time.perf_counter() - start
 
 
-def _raise_or_end(outcome: Outcome[Any]) -> tuple[()]:
+def _raise_or_end(outcome: TaskResult[Any]) -> tuple[()]:
     if outcome.error is not None:
         raise outcome.error
     return ()

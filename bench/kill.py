@@ -27,10 +27,11 @@ import torch
 from rich.console import Console
 
 from bench.models import PairMaker, random_bert
+from verax.results.run import Run
 from verax.run import execute_run as driver
 from verax.run.prepare import Prepared, prepare
 from verax.run.spec import parse_spec
-from verax.store.read import read_keys, read_run
+from verax.store.read import read_keys
 from verax.store.store import Store
 from verax.types import Dataset, Human
 
@@ -57,7 +58,7 @@ class Verdict:
 
 
 class Witness:
-    """A file beside the run that outlives the child: what was computed (+) and what was acknowledged (!)."""
+    """A file next to the run that outlives the child: what was computed (+) and what was acknowledged (!)."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -74,7 +75,8 @@ class Witness:
         return [line[1:] for line in self._path.read_text().splitlines() if line.startswith(mark)]
 
 
-def _prepare(instances: int) -> Prepared:
+def prepare_pairs(instances: int) -> Prepared:
+    """A small run: a random model in float64 on pairs of random words."""
     # in float32 the rounding of another batch can swap two words of nearly equal score, and with them a metric's value
     _, _, model = random_bert(layers=2, hidden=64, dtype=torch.float64)
     made = PairMaker(seed=2).instances(instances)
@@ -112,15 +114,15 @@ def _execute(prepared: Prepared, folder: Path, witness: Witness | None) -> None:
 
 def _numbers(folder: Path) -> dict[tuple[str, ...], list[float]]:
     """Every number that a run holds, by what it is about."""
-    stored = read_run(folder)
+    run = Run(folder)
     found: dict[tuple[str, ...], list[float]] = {
-        ("counts",): [float(stored.card["counts"][name]) for name in ("rows", "done", "failed", "skipped")]
+        ("counts",): [float(run.tables.card["counts"][name]) for name in ("rows", "done", "failed", "skipped")]
     }
-    for prediction in stored.predictions:
+    for prediction in run.predictions():
         found["prediction", prediction.instance_id] = list(prediction.probabilities)
-    for highlight in stored.highlights:
+    for highlight in run.highlights():
         found["highlight", highlight.instance_id, highlight.method] = list(highlight.scores)
-    for score in stored.scores:
+    for score in run.score_rows():
         found[score.instance_id, score.method, score.metric] = [float("inf") if score.value is None else score.value]
     return found
 
@@ -146,7 +148,7 @@ def _child(prepared: Prepared, folder: Path, witness: Witness) -> int:
 def campaign(times: int, seed: int, instances: int) -> Verdict:
     """Kill so many times; a run that comes through is checked and a new one begun."""
     torch.set_num_threads(1)
-    rng, verdict, prepared = random.Random(seed), Verdict(), _prepare(instances)
+    rng, verdict, prepared = random.Random(seed), Verdict(), prepare_pairs(instances)
     with tempfile.TemporaryDirectory(prefix="verax-kill-") as name:
         root = Path(name)
         start = time.perf_counter()

@@ -29,13 +29,13 @@ import torch
 
 from bench.bare import Bare, BareAttention, BareForward, BareGradient, BareHidden
 from bench.models import PairMaker, random_bert
-from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.engine import Engine, Task, TaskResult
 from verax.engine.protocols import as_generator
 from verax.engine.questions import Hidden, QuestionGenerator
-from verax.metrics.faithfulness.comprehensiveness import Comprehensiveness
+from verax.metrics.faithfulness.erasure import Comprehensiveness, Sufficiency
 from verax.metrics.faithfulness.recursive_masking import RecursiveMasking
-from verax.metrics.faithfulness.sufficiency import Sufficiency
-from verax.models.classifier import AttentionPass, MapPoint, PathPoint, Row
+from verax.models.classifier import AttentionPass, MapPoint, PathPoint
+from verax.models.encoding import PerturbedInput
 from verax.models.subject import Subject
 from verax.registry import entries, resolve
 from verax.types import Cost, Highlight, Instance, Target
@@ -55,21 +55,21 @@ class Recorder:
     """A model that keeps the passes it was asked for."""
 
     model: Any
-    rows: list[Row] = field(default_factory=list)
+    rows: list[PerturbedInput] = field(default_factory=list)
     points: list[PathPoint] = field(default_factory=list)
     opened: list[AttentionPass] = field(default_factory=list)
-    seen: list[Row] = field(default_factory=list)
+    seen: list[PerturbedInput] = field(default_factory=list)
     mapped: list[MapPoint] = field(default_factory=list)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.model, name)
 
-    def logits(self, rows: Sequence[Row]) -> Any:
+    def logits(self, rows: Sequence[PerturbedInput]) -> Any:
         """Pass on, and keep."""
         self.rows.extend(rows)
         return self.model.logits(rows)
 
-    def hidden(self, rows: Sequence[Row]) -> Any:
+    def hidden(self, rows: Sequence[PerturbedInput]) -> Any:
         """Pass on, and keep."""
         self.seen.extend(rows)
         return self.model.hidden(rows)
@@ -161,7 +161,7 @@ def _random_highlight(x: Subject, rng: np.random.Generator) -> Highlight:
     return Highlight(x.instance.id, "random", "token", Target(), x.units, scores)
 
 
-def _raise_or_end(outcome: Outcome[Any]) -> tuple[()]:
+def _raise_or_end(outcome: TaskResult[Any]) -> tuple[()]:
     if outcome.error is not None:
         raise outcome.error
     return ()
@@ -247,9 +247,9 @@ def _passes(cost: Cost) -> dict[str, int]:
 
 
 def peak_memory() -> int:
-    """Of this process so far, in MiB.
+    """Peak memory of this process so far, in MiB.
 
-    getrusage would tell that of whoever started this process, if it was larger: the kernel hands it down.
+    A child inherits the value that getrusage reports from its parent, if that is larger.
     """
     status = Path("/proc/self/status")
     if status.exists():

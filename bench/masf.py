@@ -2,28 +2,42 @@
 
     python -m bench.masf --json
     python -m bench.masf --level-only
+    python -m bench.masf --ratios           # the level at each masking ratio, on the shipped masked model
 
 Speed: fit on 4,000 and score 1,000 inputs of 7 layers of 384 neurons, by binary search and by comparing every new value
 with every old one, in turns; the results must be the same. Level: on data that is exchangeable by construction
 (correlated features, 2,000 validation inputs), the share of p-values below 0.05 and the p-value of the data set, for
-both variants.
+both variants. Ratios: 20 times, 300 inputs of the built-in corpus are drawn, 200 to learn from and 100 to test,
+which are masked at random.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 
+from verax.data.world import opinion
+from verax.engine.ask import ask_all
+from verax.engine.engine import Engine
+from verax.engine.questions import HiddenStatistic, QuestionGenerator
+from verax.metrics.faithfulness.in_distribution import InDistribution
+from verax.metrics.faithfulness.recursive_masking import masked_at_random
+from verax.models.load import load_model
+from verax.models.subject import Subject
+from verax.run.providers.reference import Reference
 from verax.stats import masf
-from verax.stats.inference import simes
-from verax.stats.masf import InDistributionTest, Variant
+from verax.stats.masf import InDistributionTest, Variant, simes
 from verax.types import FloatArray
 
 LAYERS, NEURONS = 7, 384
@@ -33,26 +47,30 @@ WANTED = 25.0
 
 
 def features(n: int, rng: np.random.Generator, shared: FloatArray) -> FloatArray:
-    """Correlated features: neurons of all layers hang on 24 common causes; shape [n, layers, neurons]."""
+    """Correlated features: neurons of all layers depend on 24 common causes; shape [n, layers, neurons]."""
     causes = rng.standard_normal((n, len(shared)))
     noise = rng.standard_normal((n, LAYERS * NEURONS))
     return np.asarray((causes @ shared + noise).reshape(n, LAYERS, NEURONS))
 
 
 def loadings(rng: np.random.Generator) -> FloatArray:
-    """How much each neuron hangs on each cause: about half of its variance in all."""
+    """How much each neuron depends on each cause: about half of its variance in all."""
     return np.asarray(rng.standard_normal((24, LAYERS * NEURONS)) / np.sqrt(24))
+
+
+def halves(maxima: FloatArray, variant: Variant) -> tuple[FloatArray, FloatArray]:
+    """What the test is fitted on, and what the last statistic is ranked among; maxima are rounded."""
+    maxima = masf.rounded(maxima)
+    half = len(maxima) // 2
+    return (maxima, maxima) if variant == "paper" else (maxima[:half], maxima[half:])
 
 
 class AllPairs:
     """The same test, every new value compared with every old one, a few inputs at a time so that they fit in memory."""
 
-    def __init__(self, maxima: FloatArray, variant: Variant, seed: int = 0) -> None:
+    def __init__(self, maxima: FloatArray, variant: Variant) -> None:
         self.variant: Variant = variant
-        first, second = maxima, maxima
-        if variant == "conformal":
-            order = np.random.default_rng(seed).permutation(len(maxima))
-            first, second = maxima[order[: len(order) // 2]], maxima[order[len(order) // 2 :]]
+        first, second = halves(maxima, variant)
         self.neurons = first
         self.layers = self._simes(first)
         self.inputs = self._fisher(second)
@@ -75,12 +93,17 @@ class AllPairs:
 
     def p_values(self, maxima: FloatArray) -> FloatArray:
         """The same p-values."""
+        maxima = masf.rounded(maxima)
         smaller, n = (self.inputs[None] < self._fisher(maxima)[:, None]).sum(1), len(self.inputs)
         return np.asarray(1 - smaller / n if self.variant == "paper" else (n - smaller + 1) / (n + 1))
 
 
 def _work(fitted: FloatArray, scored: FloatArray, variant: Variant) -> FloatArray:
-    return InDistributionTest.fit(fitted, variant).p_values(scored)
+    first, second = halves(fitted, variant)
+    test = InDistributionTest.fit(first, variant)
+    if variant == "conformal":
+        test = test.calibrated(test.statistics(second)[None])
+    return test.p_values(test.statistics(scored)[:, None])[:, 0]
 
 
 def _timed(call: Callable[[], FloatArray]) -> tuple[float, FloatArray]:
@@ -133,6 +156,39 @@ def level(variant: Variant, repeats: int) -> dict[str, Any]:
     }
 
 
+def level_at_ratios(repeats: int, steps: int = 10) -> list[dict[str, Any]]:
+    """The share of p-values below 0.05 and of data sets rejected at each ratio; every rejection is a false one."""
+    model, metric = load_model("world/opinion-masked"), InDistribution(masking="half", steps=steps)
+    data = opinion.load("test", 1200)
+    p_values = []
+    for repeat in range(repeats):
+        order = np.random.default_rng(repeat).permutation(len(data))
+        known, new = (
+            replace(data, instances=tuple(data.instances[i] for i in part)) for part in (order[:200], order[200:300])
+        )
+        with TemporaryDirectory() as cache:
+            os.environ["XDG_CACHE_HOME"] = cache
+            test = Reference.of(metric, model, known).learn(model, Engine(), Console(quiet=True))
+        rows: dict[int, FloatArray] = {}
+
+        def ask(x: Subject, seed: int = repeat, test: InDistributionTest = test) -> QuestionGenerator[FloatArray]:
+            keep = masked_at_random(x.n_units, steps, x.rng(seed, "bench"))
+            statistics: FloatArray = yield HiddenStatistic(x, keep, statistic=test.statistics)
+            return statistics
+
+        ask_all(((i, ask(Subject(x, model))) for i, x in enumerate(new.instances)), rows.__setitem__)
+        p_values.append(test.p_values(np.stack(list(rows.values()))))
+    return [
+        {
+            "ratio": i / steps,
+            "share_below_0.05": round(float(np.mean([(p[:, i] < 0.05).mean() for p in p_values])), 4),
+            "data_sets_below_0.05": sum(simes(p[:, i]) < 0.05 for p in p_values),
+            "data_set_p_median": round(statistics.median(simes(p[:, i]) for p in p_values), 3),
+        }
+        for i in range(steps + 1)
+    ]
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -140,7 +196,12 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=1, help="of the timing: all pairs take minutes")
     parser.add_argument("--level-repeats", type=int, default=20, help="of the simulation")
     parser.add_argument("--level-only", action="store_true")
+    parser.add_argument("--ratios", action="store_true", help="only the level at each masking ratio")
     options = parser.parse_args()
+    if options.ratios:
+        for row in level_at_ratios(options.level_repeats):
+            print(json.dumps(row), flush=True)
+        return
     variants: tuple[Variant, ...] = ("conformal", "paper")
     result: dict[str, Any] = {"speed": [], "level": []}
     shown = sys.stderr if options.json else sys.stdout

@@ -26,15 +26,14 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from bench.models import PairMaker, word_tokenizer
 from verax.data.text import from_words
-from verax.engine.engine import Engine, Outcome, Task, token_budget
+from verax.engine.engine import Engine, Task, TaskResult, token_budget
 from verax.engine.protocols import Answer
 from verax.engine.questions import QuestionGenerator, together
 from verax.engine.questions.text import GENERATING
-from verax.methods.text.answer_first import MTRe
-from verax.methods.text.answering import MAX_NEW_TOKENS, prompt_for
+from verax.methods.answering import MTRe, prompt_for
 from verax.models.generator import GeneratePass, LikelihoodPass
 from verax.models.hf_generator import HFGenerator
-from verax.models.self_explainer import SelfExplainer
+from verax.models.self_explainer import MAX_NEW_TOKENS, SelfExplainer
 from verax.models.subject import Subject
 from verax.models.wording import Wording
 from verax.types import Instance
@@ -92,7 +91,7 @@ def by_engine(by: SelfExplainer, instances: Sequence[Instance], task: Any) -> li
         for number, instance in enumerate(instances):
             yield Task(task(Subject(instance, by)), lambda outcome, number=number: kept(number, outcome))  # type: ignore[misc]
 
-    def kept(number: int, outcome: Outcome[Any]) -> tuple[()]:
+    def kept(number: int, outcome: TaskResult[Any]) -> tuple[()]:
         if outcome.error is not None:
             raise outcome.error
         found[number] = outcome.value

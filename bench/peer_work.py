@@ -26,7 +26,7 @@ class Answer(NamedTuple):
 
 
 class Stopwatch:
-    """Times a call and counts the rows that a model is handed in it."""
+    """Times a call and counts the rows that the model receives in it."""
 
     def __init__(self, model: Any) -> None:
         self._rows = 0

@@ -1,9 +1,9 @@
-"""verax beside Captum and interpreto: the same model, texts and budgets, timed in turns in one run.
+"""verax compared with Captum and interpreto: the same model, texts and budgets, timed in turns in one run.
 
     python -m bench.peers --json
 
-A randomly initialised BERT (6 layers, hidden size 384) and texts of about 26 tokens. Everybody is handed the text and
-the class to explain, and ends with one score a word; words are removed as the peer does it. Captum is called with one
+A randomly initialised BERT (6 layers, hidden size 384) and texts of about 26 tokens. Every library gets the text and
+the class to explain, and returns one score per word; words are removed as the peer does it. Captum is called with one
 text at a time, interpreto with all texts at once, verax with all texts through one engine. A peer is called with its
 defaults, and once more with a batch size. Printed is the peer's time over that of verax, by medians.
 """
@@ -38,19 +38,19 @@ from bench.peer_work import (
     Stopwatch,
 )
 from verax.data.text import from_words
-from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.engine import Engine, Task, TaskResult
 from verax.engine.protocols import Method, as_generator
-from verax.methods.token.integrated_gradients import IntegratedGradients
-from verax.methods.token.kernel_shap import KernelShap
-from verax.methods.token.lime import Lime
-from verax.methods.token.occlusion import Occlusion
-from verax.methods.token.shapley_sampling import ShapleySampling
-from verax.models.classifier import Classifier, Row
+from verax.methods.integrated_gradients import IntegratedGradients
+from verax.methods.lime import Lime
+from verax.methods.occlusion import Occlusion
+from verax.methods.shapley import KernelShap, ShapleySampling
+from verax.models.classifier import Classifier
+from verax.models.encoding import PerturbedInput
 from verax.models.subject import Subject
 from verax.types import Attribution, Instance, Target
 
 SETTINGS = ("defaults", "tuned")
-GIVEN = Target("gold")  # the class that everybody is handed
+GIVEN = Target("gold")  # the class that every library explains
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def make_instances(classifier: Classifier, n: int) -> list[Instance]:
         for pair in PairMaker(seed=1).instances(n)
     ]
     rows = [Subject(instance, classifier) for instance in joined]
-    best = [int(classifier.logits([Row(x.encoding, x.state)])[0].argmax()) for x in rows]
+    best = [int(classifier.logits([PerturbedInput(x.encoding, x.state)])[0].argmax()) for x in rows]
     return [replace(instance, label=classifier.labels[i]) for instance, i in zip(joined, best, strict=True)]
 
 
@@ -105,7 +105,7 @@ def explain(classifier: Classifier, instances: Sequence[Instance], method: Metho
     """All instances through one engine of verax."""
     scores: dict[int, list[float]] = {}
 
-    def keep(number: int, outcome: Outcome[Attribution]) -> tuple[()]:
+    def keep(number: int, outcome: TaskResult[Attribution]) -> tuple[()]:
         if outcome.error is not None or outcome.value is None:
             raise outcome.error or RuntimeError("an explanation is missing")
         scores[number] = outcome.value.scores.tolist()

@@ -3,10 +3,10 @@
     python -m bench.rows
     python -m bench.rows --rows 1000000 --stages close show --json
 
-A synthetic run has 25 explanations of each instance and five scores of each explanation: 8,000 instances for a million
-scores, beside 200,000 explanations. It is planned by a small random BERT and written through the store, but its values
-are random numbers. Each stage runs in a process of its own, and memory is its peak above what the process needed before
-the stage, with all modules imported. Times grow linearly with the rows if all is well, and memory more slowly.
+A synthetic run has 25 explanations of each instance and five scores of each explanation: a million scores belong to
+8,000 instances and 200,000 explanations. It is planned by a small random BERT and written through the store, but its
+values are random numbers. Each stage runs in a process of its own, and memory is its peak above what the process needed
+before the stage, with all modules imported. Times should grow linearly with the rows, and memory more slowly.
 """
 # ruff: noqa: PLC0415 - each stage imports what it needs before it is measured
 
@@ -61,7 +61,9 @@ def plan(rows: int, _: Path) -> Work:
 
 def write(rows: int, folder: Path) -> Work:
     """Write the run, with its card and its plan."""
-    from verax.run.card import opening_card
+    from verax.results.manifest import Manifest
+    from verax.run.card import opening_manifest
+    from verax.run.plan import PlanKeys
     from verax.store import store as writing
     from verax.store.store import Store
 
@@ -71,8 +73,9 @@ def write(rows: int, folder: Path) -> Work:
     def work() -> None:
         planned = prepared.plan
         with Store.open(folder) as store:
-            store.write_card(opening_card(planned, command="python -m bench.rows", earlier={}))
-            store.write_plan(planned.keys())
+            manifest = opening_manifest(planned, command="python -m bench.rows", earlier=Manifest())
+            store.write_card(manifest.card())
+            store.write_plan(PlanKeys(planned))
             _append(store, prepared)
 
     return work
@@ -80,6 +83,7 @@ def write(rows: int, folder: Path) -> Work:
 
 def resume(rows: int, folder: Path) -> Work:
     """Open the run for writing, plan it, look each planned row up, and write the plan again."""
+    from verax.run.plan import PlanKeys
     from verax.store.store import Store
 
     prepared = _preparation(rows)()
@@ -88,7 +92,7 @@ def resume(rows: int, folder: Path) -> Work:
         with Store.open(folder) as store:
             left = prepared.plan.remaining(store.keys)
             _check(left.rows - left.done, 0)
-            store.write_plan(prepared.plan.keys())
+            store.write_plan(PlanKeys(prepared.plan))
 
     return work
 
@@ -103,14 +107,15 @@ def columns(rows: int, folder: Path) -> Work:
 
 def close(rows: int, folder: Path) -> Work:
     """Seal the run and count its rows into the card, as at the end of `verax run`."""
-    from verax.run.card import closing_card
-    from verax.store.read import RunTables, read_card
+    from verax.results.manifest import Manifest
+    from verax.run.card import closing_manifest
+    from verax.store.read import RunTables
     from verax.store.store import Store
 
     def work() -> None:
         with Store.open(folder) as store:
             store.seal()
-            final = closing_card(read_card(folder)[0], RunTables.open(folder))
+            final = closing_manifest(Manifest.read(store.card)[0], RunTables.open(folder)).card()
             store.write_card(final)
         _check(final["counts"]["rows"], rows + rows // SCORES * (len(METHODS) + 1))
 

@@ -24,7 +24,7 @@ import torch
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
 
-from verax.train.start import start_with_likeness
+from verax.train.world.start import start_bert
 from verax.types import FloatArray, UserError
 
 SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
@@ -173,7 +173,7 @@ def build_model(
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = BertForSequenceClassification(config)
-    start_with_likeness(model)
+    start_bert(model)
     words = model.bert.embeddings.word_embeddings.weight
     words[len(SPECIAL) :, :namespace] = torch.from_numpy(_unit(_turned(_unit(rows), namespace))).float()
     words[[list(SPECIAL).index(role) for role in ("pad", "unk")]] = 0

@@ -13,7 +13,6 @@ from verax.data.text import split_words
 from verax.metrics.free_text.wordnet import DEBIAN, VARIABLE
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
-from verax.studies.crosslingual import grids as crosslingual_grids
 from verax.types import Human, Instance
 
 pytest_plugins = ["support.browser", "support.cli", "support.plug_ins", "support.reading"]
@@ -38,7 +37,7 @@ def some_wordnet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     if VARIABLE in os.environ or Path(DEBIAN).exists():
         yield
         return
-    from text_runs import write_words
+    from support.text_runs import write_words
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, str(write_words(tmp_path_factory.mktemp("wordnet"))))
@@ -55,18 +54,10 @@ def no_proxy() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module")
-def four_are_enough() -> Iterator[None]:
-    """Four inputs can be counted by hand: let the tables across languages test differences of as few."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(crosslingual_grids, "FEWEST_INPUTS", 4)
-        yield
-
-
 @pytest.fixture(scope="session")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """The folder of a tiny checkpoint by architecture, made once."""
-    import tiny  # torch is for those tests alone that need a model
+    from support import tiny  # torch is for those tests alone that need a model
 
     root = tmp_path_factory.mktemp("checkpoints")
 

@@ -7,10 +7,10 @@ from threading import Event
 
 import pytest
 
-from answering import answers_by_rule
-from fault_server import Asked, FaultServer, Handler, says
-from rigged import NLI
-from text_runs import write_data
+from support.answering import answers_by_rule
+from support.fault_server import Asked, FaultServer, Handler, says
+from support.rigged import NLI
+from support.text_runs import write_data
 from verax import evaluate, explain, load_dataset, load_model, load_self_explainer
 from verax.models.endpoint import Endpoint
 from verax.store.read import read_rows

@@ -18,7 +18,7 @@ import pytest
 
 from support.plug_ins import InstallPlugIn
 from verax.cli import main
-from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.engine import Engine, Task, TaskResult
 from verax.engine.protocols import Method, Metric, as_generator
 from verax.engine.questions import Outputs
 from verax.models.black_box import BlackBox
@@ -85,7 +85,7 @@ def x(instance: Instance) -> Subject:
 
 
 def test_the_method_gives_back_the_weights_of_a_linear_model(x: Subject, example: Callable[[str, str], Any]) -> None:
-    method = example("src/verax/methods/token/keep_one.py", "keep_one")()
+    method = example("src/verax/methods/keep_one.py", "keep_one")()
     assert isinstance(method, Method)
     np.testing.assert_allclose(linear(method(x)).scores, WEIGHTS, rtol=1e-12)
 
@@ -120,7 +120,7 @@ def test_the_question_is_answered_by_a_model_with_the_capability(
         return module.surprises(rows)
 
     model.surprises = surprises  # type: ignore[attr-defined]
-    ended: list[Outcome[Attribution]] = []
+    ended: list[TaskResult[Attribution]] = []
     x = Subject(instance, model)
     generators = [as_generator(module.Surprising(), x) for _ in range(2)]
     Engine().run([Task(generator, lambda outcome: ended.append(outcome) or ()) for generator in generators])  # type: ignore[func-returns-value]

@@ -23,8 +23,8 @@ from verax.data.columns import Columns
 from verax.data.world import splits
 from verax.engine.protocols import Method
 from verax.jobs.training.spec import PlainSpec, TrainSpec, parse_plain
-from verax.methods.token.integrated_gradients import Baseline
-from verax.metrics.free_text.editor import Editor
+from verax.methods.integrated_gradients import Baseline
+from verax.metrics.free_text.editing import Editor
 from verax.models.removal import CODES
 from verax.registry import Namespace, built_in, resolve
 from verax.run.parameters import from_config
@@ -113,7 +113,7 @@ def written(default: Any) -> str:
 @pytest.mark.parametrize(("namespace", "name"), EXPLAINED)
 def test_a_page_gives_reference_and_direction(namespace: Namespace, name: str) -> None:
     kind, text = resolve(namespace, name), read(DOCS / namespace / f"{name}.md")
-    if kind.reference != "baseline":
+    if kind.reference not in {"baseline", "control"}:
         authors_and_year = re.split(r"(?<=\d{4}),", kind.reference)[0]
         assert f"**Reference.** {authors_and_year}, *" in text
     if namespace == "metrics":
@@ -188,7 +188,7 @@ def test_the_python_of_the_readme_runs(
 @pytest.fixture
 def workplace(tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with what the tutorial takes for granted: two checkpoints, and its files."""
-    import tiny
+    from support import tiny
 
     (tmp_path / "my-model").symlink_to(checkpoint("bert"))
     tiny.save("bert", tmp_path / "other-model", seed=1)
@@ -238,7 +238,7 @@ def test_the_page_of_results_works(
     said = {line: verax(*shlex.split(line)[1:]) for line in commands_of(page)}
     assert len(said) == 5
     assert said["verax show runs/demo --table list"].split() == [
-        *("overview", "comprehensiveness", "sufficiency", "agreement", "complexity")
+        *("verdict", "overview", "comprehensiveness", "sufficiency", "agreement", "complexity")
     ]
     (header,) = re.findall(r'^    ("method",.*)$', read(page), flags=re.M)
     assert said["verax show runs/demo --table comprehensiveness --format csv"].splitlines()[0] == header
@@ -278,12 +278,13 @@ def test_the_tutorial_of_the_unified_protocol_works(
         (tmp_path / name).write_text(content, "utf-8")
     said = {line: verax(*shlex.split(line)[1:]) for line in commands_of(page)}
     assert len(said) == 4
-    assert "12 methods x 7 metrics" in said["verax run --preset unified --limit 40 --dry-run"]
+    assert "14 methods x 8 metrics" in said["verax run --preset unified --limit 40 --dry-run"]
     tables = said["verax show runs/pairs --study unified --format markdown"]
     titles = ["Comprehensiveness", "Sufficiency", "Agreement on words", "Agreement on pairs", "Simulatability (symbol)"]
+    titles.append("Agreement on words (at the budget)")
     assert [title for title in titles if f"{title} (higher is better)." not in tables] == []
     assert "Complexity (lower is better)." in tables
-    assert tables.count("| Explanation | Shapley | Random |") == 6
+    assert tables.count("| Explanation | Shapley | Random |") == 7
     assert 'id="unified"' in (tmp_path / "runs" / "pairs" / "report.html").read_text("utf-8")
 
 
@@ -291,8 +292,7 @@ def test_the_tutorial_of_free_text_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verax: Callable[..., str], install_plug_in: InstallPlugIn
 ) -> None:
     """With untrained models, and fewer inputs than the built-in corpus has."""
-    import tiny
-    import tiny_text
+    from support import tiny, tiny_text
 
     page = DOCS / "free-text.md"
     monkeypatch.chdir(tmp_path)
@@ -308,7 +308,7 @@ def test_the_tutorial_of_free_text_works(
         tokenizer.save_pretrained(tmp_path / name)
     said = {line: verax(*shlex.split(line)[1:]) for line in commands_of(page)}
     assert len(said) == 10
-    assert "compared under the consistency tests" in said["verax show runs/mt-ra runs/st-re"]
+    assert "Counterfactual consistency test" in said["verax show runs/mt-ra runs/st-re"]
     assert (tmp_path / "runs" / "mt-ra" / "report.html").is_file()
     exec((tmp_path / "example.py").read_text("utf-8"), {"__name__": "free_text"})  # noqa: S102
     ((_, declared),) = blocks(page, "toml")

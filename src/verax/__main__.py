@@ -1,5 +1,31 @@
-"""`python -m verax` is `verax`."""
+"""`python -m verax` is `verax`: signals are handled before anything else is imported."""
 
-from verax.cli import main
+import os
+import signal
+import sys
+from types import FrameType
 
-main()
+
+def main() -> None:
+    """Run the command line. A signal during start-up ends it with one line and exit code 128 + its number."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup sets it
+            signal.signal(number, _stop)
+
+    from verax.cli import main as run_command  # noqa: PLC0415 - takes long enough to be interrupted
+
+    run_command()
+
+
+def _stop(number: int, _: FrameType | None) -> None:
+    """End the process at once: an exception could be swallowed by a library that is being imported."""
+    name = signal.Signals(number).name
+    os.write(2, f"stopped by {name} during start-up; nothing was computed\n".encode())
+    os._exit(128 + number)
+
+
+if __name__ == "__main__":
+    # Python puts the current directory first: a module there would be executed in place of an installed one.
+    if not sys.flags.safe_path and sys.path[0] in {"", os.getcwd()}:  # noqa: PTH109 - as Python writes it
+        del sys.path[0]
+    main()

@@ -1,4 +1,4 @@
-"""What people call from Python: explain one input, evaluate many, open what was kept."""
+"""The Python interface: explain one input, evaluate methods on many, train models, open stored runs."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rich.console import Console
-
 from verax.data.segmenters import Splitter
-from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.engine import Engine, Task, TaskResult
 from verax.engine.protocols import Method, Metric
 from verax.engine.questions import QuestionGenerator
 from verax.models.classifier import Classifier
 from verax.models.self_explainer import SelfExplainer
 from verax.models.subject import Subject
 from verax.registry import Namespace, entries
+from verax.report.arcs import words_of
 from verax.report.notebook import highlight_html
 from verax.report.page import write_report
-from verax.report.pairs import words_of
+from verax.results.render.console import TerminalConsole
 from verax.results.run import Run as _Run
 from verax.run.checking import check_fit, check_prompts
 from verax.run.context import TEXT
@@ -30,7 +29,7 @@ from verax.run.parameters import Configured, from_config
 from verax.run.prepare import prepare
 from verax.run.rows import as_explanation, predict
 from verax.run.rows import explain as explain_by
-from verax.run.spec import parse_spec
+from verax.run.spec import parse, parse_spec
 from verax.types import Dataset, Highlight, Instance, Nle, Prediction, Skip, Span, Target, Undefined, UserError
 
 if TYPE_CHECKING:
@@ -63,14 +62,13 @@ class Explanation:
         return self.row.text
 
     def to_dict(self) -> dict[str, Any]:
-        """Method, parameters, target, prediction, and for each part its words, offsets and scores.
+        """Method, parameters, target, prediction, and words and offsets of each part.
 
-        Of interactions the parts have no scores: `pairs` has the spans, the words and the score of each, in the order
-        of the method. Of free text there is the `text` alone.
+        Scores of words are in each part; interactions are `pairs` of spans, words and a score; free text is `text`.
         """
         row = self.row
         parts: list[dict[str, Any]] = [
-            {"text": text.raw, "words": list(text.words), "offsets": [list(offset) for offset in text.offsets]}
+            {"text": text.raw, "words": list(text.words), "offsets": list(map(list, text.offsets))}
             for text in self.instance.parts
         ]
         explained: dict[str, Any] = {}
@@ -82,11 +80,7 @@ class Explanation:
                 part["scores"] = [scores.get(Span(number, word, word + 1)) for word in range(len(part["words"]))]
         else:
             explained["pairs"] = [
-                {
-                    "spans": [list(span) for span in unit],
-                    "words": list(words_of(unit, self.instance)),
-                    "score": score,
-                }
+                {"spans": list(map(list, unit)), "words": list(words_of(unit, self.instance)), "score": score}
                 for unit, score in zip(row.units, row.scores, strict=True)
             ]
         chances = dict(zip(self.prediction.labels, self.prediction.probabilities, strict=False))
@@ -108,7 +102,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """Several explanations of one input, and why there are no others; shows itself in a notebook."""
+    """Explanations of one input by several methods, and why others gave none; renders itself in a notebook."""
 
     instance: Instance
     prediction: Prediction
@@ -121,7 +115,7 @@ class SideBySide:
         return tuple(made.highlight for made in self.explanations)
 
     def to_dict(self) -> dict[str, Any]:
-        """Each explanation as `Explanation.to_dict` gives it, and each method without one with its reason."""
+        """All explanations as by `Explanation.to_dict`, and the reasons of methods without one."""
         skipped = [{"method": skip.method, "reason": skip.reason, "detail": skip.detail} for skip in self.skipped]
         return {"explanations": [made.to_dict() for made in self.explanations], "skipped": skipped}
 
@@ -150,28 +144,31 @@ def explain(
     Args:
         model: from `load_model`, or from `load_self_explainer` for explanations in free text.
         texts: one instance of a dataset, or the texts of its parts (premise and hypothesis).
-        method: a name, `{name: {parameter: value}}`, or a method. By default integrated_gradients; for a model that
-            explains itself the way it was trained for, or explain_then_answer.
+        method: a name, `{name: {parameter: value}}`, or a method object. Default: `integrated_gradients`; for a model
+            that explains itself the method that it was trained for, or `explain_then_answer`.
         label: gold class of the texts, for targets that need it.
         lang: language of the texts.
         seed: for methods that draw at random.
     """
     instance = _as_instance(texts, label, lang)
-    if method is None:
-        own = getattr(model, "setup", None) or "explain_then_answer"
-        method = own if isinstance(model, SelfExplainer) else "integrated_gradients"
-    named = from_config("methods", method, seed)
+    named = from_config("methods", default_method(model) if method is None else method, seed)
     check_fit(named, model)
-    x = Subject(instance, model)
-    engine = Engine()
+    x, engine = Subject(instance, model), Engine()
     if named.component.kind == TEXT:
         check_prompts(named, model, instance)
         return _explanation(engine, x, None, named)
-    return _explanation(engine, x, _result(engine, predict(x)), named)
+    return _explanation(engine, x, _outcome(engine, predict(x)).value, named)
+
+
+def default_method(model: Classifier | SelfExplainer) -> str:
+    """The method that `explain` uses if none is named."""
+    if isinstance(model, SelfExplainer):
+        return model.setup or "explain_then_answer"
+    return "integrated_gradients"
 
 
 def explain_all(
-    model: Classifier,
+    model: Classifier | SelfExplainer,
     *texts: str | Instance,
     methods: Sequence[str | Mapping[str, Any] | Method] | None = None,
     target: str | None = None,
@@ -179,25 +176,32 @@ def explain_all(
     lang: str = "en",
     seed: int = 0,
 ) -> SideBySide:
-    """Explain one input by several methods; what one has asked the model, another is not charged for.
+    """Explain one input by several methods; answers of the model are shared between them.
 
     Args:
         model, texts, label, lang, seed: as for `explain`.
-        methods: as for `explain`, each; by default all that there are. Of those, what does not fit the model is
-            skipped with its reason, while a method that was named is refused with an error.
+        methods: as for `explain`, each; by default all. Of those, methods that do not fit the model are skipped with
+            their reason, while a named method that does not fit is an error.
         target: what all methods explain, for those that are given by name alone.
     """
     if methods is not None and (isinstance(methods, str) or not methods):
         raise UserError(f"explain_all: methods: expected a list of methods, got {methods!r}")
-    instance = _as_instance(texts, label, lang)
-    x, engine = Subject(instance, model).encoded(), Engine()
-    prediction = _result(engine, predict(x))
+    instance, engine = _as_instance(texts, label, lang), Engine()
+    x, prediction = Subject(instance, model), None
+    scores_words = "outputs" in model.capabilities
+    if scores_words:
+        x = x.encoded()
+        prediction = _outcome(engine, predict(x)).value
     made, skipped = [], []
-    scoring = [entry.name for entry in entries("methods").values() if entry.kind != TEXT]
-    for given in scoring if methods is None else methods:
+    # controls explain nothing
+    several = [entry for entry in entries("methods").values() if entry.reference != "control"]
+    fitting = [entry.name for entry in several if (entry.kind != TEXT) is scores_words]
+    for given in fitting if methods is None else methods:
         named = _aimed(given, target, seed)
         try:
             check_fit(named, model)
+            if named.component.kind == TEXT:
+                check_prompts(named, model, instance)
         except UserError as error:
             if methods is not None:
                 raise
@@ -207,11 +211,13 @@ def explain_all(
             made.append(_explanation(engine, x, prediction, named))
         except Undefined as undefined:
             skipped.append(Skip(instance.id, named.label, undefined.reason, undefined.detail))
-    return SideBySide(instance, prediction, tuple(made), tuple(skipped))
+    if prediction is None and not made:
+        raise Undefined(skipped[0].reason, skipped[0].detail)
+    return SideBySide(instance, prediction or made[0].prediction, tuple(made), tuple(skipped))
 
 
 def _aimed(given: str | Mapping[str, Any] | Method, target: str | None, seed: int) -> Configured[Method]:
-    """A method, explaining `target` if it was given by its name alone and has a target."""
+    """A method, with `target` if it was given by its name alone and has a target."""
     named: Configured[Method] = from_config("methods", given, seed)
     if target is None or not isinstance(given, str):
         return named
@@ -219,7 +225,7 @@ def _aimed(given: str | Mapping[str, Any] | Method, target: str | None, seed: in
 
 
 def _at(method: Any, target: Target) -> Any:
-    """A method, and those that are its parameters, explaining a target."""
+    """A method, and the methods among its parameters, with another target."""
     values = {field.name: getattr(method, field.name) for field in fields(method)}
     changed = {name: _at(value, target) for name, value in values.items() if isinstance(value, Method)}
     return replace(method, **changed, **({"target": target} if "target" in values else {}))
@@ -235,16 +241,11 @@ def _explanation(engine: Engine, x: Subject, prediction: Prediction | None, name
     return Explanation(x.instance, prediction, row, named.parameters)
 
 
-def _result(engine: Engine, generator: QuestionGenerator[T]) -> T:
-    """What one generator ends with; what it raises is raised here."""
-    return _outcome(engine, generator).value  # type: ignore[return-value]
+def _outcome(engine: Engine, generator: QuestionGenerator[T]) -> TaskResult[T]:
+    """Value and cost of one generator; raises the error of the generator."""
+    ended: list[TaskResult[T]] = []
 
-
-def _outcome(engine: Engine, generator: QuestionGenerator[T]) -> Outcome[T]:
-    """Run one generator to its end, and what it cost; what it raises is raised here."""
-    ended: list[Outcome[T]] = []
-
-    def keep(outcome: Outcome[T]) -> tuple[()]:
+    def keep(outcome: TaskResult[T]) -> tuple[()]:
         ended.append(outcome)
         return ()
 
@@ -277,6 +278,8 @@ def evaluate(
     products: Sequence[str | Mapping[str, Any]] = (),
     granularity: str | None = None,
     explain: str | None = None,
+    controls: Sequence[str] = (),
+    measured_langs: str | Sequence[str] = "reference",
     validation: Dataset | None = None,
     progress: bool = True,
 ) -> Run:
@@ -291,13 +294,16 @@ def evaluate(
         methods: names, `{name: {parameter: value}}`, or method objects. `random` is always run with methods that give
             scores. Without any, metrics of free text measure the model's own way to explain itself.
         metrics: names, `{name: {parameter: value}}`, or metric objects.
-        out: folder of the run; rows that it holds are not computed again. A temporary folder by default.
-        seed: of everything that draws at random.
+        out: folder of the run; stored rows are not computed again. Default: a temporary folder.
+        seed: of all random draws.
         explanations: JSONL files with explanations made elsewhere.
-        products: what is stored besides explanations and scores, such as `{"alignment": {"reference_lang": "en"}}`.
-        granularity: `word` (the default), or `token` for the model's sub-words.
-        explain: `all` parts (the default), or only those that the data says may be masked (`maskable`).
-        validation: what `in_distribution` learns from; the validation split of a built-in dataset by default.
+        products: rows to store in addition, such as `{"alignment": {"reference_lang": "en"}}`.
+        granularity: `word` (default), or `token` for the model's sub-words.
+        explain: `all` parts (default), or only those that the data declares `maskable`.
+        controls: `randomised` also applies each method that scores words to the model with randomised weights.
+        measured_langs: languages in which metrics other than `crosslingual_faithfulness` are measured next to it:
+            `reference`, `all` or a list.
+        validation: data that `in_distribution` learns from; default: the validation split of the data.
         progress: show a progress bar.
     """
     folder = Path(tempfile.mkdtemp(prefix="verax-")) if out is None else Path(out)
@@ -310,6 +316,8 @@ def evaluate(
             "metrics": [_echo("metrics", given, seed) for given in metrics],
             "explanations": list(explanations),
             "products": list(products),
+            "controls": list(controls),
+            "measured_langs": measured_langs,
             "seed": seed,
         }
     )
@@ -321,7 +329,7 @@ def evaluate(
         metrics=metrics,
         validation=validation,
     )
-    console = Console(stderr=True, quiet=not progress)
+    console = TerminalConsole(stderr=True, quiet=not progress)
     execute_run(prepared, folder, command=f"verax.evaluate(..., out={str(folder)!r})", console=console)
     return Run(folder)
 
@@ -334,7 +342,7 @@ def _section(given: Any) -> dict[str, Any]:
 
 
 def _echo(namespace: Namespace, given: Any, seed: int) -> Any:
-    """What a spec would say: a thing itself by its name and parameters."""
+    """An entry of a spec; an object becomes its name and parameters."""
     if isinstance(given, str | Mapping):
         return given
     named = from_config(namespace, given, seed)
@@ -342,18 +350,18 @@ def _echo(namespace: Namespace, given: Any, seed: int) -> Any:
 
 
 def train_masked(base: str, data: str | Mapping[str, Any], out: Path | str, **fields: Any) -> list[Path]:
-    """Fine-tune a classifier with masking; what is finished is left as it is, what was interrupted continues.
+    """Fine-tune a classifier with masking; an interrupted training is continued.
 
     Args:
         base: a folder with a checkpoint, a hub id, or a shipped model.
         data: the name of a dataset or file, or a section `data` as in a spec.
-        out: where the model goes, or the models if several are asked for.
+        out: folder of the model, or of the models if there are several.
         fields: the other fields of `verax train masked` (docs/training.md): masking, select, seeds, ...
 
     Returns:
         The folder of each model; `load_model` takes them.
     """
-    from verax.jobs.training.spec import TrainSpec, parse  # noqa: PLC0415 - imports torch
+    from verax.jobs.training.spec import TrainSpec  # noqa: PLC0415 - imports torch
 
     return _train(parse(TrainSpec, {"base": str(base), "data": data, **fields}), Path(out))
 
@@ -366,7 +374,7 @@ def train_plain(base: str, data: str | Mapping[str, Any], out: Path | str, **fie
 
 
 def train_nle(base: str, data: str | Mapping[str, Any], out: Path | str, **fields: Any) -> Path:
-    """Fine-tune a text generator to answer and to say why; arguments as for `train_masked`.
+    """Fine-tune a text generator to answer and to explain its answer; arguments as for `train_masked`.
 
     `fields` are those of `verax train nle` (docs/training.md): setup, prompts, explanations, epochs, ...
 
@@ -374,15 +382,15 @@ def train_nle(base: str, data: str | Mapping[str, Any], out: Path | str, **field
         The folder of the model; `load_self_explainer` and `evaluate` take it.
     """
     from verax.jobs.training.self_explainer import train_self_explainer  # noqa: PLC0415 - imports torch
-    from verax.jobs.training.spec import NleSpec, parse  # noqa: PLC0415
+    from verax.jobs.training.spec import NleSpec  # noqa: PLC0415
 
     spec = parse(NleSpec, {"base": str(base), "data": data, **fields})
-    train_self_explainer(spec, Path(out), console=Console(stderr=True))
+    train_self_explainer(spec, Path(out), console=TerminalConsole(stderr=True))
     return Path(out)
 
 
 def train_editor(base: str, data: str | Mapping[str, Any], out: Path | str, **fields: Any) -> Path:
-    """Fine-tune a text generator to write words that lead to a class; arguments as for `train_masked`.
+    """Fine-tune a text generator to insert words that fit a class; arguments as for `train_masked`.
 
     `fields` are those of `verax train editor` (docs/training.md): labels_by, masks, epochs, ...
 
@@ -390,9 +398,11 @@ def train_editor(base: str, data: str | Mapping[str, Any], out: Path | str, **fi
         The folder of the editor, for `{"counterfactual_test": {"editor": {"infill": {"path": folder}}}}`.
     """
     from verax.jobs.training.editor import train_editor as train  # noqa: PLC0415 - imports torch
-    from verax.jobs.training.spec import EditorSpec, parse  # noqa: PLC0415
+    from verax.jobs.training.spec import EditorSpec  # noqa: PLC0415
 
-    train(parse(EditorSpec, {"base": str(base), "data": data, **fields}), Path(out), console=Console(stderr=True))
+    train(
+        parse(EditorSpec, {"base": str(base), "data": data, **fields}), Path(out), console=TerminalConsole(stderr=True)
+    )
     return Path(out)
 
 
@@ -400,10 +410,10 @@ def _train(spec: TrainSpec, out: Path) -> list[Path]:
     from verax.jobs.training.classifier import train_classifiers  # noqa: PLC0415 - imports torch
     from verax.jobs.training.comparison import folder_of, variants  # noqa: PLC0415
 
-    train_classifiers(spec, out, console=Console(stderr=True))
+    train_classifiers(spec, out, console=TerminalConsole(stderr=True))
     return [folder_of(out, spec, variant) for variant in variants(spec)]
 
 
 def open_run(folder: Path | str) -> Run:
-    """The run that is kept in a folder."""
+    """The run in a folder."""
     return Run(folder)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import verax.align
 from verax.align.given import Given
 from verax.align.protocol import Aligner, TextPair
-from verax.align.random import Random
+from verax.align.random import RandomLinks
 from verax.data.text import from_words, split_words
 from verax.registry import built_in, resolve
 from verax.run.parameters import from_config
@@ -95,7 +95,7 @@ def test_a_given_link_out_of_range_is_named(link: tuple[int, int], said: str) ->
 @given(LETTERS, LETTERS, st.integers(0, 3))
 def test_random_links_are_in_range_sorted_and_their_own(one: list[str], other: list[str], seed: int) -> None:
     this, that = TextPair(from_words(one), from_words(other)), TextPair(from_words(["q"]), from_words(["r", "s"]))
-    alone, beside = links(Random(seed), this), links(Random(seed), that, this, that)
+    alone, beside = links(RandomLinks(seed), this), links(RandomLinks(seed), that, this, that)
     assert alone == beside[1:2]
     (found,) = alone
     assert isinstance(found, list)
@@ -107,17 +107,17 @@ def test_random_links_are_in_range_sorted_and_their_own(one: list[str], other: l
 
 def test_random_links_depend_on_seed_and_on_both_texts() -> None:
     one, other = "a b c d e f g h", "i j k l m n o p"
-    base = links(Random(0), pair(one, other))
-    assert base != links(Random(1), pair(one, other))
-    assert base != links(Random(0), pair(one, other.replace("p", "z")))
-    assert base != links(Random(0), pair(one.replace("a", "z"), other))
+    base = links(RandomLinks(0), pair(one, other))
+    assert base != links(RandomLinks(1), pair(one, other))
+    assert base != links(RandomLinks(0), pair(one, other.replace("p", "z")))
+    assert base != links(RandomLinks(0), pair(one.replace("a", "z"), other))
 
 
 def test_random_links_say_nothing_about_the_words() -> None:
     """Over many texts each word is linked to each other one about as often."""
     counts = np.zeros((5, 5))
     for number in range(2000):
-        (found,) = Random().align([pair(f"a b c d {number}", "v w x y z")])
+        (found,) = RandomLinks().align([pair(f"a b c d {number}", "v w x y z")])
         assert isinstance(found, np.ndarray)
         counts[found[:, 0], found[:, 1]] += 1
     # a binomial around 2000 p, p about 0.2 of the cells: five standard deviations
@@ -126,7 +126,7 @@ def test_random_links_say_nothing_about_the_words() -> None:
 
 
 def test_a_side_without_words_has_a_reason(fake_eflomal: Path) -> None:
-    for aligner in (Random(), resolve("aligners", "eflomal")()):
+    for aligner in (RandomLinks(), resolve("aligners", "eflomal")()):
         found = links(aligner, TextPair(EMPTY, split_words("x")), TextPair(split_words("x"), EMPTY), pair("a", "x"))
         assert [str(one) for one in found[:2]] == [
             "empty: the reference has no words",

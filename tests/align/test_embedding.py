@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from align_loops import argmax_by_loops, itermax_by_loops, softmax_by_loops
 from conftest import PAIRS
+from support.align_loops import argmax_by_loops, itermax_by_loops, softmax_by_loops
 from verax.align import embedding
 from verax.align.embedding import Embedding
 from verax.align.protocol import TextPair

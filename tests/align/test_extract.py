@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from align_loops import argmax_by_loops, itermax_by_loops, softmax_by_loops
+from support.align_loops import argmax_by_loops, itermax_by_loops, softmax_by_loops
 from verax.align.extract import argmax_links, cosine, itermax_links, softmax_links, word_links
 from verax.types import BoolArray, FloatArray
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from verax.align.eflomal import symmetrise
 from verax.align.scores import AlignmentScores, score_alignments
-from verax.align.symmetrise import symmetrise
 from verax.types import Links
 
 

@@ -19,8 +19,11 @@ from typing import Any
 import pytest
 
 from conftest import PAIRS
+from support.answering import answers_by_rule
 from support.cli import CallVerax
+from support.fault_server import FaultServer
 from support.plug_ins import InstallPlugIn
+from verax.jobs.training.spec import EditorSpec, NleSpec, RecipeSpec, TrainSpec
 from verax.registry import entries
 
 VERAX = [sys.executable, "-m", "verax"]
@@ -54,7 +57,7 @@ def write_spec(folder: Path, model: Path, rows: int, **more: Any) -> Path:
 
 def test_listing_imports_no_torch() -> None:
     code = (
-        "import sys; sys.argv = ['verax', 'list', 'methods', '--json']\n"
+        "import sys; sys.argv = ['verax', 'list', 'methods', '--format', 'json']\n"
         "from verax.cli import main\n"
         "try: main()\n"
         "except SystemExit as end: assert not end.code\n"
@@ -70,10 +73,19 @@ def test_listing_imports_no_torch() -> None:
 @pytest.mark.parametrize("what", ["methods", "metrics", "datasets", "models", "presets"])
 def test_list(verax: CallVerax, what: str) -> None:
     said = verax("list", what)
-    rows = json.loads(verax("list", what, "--json").out)
+    rows = json.loads(verax("list", what, "--format", "json").out)
     assert said.code == 0
     assert all(row["name"] in said.out for row in rows)
     assert all(set(row) == {"name", "display", "kind", "summary", "cost", "reference"} for row in rows)
+
+
+def test_list_without_a_name_lists_everything(verax: CallVerax) -> None:
+    said = verax("list")
+    listed = json.loads(verax("list", "--format", "json").out)
+    assert said.code == 0
+    assert {"methods", "metrics", "datasets", "models", "presets", "studies"} <= set(listed)
+    assert all(row["name"] in said.out for rows in listed.values() for row in rows)
+    assert listed["methods"] == json.loads(verax("list", "methods", "--format", "json").out)
 
 
 def test_run_from_plan_to_report(verax: CallVerax, spec: Path, tmp_path: Path) -> None:
@@ -102,16 +114,16 @@ def test_results_of_a_run_in_every_format(verax: CallVerax, spec: Path) -> None:
     verax("run", spec, "--out", "r")
     (study,) = json.loads(verax("show", "r", "--format", "json").out)
     rankings = {table["name"]: table["rows"] for table in study["tables"]}
-    assert list(rankings) == ["overview", "comprehensiveness", "agreement"]
+    assert list(rankings) == ["verdict", "overview", "comprehensiveness", "agreement"]
     rows = rankings["comprehensiveness"] + rankings["agreement"]
     assert len(rows) == 6
-    fields = {"method", "metric", "mean", "mean_low", "mean_high", "n", "skipped", "random", "p", "p_holm"}
+    fields = {"method", "metric", "mean", "mean_low", "mean_high", "n", "skipped", "random", "p"}
     assert fields <= set(rows[0])
     assert {row["skipped"] for row in rows} == {1}
     one = ("show", "r", "--table", "agreement", "--format")
     assert len(list(csv.DictReader(io.StringIO(verax(*one, "csv").out)))) == 3
     assert r"\toprule" in verax(*one, "latex").out
-    assert "| Method | Group | Mean |" in verax(*one, "markdown").out
+    assert "| Method | Mean |" in verax(*one, "markdown").out
     assert "agreement" in verax("show", "r").out
 
 
@@ -131,7 +143,7 @@ def test_kinds_of_a_run(verax: CallVerax, tmp_path: Path, checkpoint: Callable[[
     assert verax("show", "r").out in ran.out, "a run prints what it found"
     (study,) = json.loads(verax("show", "r", "--study", "unified", "--format", "json").out)
     tables = {table["name"]: table["rows"] for table in study["tables"]}
-    assert list(tables) == ["comprehensiveness", "sufficiency", "complexity", "stability"]
+    assert list(tables) == ["comprehensiveness", "sufficiency", "complexity", "models", "stability"]
     for name in ("comprehensiveness", "sufficiency", "complexity"):
         kinds = [row for row in tables[name] if row["explanation"] in {"words", "word pairs", "span pairs"}]
         assert len(kinds) == 3
@@ -147,8 +159,8 @@ def test_compare(verax: CallVerax, spec: Path, checkpoint: Callable[[str], Path]
     pairs = {(row["method"], row["metric"]) for row in study["tables"][0]["rows"]}
     assert pairs >= {("leave_one_out", "agreement")}
     (same,) = json.loads(verax("compare", "a", "c", "--format", "json").out)
-    assert {row["p_holm"] for row in same["tables"][0]["rows"]} == {1.0}
-    assert "leave_one_out" in verax("compare", "a", "b").out
+    assert {row["p"] for row in same["tables"][0]["rows"]} == {1.0}
+    assert "LOO" in verax("compare", "a", "b").out
 
 
 def test_what_is_missing_is_said(verax: CallVerax, spec: Path, tmp_path: Path) -> None:
@@ -168,16 +180,16 @@ def test_what_is_missing_is_said(verax: CallVerax, spec: Path, tmp_path: Path) -
     lacking = verax("show", "a")
     assert (lacking.code, lacking.out) == (2, "")
     assert "scores-" in lacking.err
-    assert "90 of 165 rows" in lacking.err
+    assert "75 of 165 rows done, 90 missing" in lacking.err
 
 
 def test_a_model_that_fails_is_no_success(verax: CallVerax, tmp_path: Path) -> None:
     (tmp_path / "broken_model.py").write_text("def answer(texts):\n    raise RuntimeError('out of order')\n")
-    (tmp_path / "data.jsonl").write_text('{"text": "a boat", "label": "perhaps"}\n')
+    (tmp_path / "data.jsonl").write_text('{"text": "a boat", "label": "perhaps"}\n{"text": "a lake", "label": "x"}\n')
     model = {"name": "python:broken_model:answer", "labels": ["x", "y"]}
     content = {"model": model, "data": "data.jsonl", "metrics": ["complexity", "comprehensiveness"]}
     (tmp_path / "spec.yaml").write_text(json.dumps(content))
-    said = verax("run", "spec.yaml")
+    said = verax("run", "spec.yaml", "--import-from", ".")
     assert said.code == 1
     assert "out of order" in said.err
     assert "'perhaps'" in said.err, "a label that the model has no class for"
@@ -206,7 +218,7 @@ def test_explain_side_by_side(verax: CallVerax, checkpoint: Callable[[str], Path
     made = json.loads(said.out)
     assert made["skipped"] == []
     assert [one["method"].split("(")[0] for one in made["explanations"]] == [
-        entry.name for entry in entries("methods").values() if entry.kind != "text"
+        entry.name for entry in entries("methods").values() if entry.kind != "text" and entry.reference != "control"
     ]
     assert {one["target"]["of"] for one in made["explanations"]} == {"no", "prediction"}, "random explains nothing"
     shown = verax(*args, "--method", "lime", "--method", "exact_shapley")
@@ -224,6 +236,40 @@ def test_explain_side_by_side(verax: CallVerax, checkpoint: Callable[[str], Path
     assert "no_label" in nothing.out
 
 
+def test_a_self_explaining_model_is_explained_in_its_own_words(verax: CallVerax) -> None:
+    args = ("explain", "A gloomy teacher is peaceful.", "The teacher is sad.", "--model", "world/nli-mt-ra")
+    made = json.loads(verax(*args, "--json").out)
+    assert made["method"] == "mt_ra"
+    assert made["text"]
+    shown = verax(*args, "--method", "mt_ra")
+    assert shown.code == 0, shown.err
+    assert "mt_ra explains" in shown.out
+    assert made["text"] in shown.out
+    every = json.loads(verax(*args, "--method", "all", "--json").out)
+    assert [one["text"] for one in every["explanations"]] == [made["text"]]
+    assert {one["reason"] for one in every["skipped"]} == {"unfit"}
+    assert made["text"] in verax(*args, "--method", "all").out
+    for options, problem in {
+        ("--method", "saliency"): "saliency needs class outputs and gradients",
+        ("--prompts", "mine.txt"): "prompts: 'world/nli-mt-ra' has the prompts that it was trained on",
+    }.items():
+        said = verax(*args, *options)
+        assert (said.code, problem in said.err) == (2, True), said.err
+
+
+def test_a_model_that_follows_instructions_is_prompted(verax: CallVerax) -> None:
+    args = ("explain", "A dog sleeps.", "A cat sleeps.", "--model", "m", "--method", "explain_then_answer")
+    with FaultServer(default=answers_by_rule()) as server:
+        said = verax(*args, "--endpoint", server.url, "--labels", "entailment, neutral,contradiction", "--json")
+        lacking = verax(*args, "--endpoint", server.url)
+    made = json.loads(said.out)
+    assert made["method"] == "explain_then_answer"
+    assert made["prediction"]["label"] in {"entailment", "neutral", "contradiction"}
+    assert (lacking.code, "--labels" in lacking.err) == (2, True)
+    refused = verax("explain", "a b", "c", "--method", "mt_ra")
+    assert (refused.code, "mt_ra needs free text" in refused.err) == (2, True)
+
+
 def test_a_preset(verax: CallVerax, spec: Path, checkpoint: Callable[[str], Path]) -> None:
     """On a spec's model and data, and echoed so that the run can be done again."""
     said = verax("run", spec, "--preset", "importance-measures", "--limit", "2", "--out", "out")
@@ -235,11 +281,21 @@ def test_a_preset(verax: CallVerax, spec: Path, checkpoint: Callable[[str], Path
     assert "runs/attribution-table" in verax("run", "--preset", "attribution-table", "--limit", "2", "--dry-run").err
 
 
+def test_a_list_is_written_in_every_format(verax: CallVerax, tmp_path: Path) -> None:
+    assert verax("list", "aligners", "--format", "csv").out.startswith('"name","display","kind"')
+    assert verax("list", "aligners", "--format", "markdown").out.count("\n| ") > 3
+    for kind in ("terminal", "latex"):
+        assert verax("list", "aligners", "--format", kind, "--out", "list.txt").out == ""
+        assert "embedding" in (tmp_path / "list.txt").read_text()
+    refused = verax("list", "aligners", "--format", "csv", "--out", "nowhere/list.csv")
+    assert (refused.code, "cannot be written" in refused.err) == (2, True)
+
+
 def test_list_shows_cost_and_reference(verax: CallVerax) -> None:
     shown = verax("list", "methods").out
     assert "n + 1 forward" in shown
     assert "Sundararajan" in shown
-    listed = {row["name"]: row for row in json.loads(verax("list", "methods", "--json").out)}
+    listed = {row["name"]: row for row in json.loads(verax("list", "methods", "--format", "json").out)}
     assert listed["leave_one_out"]["cost"] == "n + 1 forward"
     assert listed["beam"]["reference"].startswith("Zhou and Shah 2023")
 
@@ -250,7 +306,7 @@ def test_list_describes_plug_ins_and_survives_those_that_cannot_be_imported(
     (tmp_path / "cli_plug_in.py").write_text("class Shout:\n    kind, summary = 'token', 'Scores by capitals.'\n")
     (tmp_path / "cli_broken.py").write_text("raise RuntimeError('out of order')\n")
     install_plug_in("loud", {"verax.methods": {"shout": "cli_plug_in:Shout", "broken": "cli_broken:Shout"}})
-    answer = verax("list", "methods", "--json")
+    answer = verax("list", "methods", "--format", "json")
     assert answer.code == 0
     rows = {row["name"]: row for row in json.loads(answer.out)}
     assert (rows["shout"]["kind"], rows["shout"]["summary"]) == ("token", "Scores by capitals. From loud.")
@@ -266,7 +322,7 @@ def test_list_describes_plug_ins_and_survives_those_that_cannot_be_imported(
         (("explain", " ", "--model", "{bert}", "--method", "all"), "empty: part 1 has no words"),
         (("explain", "a", "--model", "{bert}", "--method", "lime", "--method", "beem"), "did you mean 'beam'"),
         (("run", "--preset", "importance"), "did you mean 'importance-measures'"),
-        (("explain", "a", "--model", "{bert}", "--set", "target=yes", "--target", "no"), "give one of them"),
+        (("explain", "a", "--model", "{bert}", "--set", "target=yes", "--target", "no"), "use one of them"),
         (("explain", "a", "--model", "{bert}", "--set", "steps"), "write it as key=value"),
         (("explain", "a", "--model", "{bert}", "--set", "step=3"), "did you mean 'steps'"),
         (("explain", "a", "--model", "{bert}", "--target", "nein"), "unknown target 'nein'"),
@@ -300,14 +356,15 @@ def test_debug_shows_where(verax: CallVerax) -> None:
     assert "Traceback" in said.err
 
 
-def test_help_has_examples_and_few_options(verax: CallVerax) -> None:
+def test_help_has_examples_and_few_options_in_a_panel(verax: CallVerax) -> None:
     assert verax().code == 0
     for command in ("list", "explain", "run", "show", "compare", "report", "import", "demo"):
         said = verax(command, "--help")
         assert f"verax {command}" in said.out.replace("\n", " ")
         assert "Example" in said.out
-        options = [line for line in said.out.splitlines() if re.match(r"│[ *]+(-\w,? +)?--", line)]
-        assert 1 <= len(options) <= 11, "ten, and --help"
+        for panel in said.out.split("╭─")[1:]:
+            options = [line for line in panel.splitlines() if re.match(r"│[ *]+(-\w,? +)?--", line)]
+            assert len(options) <= 11, "ten in a panel, and --help"
 
 
 def test_data_that_looks_like_markup_is_shown_as_it_is(verax: CallVerax, checkpoint: Callable[[str], Path]) -> None:
@@ -333,7 +390,7 @@ def test_ctrl_c_keeps_what_was_done(tmp_path: Path, checkpoint: Callable[[str], 
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert "the same command goes on from there" in err
+    assert "the same command continues from there" in err
     assert "Traceback" not in err
     plan = subprocess.run([*command, "--dry-run"], capture_output=True, text=True, check=True)
     done = int(plan.stderr.partition("done already: ")[2].partition(";")[0])
@@ -362,7 +419,20 @@ def test_a_second_process_is_refused_within_a_second(
 
 def test_the_run_survives_a_closed_pipe(tmp_path: Path, checkpoint: Callable[[str], Path]) -> None:
     """`verax list | head -1` is no error worth a traceback."""
-    command = f"{sys.executable} -m verax list methods --json | head -1"
+    command = f"{sys.executable} -m verax list methods --format json | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, env={**os.environ})
     assert done.returncode == 0
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("command", "spec"), [("masked", TrainSpec), ("nle", NleSpec), ("editor", EditorSpec)])
+def test_the_help_of_train_states_the_defaults_of_the_spec(
+    verax: CallVerax, command: str, spec: type[RecipeSpec]
+) -> None:
+    said = " ".join(verax("train", command, "--help").out.replace("│", " ").split())
+    fields = spec.model_fields
+    for option in ("epochs", "batch_size", "learning_rate"):
+        stated = re.search(rf"--{option.replace('_', '-')} .*?[Dd]efault: ([\w.-]+?)\.? ", said)
+        default = fields[option].default
+        assert stated is not None
+        assert default is None or float(stated[1]) == default

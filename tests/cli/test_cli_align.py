@@ -13,7 +13,7 @@ import regex
 from support.cli import CallVerax
 from verax.align.embedding import Embedding
 from verax.align.protocol import TextPair
-from verax.align.random import Random
+from verax.align.random import RandomLinks
 from verax.data.segmenters import SEGMENTERS
 from verax.data.text import Segmenter, split_at_spaces
 from verax.models.load import load_encoder
@@ -53,23 +53,38 @@ def test_links_by_an_encoder(align: CallVerax, checkpoint: Callable[[str], Path]
     ]
     assert align("both", *options, "--out", "links").out == ""
     assert Path("links").read_text() == expected
-    softmax = align("both", "--encoder", folder, "--threshold", "0.4").out
-    assert len(softmax.split()) < len(align("both", "--encoder", folder).out.split())
+    softmax = ("both", "--encoder", folder, "--extract", "softmax")
+    assert len(align(*softmax, "--threshold", "0.4").out.split()) < len(align(*softmax).out.split())
 
 
 def test_links_of_another_tool_are_measured(align: CallVerax) -> None:
     Path("links").write_text("1-1 2-3\n1-1 4-4\n")
     Path("gold").write_text("1-1 2-2 2p3\n1-1 3p2\n")
-    said = align("both", "--aligner", "given", "--links", "links", "--gold", "gold", "--one-based")
+    both = ("--one-based", "links", "--one-based", "gold")
+    said = align("both", "--aligner", "given", "--links", "links", "--gold", "gold", *both)
     assert said.code == 0, said.err
     heads, row = (line.split() for line in said.out.splitlines() if "aligner" in line or "given" in line)
     assert heads == ["aligner", "precision", "recall", "F1", "AER", "links", "pairs", "skipped"]
     assert row == ["given", "0.750", "0.667", "0.706", "0.286", "4", "2", "0"]  # 3 of 4, 2 of 3, 1 - (2 + 3) / (4 + 3)
-    exact = json.loads(
-        align("both", "--aligner", "given", "--links", "links", "--gold", "gold", "--one-indexed", "--json").out
-    )
+    exact = json.loads(align("both", "--aligner", "given", "--links", "links", "--gold", "gold", *both, "--json").out)
     assert exact["aer"] == pytest.approx(2 / 7)
     assert exact["precision"] == 3 / 4
+
+
+def test_each_file_says_where_it_begins_to_count(align: CallVerax) -> None:
+    Path("links").write_text("0-0 1-2\n0-0 3-3\n")
+    Path("gold").write_text("1-1 2-2 2p3\n1-1 3p2\n")
+    told = ("both", "--aligner", "given", "--links", "links", "--gold", "gold", "--json")
+    assert json.loads(align(*told, "--one-based", "gold").out)["aer"] == pytest.approx(2 / 7)
+    assert "neither the file of --gold nor that of --links" in align(*told, "--one-based", "other").err
+
+
+def test_an_ideographic_space_is_a_word(align: CallVerax) -> None:
+    """Between two spaces; links count it, and those behind it would otherwise be one off."""
+    Path("pair").write_text("a b c ||| 甲 \u3000 乙\n", "utf-8")
+    Path("links").write_text("0-0 1-1 2-2\n")
+    said = align("pair", "--aligner", "given", "--links", "links", "--gold", "links", "--json")
+    assert json.loads(said.out)["links"] == 3
 
 
 def test_possible_links_count_if_one_says_so(align: CallVerax) -> None:
@@ -109,7 +124,7 @@ def test_a_folder_is_no_file_to_write_and_told_before_the_work(
     align: CallVerax, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     Path("kept").mkdir()
-    monkeypatch.setattr(Random, "align", lambda *_: pytest.fail("it was aligned"))
+    monkeypatch.setattr(RandomLinks, "align", lambda *_: pytest.fail("it was aligned"))
     said = align("both", "--aligner", "random", "--out", place)
     assert (said.code, said.out) == (2, "")
     assert said.err == f"error: --out: {str(Path(place))!r} is a folder; name a file\n"
@@ -206,8 +221,8 @@ def test_links_of_the_data_are_gold(align: CallVerax, parallel: Path) -> None:
         (("both", "--aligner", "given"), "given: these files bring no links"),
         (("both", "--aligner", "random", "--words", "space"), "--words: unknown way 'space'; did you mean 'spaces'?"),
         (("both", "--aligner", "random", "--words", "split"), "--lang: --words split needs the language"),
-        (("both", "--aligner", "random", "--out", "no/links"), "--out: there is no folder 'no'"),
-        (("--data", "spec.yaml", "--aligner", "random"), "--lang: say which language of --data"),
+        (("both", "--aligner", "random", "--out", "no/links"), "--out: 'no/links' is in a folder that does not exist"),
+        (("--data", "spec.yaml", "--aligner", "random"), "--lang: name the language of --data"),
         (("--data", "spec.yaml", "--aligner", "random", "--lang", "fr"), "unknown language 'fr'; valid: de, en"),
         (
             ("--data", "spec.yaml", "--aligner", "random", "--lang", "de", "--words", "split"),
@@ -230,5 +245,5 @@ def test_mistakes_are_one_line(align: CallVerax, args: tuple[str, ...], said: st
 
 
 def test_aligners_are_listed(verax: CallVerax) -> None:
-    listed = json.loads(verax("list", "aligners", "--json").out)
+    listed = json.loads(verax("list", "aligners", "--format", "json").out)
     assert [row["name"] for row in listed] == ["random", "given", "embedding", "eflomal"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from published import marked, paired, refusal, write_jsonl
+from support.published import marked, paired, refusal, write_jsonl
 from verax.data.load import load_dataset
 from verax.registry import built_in, resolve
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from published import refusal, write_jsonl
+from support.published import refusal, write_jsonl
 from verax.data.load import load_dataset
 
 SENTENCES = 'id,sent0,sent1\n7,The lamp is asleep.,The cat is asleep.\n3,"She rows a boat, slowly.",She rows a cloud.\n'
@@ -111,4 +111,4 @@ def test_what_is_wrong_in_a_flat_table_is_named_by_line_and_field(
 
 def test_two_sentences_with_other_classes_are_a_plain_table(tmp_path: Path) -> None:
     dataset = load_dataset(write_jsonl(tmp_path / "a.jsonl", flat(label="yes")))
-    assert (dataset.instances[0].id, dataset.labels) == ("1", ("yes",))
+    assert (dataset.instances[0].id, dataset.labels) == ("a", ("yes",))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from published import marked, refusal, write_jsonl
+from support.published import marked, refusal, write_jsonl
 from verax.data.load import load_dataset
 
 ASKED = "Where would Ada keep a wet coat, if she has no garden?"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from published import marked, refusal, write_jsonl
+from support.published import marked, refusal, write_jsonl
 from verax.data.load import load_dataset
 
 DOCUMENTS = {

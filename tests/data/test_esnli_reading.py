@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from published import marked, refusal
+from support.published import marked, refusal
 from verax.data.load import load_dataset
 
 PER_ANNOTATOR = (

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from published import refusal, write_jsonl
+from support.published import refusal, write_jsonl
 from verax.data.load import load_dataset
 
 
@@ -90,7 +90,7 @@ def test_what_is_wrong_is_named_by_line_and_field(change: dict[str, Any], messag
 def test_claims_of_another_form_are_a_plain_table(change: dict[str, Any], tmp_path: Path) -> None:
     row = {"claim": "Ada sings.", "evidence": [], "label": "SUPPORTS", "id": "x"} | change
     dataset = load_dataset(write_jsonl(tmp_path / "a.jsonl", row))
-    assert (dataset.instances[0].id, dataset.metric) == ("1", "accuracy")
+    assert (dataset.instances[0].id, dataset.metric) == ("x", "accuracy")
 
 
 def test_a_malformed_line_is_refused(tmp_path: Path) -> None:

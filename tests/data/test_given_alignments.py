@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from published import refusal, write_jsonl
+from support.published import refusal, write_jsonl
 from verax.data.load import load_dataset
-from verax.types import GivenAlignment
+from verax.types import GivenAlignment, UserError
 
 ROWS: list[dict[str, Any]] = [
     {"parallel_id": "1", "lang": "en", "premise": "the red dog", "hypothesis": "it sleeps"},
@@ -149,3 +149,23 @@ def test_files_that_do_not_fit_the_data_are_refused() -> None:
         refusal("a.jsonl", alignments={"en-fr": ["p.txt", "h.txt"]})
         == "p.txt: cannot be read: No such file or directory"
     )
+
+
+def test_each_file_says_where_it_begins_to_count(tmp_path: Path) -> None:
+    """The premises are linked from 1, the hypotheses from 0."""
+    rows = [
+        {"id": f"1-{lang}", "parallel_id": "1", "lang": lang, "premise": "a b", "hypothesis": "c d", "label": "yes"}
+        for lang in ("en", "de")
+    ]
+    path = tmp_path / "pairs.jsonl"
+    write_jsonl(path, *rows)
+    first, second = tmp_path / "premise.txt", tmp_path / "hypothesis.txt"
+    first.write_text("1-1 2-2\n")
+    second.write_text("0-0 1-1\n")
+    files = {"en-de": [str(first), str(second)]}
+    data = load_dataset(path, alignments=files, one_based=[str(first)])
+    assert data.aligned["1-de"][0].sure == (((0, 0), (1, 1)), ((0, 0), (1, 1)))
+    with pytest.raises(UserError, match="word 2 of the reference is out of range"):
+        load_dataset(path, alignments=files)
+    with pytest.raises(UserError, match="one_based: 'x' is none of the files of alignments"):
+        load_dataset(path, alignments=files, one_based=["x"])

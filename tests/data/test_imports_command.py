@@ -20,10 +20,10 @@ ROW = {"annotation_id": "r1", "rationales": [{"soft_rationale_predictions": [0.9
 @pytest.fixture
 def printed(verax: CallVerax, checkpoint: Callable[[str], Path]) -> Callable[..., tuple[int, str]]:
     """Call the command line in a folder with data, a spec and predictions: how it ended, and all that it printed."""
-    Path("reviews.jsonl").write_text('{"id": "r1", "text": "Not a good film.", "label": "no"}\n')
+    Path("reviews.jsonl").write_text('{"name": "r1", "text": "Not a good film.", "label": "no"}\n')
     spec = {
         "model": str(checkpoint("bert")),
-        "data": {"name": "reviews.jsonl", "columns": {"id": "id"}},
+        "data": {"name": "reviews.jsonl", "columns": {"id": "name"}},
         "methods": ["random"],
         "metrics": ["complexity"],
         "explanations": ["out.jsonl"],
@@ -53,7 +53,7 @@ def test_what_is_imported_can_be_run(printed: Callable[..., tuple[int, str]]) ->
         (("eraser", "predictions.jsonl", "--tokenizer", "x"), "tokenizer: not supported for eraser, got 'x'"),
         (("captum", "ig.pt", "--aggregate", "summ"), "unknown aggregate 'summ'; did you mean 'sum'?"),
         (("captum", "ig.pt"), "no such file: ig.pt"),
-        (("captum", "ig.pt", "--ids", "nowhere.txt"), "--ids: nowhere.txt can't be read"),
+        (("captum", "ig.pt", "--ids", "nowhere.txt"), "--ids: nowhere.txt cannot be read"),
         (("eraser", "predictions.jsonl", "--target", "yess"), "unknown target 'yess'"),
         (("eraser", "predictions.jsonl", "--out", "predictions.jsonl"), "is the source file; choose another"),
         (("eraser", "predictions.jsonl", "--out", "no/where.jsonl"), "cannot be written"),

@@ -89,7 +89,7 @@ def test_parts_in_a_prompt(tmp_path: Path) -> None:
 
 
 def test_a_tokenizer_must_make_the_same_tokens(tmp_path: Path) -> None:
-    import tiny
+    from support import tiny
 
     tokenizer = tiny.tokenizer_of("wordpiece")
     ids = tokenizer(TEXTS[1])["input_ids"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from published import refusal, write_jsonl
+from support.published import refusal, write_jsonl
 from verax.data.load import load_dataset
 from verax.run.spec import parse_spec
 from verax.types import Dataset, UserError

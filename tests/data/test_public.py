@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
+from verax.data.formats import SPLITS, four_fifths
 from verax.data.load import load_dataset
 from verax.data.public import sets
-from verax.data.public.on_disk import Babi, Clinical
-from verax.data.public.on_hub import OnHub
-from verax.data.public.splits import SPLITS, four_fifths, shuffled
+from verax.data.public.loaders import Babi, Clinical, OnHub, shuffled
+from verax.jobs.training.spec import TrainSpec
 from verax.registry import built_in
+from verax.run.spec import parse
 from verax.types import UserError
 
 NAMES = [name for name, entry in built_in("datasets").items() if entry.kind == "public"]
@@ -201,6 +202,18 @@ def test_the_sixteen_of_table_2_are_there_and_each_name_leads_to_itself() -> Non
         assert isinstance(made, OnHub if name in TABLE_2 else Clinical | Babi)
         assert made.name == name
         assert entry.reference
+
+
+def test_the_epochs_of_table_3_are_the_default_of_a_training() -> None:
+    table_3 = {
+        "boolq": 15, "cb": 50, "cola": 15, "imdb": 10, "anemia": 20, "diabetes": 20, "mnli": 10, "mrpc": 20,
+        "qnli": 20, "qqp": 10, "rte": 30, "snli": 10, "sst2": 10, "babi-1": 20, "babi-2": 20, "babi-3": 20,
+    }  # fmt: skip
+    for name, epochs in table_3.items():
+        assert parse(TrainSpec, {"base": "b", "data": name}).recipe().epochs == epochs, name
+    assert parse(TrainSpec, {"base": "b", "data": "mine.jsonl"}).recipe().epochs == 10
+    assert parse(TrainSpec, {"base": "b", "data": "esnli"}).recipe().epochs == 10
+    assert parse(TrainSpec, {"base": "b", "data": "cb", "epochs": 3}).recipe().epochs == 3
 
 
 def test_the_page_tells_of_each_what_the_code_does() -> None:

@@ -11,7 +11,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from published import write_jsonl
+from support.published import write_jsonl
 from verax.data import segmenters
 from verax.data.load import load_dataset
 from verax.data.segmenters import Segment, Splitter

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from published import marked, paired, refusal, write_jsonl
+from support.published import marked, paired, refusal, write_jsonl
 from verax.data.load import load_dataset
 from verax.types import Span
 

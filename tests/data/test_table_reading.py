@@ -372,7 +372,7 @@ def test_a_malformed_row_is_named_by_line_and_field(write: Write, row: dict[str,
     columns = {"id": "k", "gold_words": ["g", "h"], "span_pairs": "s", "explanations": "e"}
     path = write("a.jsonl", "\n".join(lines))
     assert len(load_dataset(path, columns=columns, labels=["yes", "no"], limit=1)) == 1
-    assert refusal(path, columns=columns, labels=["yes", "no"]) == f"a.jsonl:3: {message}"
+    assert refusal(path, columns=columns, labels=["yes", "no"]).startswith(f"a.jsonl:3: {message}")
 
 
 @pytest.mark.parametrize(
@@ -477,7 +477,7 @@ def test_columns_that_nobody_can_guess_are_listed(write: Write) -> None:
 def test_parquet_rows_and_broken_parquet_are_named(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"text": ["a", "b"], "k": ["x", "x"]}), path)
-    assert refusal(path, columns={"id": "k"}) == "a.parquet: row 2: field 'k': 'x' is already the id of row 1"
+    assert refusal(path, columns={"id": "k"}).startswith("a.parquet: row 2: field 'k': 'x' is already the id of row 1")
     path.write_bytes(path.read_bytes()[:-20])
     assert refusal(path).startswith("a.parquet: unreadable Parquet file after row 0: ")
 
@@ -529,3 +529,14 @@ def test_a_file_that_is_not_there_is_refused_with_the_nearest(write: Write, tmp_
     message = f"no such file: trian.jsonl; did you mean {str(path)!r}?"
     assert refusal(tmp_path / "trian.jsonl") == message
     assert refusal(tmp_path / "no" / "where.jsonl") == "no such file: where.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("gold_words", [1]), ("gold_mask", [0, 1, 0]), ("gold_spans", [[1, 2]]), ("Gold_Chars", [[2, 5]])],
+)
+def test_a_column_named_like_a_field_of_gold_words_is_read(tmp_path: Path, column: str, value: list[Any]) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({"text": "a bad day", column: value, "marked": [0]}))
+    assert load_dataset(path).instances[0].annotated == {(0, 1)}
+    assert load_dataset(path, columns={"gold_words": "marked"}).instances[0].annotated == {(0, 0)}

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rigged import instance
-from verax.engine.engine import Engine, Outcome, Task
+from support.rigged import instance
+from verax.engine.engine import Engine, Task, TaskResult
 from verax.engine.questions import Bundle, Choose, Generate, Likelihood, QuestionGenerator, together
-from verax.models.generator import Choice, ChoicePass, Deliver, GeneratePass, LikelihoodPass, Prompt, TextRequest
+from verax.models.generator import ChoicePass, ChosenLabel, Deliver, GeneratePass, LikelihoodPass, Prompt, TextRequest
 from verax.models.subject import Subject
 from verax.types import Cost, FloatArray, Generated, Undefined, UserError
 
@@ -64,7 +64,7 @@ class Scripted:
         if text == "refused":
             deliver(Undefined("refused", "no"))
         elif isinstance(request, ChoicePass):
-            deliver(Choice(request.labels[0], "parsed"))
+            deliver(ChosenLabel(request.labels[0], "parsed"))
         else:
             deliver(Generated(text.upper(), "stop", 1))
 
@@ -87,10 +87,10 @@ def write(by: Any, *texts: str, x: Any = None) -> QuestionGenerator[list[str]]:
     return answers
 
 
-def outcomes(engine: Engine, generators: dict[str, QuestionGenerator[Any]]) -> dict[str, Outcome[Any]]:
-    ended: dict[str, Outcome[Any]] = {}
+def outcomes(engine: Engine, generators: dict[str, QuestionGenerator[Any]]) -> dict[str, TaskResult[Any]]:
+    ended: dict[str, TaskResult[Any]] = {}
 
-    def end(name: str, outcome: Outcome[Any]) -> tuple[()]:
+    def end(name: str, outcome: TaskResult[Any]) -> tuple[()]:
         ended[name] = outcome
         return ()
 
@@ -163,7 +163,7 @@ def test_an_answer_that_is_known_at_once_needs_no_wait() -> None:
 
 def test_labels_texts_and_likelihoods_in_one_task() -> None:
     def task() -> QuestionGenerator[Any]:
-        choice: Choice = yield Choose(about(by), by, ChoicePass(Prompt("which"), ("yes", "no")))
+        choice: ChosenLabel = yield Choose(about(by), by, ChoicePass(Prompt("which"), ("yes", "no")))
         scores: FloatArray = yield Likelihood(about(by), by, LikelihoodPass(Prompt("how"), ("a", "b")))
         both = yield Bundle(
             (
@@ -203,7 +203,7 @@ def test_progress_and_cost_count_every_answer() -> None:
 
 @pytest.mark.parametrize("error", [UserError("no such word"), KeyboardInterrupt()])
 def test_a_run_that_ends_early_leaves_its_sessions(error: BaseException) -> None:
-    def ends(outcome: Outcome[Any]) -> tuple[()]:
+    def ends(outcome: TaskResult[Any]) -> tuple[()]:
         raise error
 
     by = Scripted()

@@ -8,15 +8,14 @@ from typing import Any, ClassVar
 
 import pytest
 
-from rigged import NLI, Rigged
+from support.rigged import NLI, Rigged
 from verax.engine.protocols import Method, check_capabilities, kinds_of, requirements
-from verax.methods.interaction.attention_attribution import AttentionAttribution
-from verax.methods.span.louvain import Louvain
-from verax.methods.text.answer_first import MTRe
-from verax.methods.text.explanation_first import STRa
-from verax.methods.token.leave_one_out import LeaveOneOut
-from verax.methods.token.saliency import Saliency
-from verax.metrics.faithfulness.comprehensiveness import Comprehensiveness
+from verax.methods.answering import MTRe, STRa
+from verax.methods.attention import AttentionAttribution
+from verax.methods.gradients import Saliency
+from verax.methods.louvain import Louvain
+from verax.methods.occlusion import LeaveOneOut
+from verax.metrics.faithfulness.erasure import Comprehensiveness
 from verax.metrics.faithfulness.in_distribution import InDistribution
 from verax.metrics.free_text.bleu import Bleu
 from verax.models.black_box import BlackBox

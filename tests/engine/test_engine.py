@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from verax.data.text import split_words
-from verax.engine.engine import ON_ACCELERATOR, ON_PROCESSOR, Engine, Outcome, Task
+from verax.engine.engine import ON_ACCELERATOR, ON_PROCESSOR, Engine, Task, TaskResult
 from verax.engine.protocols import as_generator
 from verax.engine.questions import (
     Candidates,
@@ -20,26 +20,18 @@ from verax.engine.questions import (
     PathGradient,
     QuestionGenerator,
     SummedGradient,
-    resolve,
+    resolve_target,
 )
 from verax.engine.questions.text import GENERATING
-from verax.methods.token.activation import Activation
-from verax.methods.token.attention import AttentionWeights
-from verax.methods.token.beam import Beam
-from verax.methods.token.exact_shapley import ExactShapley
-from verax.methods.token.gradient_vocabulary import GradientVocabulary
-from verax.methods.token.guided_backprop import GuidedBackprop
-from verax.methods.token.input_x_gradient import InputXGradient
-from verax.methods.token.integrated_gradients import IntegratedGradients
-from verax.methods.token.kernel_shap import KernelShap
-from verax.methods.token.leave_one_out import LeaveOneOut
-from verax.methods.token.lime import Lime
-from verax.methods.token.occlusion import Occlusion
-from verax.methods.token.random import Random
-from verax.methods.token.saliency import Saliency
-from verax.methods.token.shapley_sampling import ShapleySampling
-from verax.metrics.faithfulness.comprehensiveness import Comprehensiveness
-from verax.metrics.faithfulness.sufficiency import Sufficiency
+from verax.methods.attention import AttentionWeights
+from verax.methods.baselines import RandomScores
+from verax.methods.beam import Beam
+from verax.methods.gradients import Activation, GradientVocabulary, GuidedBackprop, InputXGradient, Saliency
+from verax.methods.integrated_gradients import IntegratedGradients
+from verax.methods.lime import Lime
+from verax.methods.occlusion import LeaveOneOut, Occlusion
+from verax.methods.shapley import ExactShapley, KernelShap, ShapleySampling
+from verax.metrics.faithfulness.erasure import Comprehensiveness, Sufficiency
 from verax.models.black_box import BlackBox
 from verax.models.classifier import Classifier
 from verax.models.generator import CandidatesPass, GeneratePass, LikelihoodPass, Prompt, TextRequest
@@ -47,7 +39,7 @@ from verax.models.subject import Subject
 from verax.types import Cost, FloatArray, Generated, Highlight, Instance, Target, Undefined, UserError
 
 METHODS = (
-    Random(),
+    RandomScores(),
     LeaveOneOut(),
     LeaveOneOut(removal="delete", absolute=True),
     LeaveOneOut(removal="attention"),
@@ -71,11 +63,11 @@ METHODS = (
 METRICS = (Comprehensiveness(), Sufficiency())
 
 
-def outcomes(engine: Engine, generators: dict[Any, QuestionGenerator[Any]]) -> dict[Any, Outcome[Any]]:
-    ended: dict[Any, Outcome[Any]] = {}
+def outcomes(engine: Engine, generators: dict[Any, QuestionGenerator[Any]]) -> dict[Any, TaskResult[Any]]:
+    ended: dict[Any, TaskResult[Any]] = {}
 
     def task(key: Any, generator: QuestionGenerator[Any]) -> Task[Any]:
-        def done(outcome: Outcome[Any]) -> tuple[()]:
+        def done(outcome: TaskResult[Any]) -> tuple[()]:
             ended[key] = outcome
             return ()
 
@@ -203,7 +195,7 @@ def test_a_view_is_asked_about_as_if_it_were_the_input(
     scores = outcomes(engine, {0: as_generator(LeaveOneOut(), view)})[0].value.scores
 
     def by_hand() -> QuestionGenerator[FloatArray]:
-        readout = yield from resolve(Target(), x)
+        readout = yield from resolve_target(Target(), x)
         keep = np.tile(~dropped, (view.n_units + 1, 1))
         for row, unit in enumerate(np.flatnonzero(~dropped)):
             keep[row, unit] = False
@@ -336,14 +328,14 @@ def test_tasks_lead_to_tasks_and_a_small_window_ends(
     model = classifier("bert")
     seen: list[str] = []
 
-    def second(outcome: Outcome[Any]) -> tuple[()]:
+    def second(outcome: TaskResult[Any]) -> tuple[()]:
         seen.append("second")
         return ()
 
     def task(instance: Instance) -> Task[Any]:
         x = Subject(instance, model)
 
-        def first(outcome: Outcome[Any]) -> list[Task[Any]]:
+        def first(outcome: TaskResult[Any]) -> list[Task[Any]]:
             seen.append("first")
             return [Task(as_generator(Saliency(), x), second)]
 
@@ -360,7 +352,7 @@ def test_gradients_are_summed_with_their_weights(
     x = Subject(instances[0], model)
 
     def both(x: Subject) -> QuestionGenerator[tuple[Any, ...]]:
-        readout = yield from resolve(Target("no"), x)
+        readout = yield from resolve_target(Target("no"), x)
         one: SummedGradient = yield PathGradient(x, readout, "zero", (0.3,), (1.0,))
         two: SummedGradient = yield PathGradient(x, readout, "zero", (0.9,), (1.0,))
         sum_: SummedGradient = yield PathGradient(x, readout, "zero", (0.3, 0.9), (2.0, -0.5))

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from verax.data.text import split_words
-from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.engine import Engine, Task, TaskResult
 from verax.engine.protocols import as_generator, check_capabilities
 from verax.engine.questions import Outputs
-from verax.methods.token.leave_one_out import LeaveOneOut
+from verax.methods.occlusion import LeaveOneOut
 from verax.models.black_box import BlackBox
 from verax.models.subject import Subject
 from verax.types import Attribution, Instance, Undefined
@@ -26,13 +26,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from verax.engine.questions import QuestionGenerator, WholeQuestion, check_finite
-from verax.models.classifier import Row
+from verax.models.encoding import PerturbedInput
 from verax.models.subject import Subject
 from verax.types import Attribution, Kind, Passes
 
 
 class SurprisePass(NamedTuple):
-    row: Row
+    row: PerturbedInput
     temperature: float
 
 
@@ -128,8 +128,8 @@ def subject(model: Any, text: str, name: str = "x") -> Subject:
     return Subject(Instance(name, (split_words(text),)), model)
 
 
-def run(engine: Engine, **generators: Any) -> dict[str, Outcome[Any]]:
-    ended: dict[str, Outcome[Any]] = {}
+def run(engine: Engine, **generators: Any) -> dict[str, TaskResult[Any]]:
+    ended: dict[str, TaskResult[Any]] = {}
 
     def task(name: str) -> Task[Any]:
         return Task(generators[name], lambda outcome: ended.update({name: outcome}) or ())  # type: ignore[func-returns-value]

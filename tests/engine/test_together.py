@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from rigged import Rigged, ended, instance, posed, result
-from verax.engine.engine import Engine, Outcome, Task
+from support.rigged import Rigged, ended, instance, posed, result
+from verax.engine.engine import Engine, Task, TaskResult
 from verax.engine.questions import Generate, Likelihood, Outputs, QuestionGenerator, split_results, together
-from verax.methods.token.leave_one_out import LeaveOneOut
+from verax.methods.occlusion import LeaveOneOut
 from verax.models.classifier import Classifier
 from verax.models.generator import GeneratePass, LikelihoodPass, Prompt
 from verax.models.subject import Subject
@@ -125,8 +125,8 @@ def test_classifiers_are_asked_the_same_way(classifier: Callable[..., Classifier
     model = classifier("bert")
     several = [Subject(one, model) for one in instances[:3]]
 
-    def outcome(generator: QuestionGenerator[object]) -> Outcome[object]:
-        found: list[Outcome[object]] = []
+    def outcome(generator: QuestionGenerator[object]) -> TaskResult[object]:
+        found: list[TaskResult[object]] = []
         Engine().run([Task(generator, lambda one: found.append(one) or ())])
         return found[0]
 

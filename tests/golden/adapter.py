@@ -23,7 +23,7 @@ from verax.studies.crosslingual.analysis import analyse as crosslingual
 from verax.studies.free_text.analysis import ConsistencyRow, FreeText
 from verax.studies.free_text.analysis import analyse as free_text_tests
 from verax.studies.leaderboard.analysis import contrast
-from verax.studies.masking.analysis import MaskingCurves
+from verax.studies.masking.curves import MaskingCurves
 from verax.studies.unified.analysis import UnifiedRun
 from verax.types import Alignment, Estimate, Highlight, Instance, Nle, Prediction, Score, Skip, Trial
 
@@ -230,7 +230,7 @@ def _leaderboard(run: Run) -> dict[str, Plain]:
 def _comparison(first: Run, second: Run) -> dict[str, Plain]:
     made = []
     for row in contrast(first, second):
-        means = _pick(row.means, "n p p_holm", mean_first="first", mean_second="second")
+        means = _pick(row, "n p", mean_first="first", mean_second="second")
         made.append((row.metric.label, row.method.name, means | {"higher_is_better": row.metric.ascending}))
     return _nested(made)
 
@@ -242,7 +242,7 @@ def _masking(found: MaskingCurves) -> Plain:
 
 
 def _unified(found: UnifiedRun) -> Plain:
-    names = "kind base value n difference pairs best like_random words bounds sf"
+    names = "kind base value n difference pairs p best like_random words bounds sf"
     properties = {
         row.metric: _pick(row, "higher_is_better over seeds", property="name", f1_without="without")
         | {"cells": {cell.method: _pick(cell, names) for cell in row.entries}}
@@ -254,7 +254,7 @@ def _unified(found: UnifiedRun) -> Plain:
 
 def _crosslingual(found: CrossLingual) -> Plain:
     return _pick(found, "reference outputs runs over", spread_over_methods="spreads") | {
-        "methods": {row.label: _pick(row, "output random") for row in found.methods},
+        "methods": {row.label: {"output": row.output, "random": row.role == "random"} for row in found.methods},
         "architectures": {row.name: row.runs for row in found.architectures},
         "faithfulness": {grid.measure.metric: _grid(grid) for grid in found.overall},
         "faithfulness_by_language": {str(grid.language): _grid(grid) for grid in found.by_language},
@@ -266,7 +266,7 @@ def _crosslingual(found: CrossLingual) -> Plain:
 
 
 def _grid(grid: object) -> Plain:
-    names = "value n skipped reason best difference like_random by_architecture"
+    names = "value n skipped reason best difference p like_random by_architecture"
     cells = {method: _pick(cell, names) for method, cell in grid.cells.items()}
     return _pick(grid.measure, "metric higher_is_better") | {"average": _plain(grid.average), "cells": cells}
 
@@ -279,7 +279,7 @@ def _correlation(found: object) -> Plain:
 def _free_text(found: FreeText) -> Plain:
     noise = "edits flips chance similar mentioned difference pairs p reading"
     performance = "n accuracy judged bleu compared parsed by_first_token cut_off"
-    compared = "n total_first total_second difference p p_holm"
+    compared = "n total_first total_second difference p"
     return {
         "runs": found.runs,
         "counterfactual": _consistency(found.counterfactual),

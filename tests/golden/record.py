@@ -1,6 +1,7 @@
 """Record what verax produces; `tests/test_golden.py` compares later code with it.
 
-    python tests/golden/record.py [CASE ...]    # every case, or those named; then the pairs
+    python tests/golden/record.py [CASE ...]        # every case, or those named; then the pairs
+    python tests/golden/record.py --conclusions     # of the recorded rows, which stay as they are
 
 Each case is one `verax run`. Recorded are the folder of the run (run-v1/CASE), its rows and conclusions (CASE.json) and
 the content keys of its rows (CASE.keys.json); pairs.json has what is concluded from two runs together. Record a case
@@ -24,6 +25,7 @@ from typing import Any
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 from golden import adapter
+from verax.store.store import Store
 
 HERE = Path(__file__).parent
 STORED = HERE / "run-v1"
@@ -177,16 +179,27 @@ def record(case: Case) -> None:
     shutil.rmtree(case.stored, ignore_errors=True)
     with tempfile.TemporaryDirectory() as place:
         shutil.copytree(case.run(Path(place)), case.stored)
-    card = case.stored / "run.json"
     # the place where verax is installed says nothing about the run
-    card.write_text(card.read_text("utf-8").replace(f"{adapter.home()}/", ""), encoding="utf-8")
+    card = (case.stored / "run.json").read_text("utf-8").replace(f"{adapter.home()}/", "")
+    with Store.open(case.stored) as store:
+        store.write_card(json.loads(card))
     write(HERE / f"{case.name}.json", recorded(case, case.stored))
     write(HERE / f"{case.name}.keys.json", adapter.keys(case.stored))
 
 
+def conclude(case: Case) -> None:
+    """Draw the conclusions from the recorded run anew."""
+    path = HERE / f"{case.name}.json"
+    write(path, {**json.loads(path.read_text("utf-8")), "conclusions": adapter.conclusions(case.stored)})
+
+
 def main(names: list[str]) -> None:
-    """Record the named cases, or all."""
+    """Record the named cases, or all; or the conclusions of all."""
     cases = CASES | FURTHER_RUNS
+    if names == ["--conclusions"]:
+        for case in cases.values():
+            conclude(case)
+        names, cases = [], {}
     for name in names or cases:
         record(cases[name])
     write(HERE / "pairs.json", pairs())

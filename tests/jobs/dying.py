@@ -19,7 +19,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 import verax.jobs.training.classifier
 import verax.jobs.training.self_explainer  # noqa: F401 - so that not every child has to import it
 from verax.cli import main
-from verax.models.base import load_base
+from verax.models.checkpoint import load_base
 from verax.models.load import load_generator
 from verax.train.loop import Loop
 

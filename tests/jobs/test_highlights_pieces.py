@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from verax.data.load import load_dataset
 from verax.data.text import from_words, split_words
 from verax.jobs.highlights.annotations import check_file, mark, marked_words, sample, write_annotations
-from verax.jobs.highlights.choose import binarised, normalised
+from verax.jobs.highlights.choose import normalised
 from verax.jobs.highlights.dataset import Highlighted, part_names, reading, write_jsonl
 from verax.jobs.highlights.explain import find_parallel
 from verax.jobs.highlights.project import by_part, project
@@ -36,9 +36,8 @@ def test_scores_of_both_parts_are_normalised_together_and_cut_at_the_threshold()
     scores = normalised(pair, explained(pair, [3.0, 0.0, -4.0]))
     assert scores is not None
     np.testing.assert_allclose(scores, [0.6, 0.0, -0.8], atol=1e-15)
-    assert binarised(pair, scores, 0.6) == ((0,), ())
-    assert binarised(pair, scores, 0.0) == ((0, 1), ())
-    assert binarised(pair, scores, -0.8) == ((0, 1), (0,))
+    for threshold, words in ((0.6, ((0,), ())), (0.0, ((0, 1), ())), (-0.8, ((0, 1), (0,)))):
+        assert by_part(pair, set(np.flatnonzero(scores >= threshold))) == words
 
 
 def test_scores_of_zero_stay_zero_and_huge_ones_do_not_overflow() -> None:
@@ -59,16 +58,12 @@ def test_an_explanation_that_lacks_a_word_gives_no_scores() -> None:
 
 
 def test_projection_by_hand_many_to_many_and_unlinked() -> None:
-    # premise: 0 -> {0, 1}, {1, 2} -> 2, 3 has no link; hypothesis: nothing of 1 is highlighted
-    links = (((0, 0), (0, 1), (1, 2), (2, 2)), ((0, 1), (1, 0), (1, 2)))
-    assert project(((0, 3), (0,)), links) == ((0, 1), (1,))
-    assert project(((2,), (1,)), links) == ((2,), (0, 2))
-    assert project(((3,), ()), links) == ((), ())
-
-
-def test_links_over_all_words_are_split_into_parts() -> None:
-    reference, translation = (Instance(name, (words_of(a), words_of(b))) for name, a, b in (("r", 2, 3), ("t", 4, 1)))
-    assert by_part(((0, 3), (1, 0), (2, 4), (4, 4)), reference, translation) == (((0, 3), (1, 0)), ((0, 0), (2, 0)))
+    # premise, words 0 to 3 in both: 0 -> {0, 1}, {1, 2} -> 2, 3 has no link; hypothesis: 4 -> 5, 5 -> {4, 6}
+    links = ((0, 0), (0, 1), (1, 2), (2, 2), (4, 5), (5, 4), (5, 6))
+    translation = Instance("t", (words_of(4), words_of(3)))
+    assert by_part(translation, project({0, 3, 4}, links)) == ((0, 1), (1,))
+    assert by_part(translation, project({2, 5}, links)) == ((2,), (0, 2))
+    assert by_part(translation, project({3}, links)) == ((), ())
 
 
 anything = st.text(st.one_of(st.sampled_from('*\\ \t\n\r"a¶漢'), st.characters(exclude_categories=["Cs"])), max_size=30)
@@ -167,7 +162,7 @@ def test_translations_without_a_reference_are_left_out_and_counted() -> None:
         ([instance("a", "en", "1"), instance("b", "de", "2")], "shares its parallel id with one in 'en'"),
         (
             [instance("a", "en", "1"), instance("b", "en", "1"), instance("c", "de", "1")],
-            "'1' is there more than once in 'en'",
+            "'1' occurs more than once in 'en'",
         ),
         ([instance("a", "en", "1"), instance("b", "de", "1", 2)], "inputs have 1 to 2 parts"),
         ([instance("a", "en", "1"), instance("b", "../de", "1")], "the language '../de' can't be a file name"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rigged import NLI, Rigged, instance
+from support.rigged import NLI, Rigged, instance
 from verax.engine.engine import ON_PROCESSOR
 from verax.engine.questions.text import GENERATING
 from verax.jobs.training.self_explainer import measure_self_explainer

@@ -14,10 +14,11 @@ import pytest
 import torch
 from rich.console import Console
 
-import tiny
+from support import tiny
 from verax.data.text import split_words
 from verax.jobs.training.classifier import train_classifiers
-from verax.jobs.training.spec import TrainSpec, parse
+from verax.jobs.training.spec import TrainSpec
+from verax.run.spec import parse
 from verax.train import fine_tuning
 from verax.train.fine_tuning import fit
 from verax.train.loop import FineTuning, Trained
@@ -105,7 +106,7 @@ def _fit(
     model, tokenizer, start = built
     model.load_state_dict(start)
     epochs: list[int] = []
-    epoch_of = fine_tuning._Training._epoch
+    epoch_of = fine_tuning._ClassifierTraining._epoch
 
     def epoch(self: Any, number: int, *rest: Any) -> float:
         epochs.append(number)
@@ -113,12 +114,12 @@ def _fit(
             raise KeyboardInterrupt
         return epoch_of(self, number, *rest)
 
-    def measure(*_: Any) -> dict[str, float]:
+    def validate(*_: Any) -> dict[str, float]:
         return {"none": scores[epochs[-1]], "masking": scores[-1 - epochs[-1]], "both": 0.5}
 
     with monkeypatch.context() as patched:
-        patched.setattr(fine_tuning._Training, "_epoch", epoch)
-        patched.setattr(fine_tuning.Watched, "measure", measure)
+        patched.setattr(fine_tuning._ClassifierTraining, "_epoch", epoch)
+        patched.setattr(fine_tuning._ClassifierTraining, "_validate", validate)
         selections = ("none", "masking", "both")
         trained, weights = fit(
             model, tokenizer, _data(), _data(), RECIPE, select=selections, resume=resume, console=QUIET
@@ -187,7 +188,9 @@ def test_a_damaged_state_is_told_in_one_line(
     else:
         damaged = {"cut": content[:1000], "shorter": content[:-1], "empty": b"", "other": b"\xff" * 500}
         path.write_bytes(damaged[damage])
-    with pytest.raises(UserError, match=rf"{name} can't be read .*; remove its folder to begin the training") as told:
+    with pytest.raises(
+        UserError, match=rf"{name} can't be read .*; remove its folder to start the training again"
+    ) as told:
         _fit(built, Resume(unfinished, "key"), monkeypatch)
     assert "\n" not in str(told.value)
 
@@ -201,18 +204,18 @@ def test_a_command_with_another_recipe_does_not_go_on_from_an_unfinished_one(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(fine_tuning._Training, "_keep_best", interrupted)
+        patched.setattr(fine_tuning._ClassifierTraining, "_keep_best", interrupted)
         with pytest.raises(KeyboardInterrupt):
             train_classifiers(parse(TrainSpec, content), tmp_path / "out", console=QUIET)
     assert not (tmp_path / "out" / "resume" / "epoch.safetensors").exists(), "half an epoch is not kept"
-    save = fine_tuning._Training._save
+    save = fine_tuning._ClassifierTraining._save
 
     def saved(self: Any, epoch: int) -> None:
         save(self, epoch)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(fine_tuning._Training, "_save", saved)
+        patched.setattr(fine_tuning._ClassifierTraining, "_save", saved)
         with pytest.raises(KeyboardInterrupt):
             train_classifiers(parse(TrainSpec, content), tmp_path / "out", console=QUIET)
     with pytest.raises(

@@ -25,22 +25,24 @@ from verax.engine.questions import QuestionGenerator
 from verax.jobs.roar import recursive_roar
 from verax.jobs.roar.cost import duration
 from verax.jobs.roar.inputs import Masks
-from verax.jobs.roar.points import Point, PointFiles, all_points, point_of
+from verax.jobs.roar.points import PointFiles, RoarPoint, all_points, point_of
 from verax.jobs.roar.recursive_roar import Roar, roar
-from verax.jobs.roar.spec import RoarSpec
-from verax.jobs.training.spec import parse
+from verax.jobs.training.spec import RoarSpec
 from verax.models.subject import Subject
 from verax.report.page import write_report
 from verax.results.roar import RoarMeasure, RoarResult, load_result
 from verax.run.parameters import Configured, from_config
+from verax.run.spec import parse
 from verax.studies.masking import STUDY
-from verax.studies.masking.roar import masking_of
-from verax.train.measure import predicted
-from verax.train.world import Shape, build_model, build_tokenizer
+from verax.studies.masking.curves import Masking
+from verax.studies.masking.roar import masking_of, with_roar
+from verax.train.fine_tuning import predict
+from verax.train.world.start import BertShape, build_bert
+from verax.train.world.tokenizers import build_tokenizer
 from verax.types import Attribution, Dataset, Estimate, Instance, Kind, Passes, UserError
 
 BIRDS, BEASTS = ("owl", "hen"), ("dog", "cat")
-SHAPE = Shape(seeds=1, whole_words=40, hidden=16, layers=1, heads=2, feed_forward=16)
+SHAPE = BertShape(seeds=1, whole_words=40, hidden=16, layers=1, heads=2, feed_forward=16)
 METHODS = [{"leave_one_out": {"target": "gold"}}, {"input_x_gradient": {"target": "gold", "absolute": True}}]
 STEPS = 4
 QUIET = Console(quiet=True)
@@ -69,7 +71,7 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write(folder / f"{name}.jsonl", some)
     data = Dataset("toy", tuple(Instance(r["id"], (split_words(r["text"]),), r["label"]) for r in rows), ("a", "b"))
     tokenizer = build_tokenizer(data, SHAPE.whole_words)
-    build_model(tokenizer, ("beast", "bird"), SHAPE, 0).save_pretrained(folder / "base")
+    build_bert(tokenizer, ("beast", "bird"), SHAPE, 0).save_pretrained(folder / "base")
     tokenizer.save_pretrained(folder / "base")
     return folder
 
@@ -132,7 +134,7 @@ def test_a_model_for_each_step_of_each_measure_and_both_ends_once(ran: Ran) -> N
     assert [named.name for named in ran.prepared.methods] == ["random", "leave_one_out", "input_x_gradient"]
     assert len(ran.trained) == 3 * (STEPS - 1) + 2 == ran.result["cost"]["trainings"]
     assert ran.result["cost"]["optimiser_steps"] == 11 * 3 * 8
-    assert all_points(2, 1) == [Point(None, 0), Point(None, 1)]
+    assert all_points(2, 1) == [RoarPoint(None, 0), RoarPoint(None, 1)]
 
 
 def test_masks_grow_by_the_stated_number_and_never_shrink(ran: Ran) -> None:
@@ -174,7 +176,7 @@ def test_a_model_is_trained_on_the_masked_inputs(ran: Ran) -> None:
     for number, point in enumerate(order):
         masks = ran.masks(point.measure or 0, point.step)
         for rows, name in zip(ran.trained[number], ("train", "validation"), strict=True):
-            for row, masked in zip(rows.columns, masks[name], strict=True):
+            for row, masked in zip(rows.features, masks[name], strict=True):
                 assert set(row) == {"input_ids", "attention_mask", "token_type_ids"}
                 # each word of the toy is one token, between the first and the last special one
                 assert [i == mask_id for i in row["input_ids"][1:-1]] == masked.tolist()
@@ -191,8 +193,8 @@ def test_a_model_is_measured_on_the_masked_test_set(ran: Ran) -> None:
         masked = test.rows(prepared.view(model), tokenizer, ran.masks(measure, step)["test"])
         whole = test.rows(prepared.view(model), tokenizer, test.masks(masked=False))
         found = prepared.files.finished(point)
-        assert found.predicted.tolist() == predicted(model, tokenizer, masked).tolist()
-        told.append(found.predicted.tolist() != predicted(model, tokenizer, whole).tolist())
+        assert found.predicted.tolist() == predict(model, tokenizer, masked).tolist()
+        told.append(found.predicted.tolist() != predict(model, tokenizer, whole).tolist())
         right = found.predicted == test.golds.numpy()
         assert ((found.probability > 0.5) == right).all()
         value = ran.curves[measure].curve[step].value
@@ -251,8 +253,8 @@ from pathlib import Path
 from rich.console import Console
 from verax.jobs.roar.points import PointFiles
 from verax.jobs.roar.recursive_roar import roar
-from verax.jobs.roar.spec import RoarSpec
-from verax.jobs.training.spec import parse
+from verax.jobs.training.spec import RoarSpec
+from verax.run.spec import parse
 from verax.train.resume import Resume
 
 where, after, out, content = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]), json.loads(sys.argv[4])
@@ -343,6 +345,7 @@ def test_the_result_is_read_again_without_torch(ran: Ran) -> None:
 
 def test_a_result_of_before_measures_had_names_is_read(ran: Ran, tmp_path: Path) -> None:
     old = {**ran.result, "measures": [dict(measure) for measure in ran.result["measures"]]}
+    old.pop("checksum")
     for measure in old["measures"]:
         del measure["name"], measure["parameters"]
     (tmp_path / "roar.json").write_text(json.dumps(old))
@@ -371,6 +374,31 @@ def test_the_result_is_shown_as_recursive_masking_and_seeds_are_averaged(ran: Ra
         masking_of({Path("a"): ran.found, Path("b"): replace(other, spec={**other.spec, "steps": 5})})
 
 
+def test_it_is_a_column_next_to_recursive_masking_on_the_same_data(ran: Ran) -> None:
+    """Measures are matched by their display names; a ROAR on other data is refused."""
+    roar = {Path("a"): ran.found}
+    (one,) = masking_of(roar).groups
+    measures = [curve for curve in one.curves if curve.method != one.baseline]
+    runs = replace(one, data=ran.found.spec["test"]["name"])
+    (found,) = with_roar(Masking((runs,)), roar).groups
+    assert {curve.method: curve.roar for curve in found.curves} == {
+        one.baseline: None,
+        **{curve.method: curve.racu for curve in measures},
+    }
+    table = STUDY.tables(Masking((found,)))[0]
+    assert [record["roar"] for record in table.records()] == [curve.racu and curve.racu.value for curve in measures]
+    with pytest.raises(
+        UserError, match=r"a: a ROAR on .*train\.jsonl and .*test\.jsonl can't be compared with runs on x"
+    ):
+        with_roar(Masking((replace(one, data="x"),)), roar)
+
+
+def test_the_most_frequent_class_is_that_of_the_training_data(ran: Ran) -> None:
+    train, _, test = ran.prepared.splits
+    most = int(np.bincount(train.golds.numpy()).argmax())
+    assert ran.found.majority == pytest.approx((test.golds.numpy() == most).mean())
+
+
 def test_show_and_the_report_read_it(
     ran: Ran, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -392,7 +420,7 @@ def test_show_and_the_report_read_it(
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (None, "holds no finished ROAR: there is no roar.json"),
+        (None, "holds no finished ROAR: it has no roar.json"),
         ("{", "roar.json is damaged"),
         ('{"measures": []}', "roar.json is damaged"),
         ('{"version": 9}', "version 9, and this verax reads versions up to 1"),
@@ -418,7 +446,7 @@ def test_a_roar_of_before_there_were_records_continues(
     assert found is not None
     assert found.measures == ran.found.measures
     (out / "roar.json").unlink()
-    with pytest.raises(UserError, match="is not empty and is no ROAR that verax recorded"):
+    with pytest.raises(UserError, match=r"contains other files .* and no ROAR"):
         Roar(spec_of(toy), out)
     (out / "steps" / "key").write_text(found.key)
     with pytest.raises(UserError, match="the beginning of another ROAR"):
@@ -481,7 +509,7 @@ def test_the_command_prints_the_areas(
 
 def test_only_the_part_that_may_be_masked_is_masked_and_long_inputs_are_cut(toy: Path, tmp_path: Path) -> None:
     """A tokenizer of sub-words without segments; the first part stays, what is cut off is not counted."""
-    import tiny
+    from support import tiny
 
     tiny.save("roberta", tmp_path / "base")
     rows = [
@@ -491,14 +519,16 @@ def test_only_the_part_that_may_be_masked_is_masked_and_long_inputs_are_cut(toy:
     columns = {"parts": ["question", "text"], "maskable_part": "text"}
     data = {"name": str(write(tmp_path / "pairs.jsonl", rows)), "columns": columns}
     changes = {"base": str(tmp_path / "base"), "data": data, "validation": data, "test": data, "longest": 40}
-    prepared = Roar(spec_of(toy, **changes), tmp_path / "out")
+    skipped = Roar(spec_of(toy, **changes), tmp_path / "out").splits[0]
+    assert (skipped.sizes, skipped.left_out) == ((5, 10), {"too_long": 2}), "as in a run, unless they are to be cut"
+    prepared = Roar(spec_of(toy, **changes, on_long="truncate"), tmp_path / "out")
     split, tokenizer = prepared.splits[0], prepared.tokenizer
     assert split.sizes[:2] == (5, 10)
     assert 10 < split.sizes[2] == split.sizes[3] < 45
     model, _ = prepared.load()
     everything = split.rows(prepared.view(model), tokenizer, split.masks(masked=True))
     nothing = split.rows(prepared.view(model), tokenizer, split.masks(masked=False))
-    for row, plain, maskable in zip(everything.columns, nothing.columns, everything.maskable, strict=True):
+    for row, plain, maskable in zip(everything.features, nothing.features, everything.maskable, strict=True):
         assert set(row) == {"input_ids", "attention_mask"}
         assert len(row["input_ids"]) <= 40
         masked = np.array(row["input_ids"]) == tokenizer.mask_token_id
@@ -533,7 +563,7 @@ def test_an_explanation_that_can_not_be_had_ends_it_with_its_reason(toy: Path, t
         ({"steps": 0}, "spec: steps: Input should be greater than or equal to 1, got 0"),
         ({"step": 3}, "spec: unknown field 'step'.*did you mean 'steps'"),
         ({"methods": ["leave_one_uot"]}, "unknown method 'leave_one_uot'.*did you mean 'leave_one_out'"),
-        ({"methods": ["lime", "lime"]}, "methods: 'lime' is there twice"),
+        ({"methods": ["lime", "lime"]}, "methods: 'lime' is given twice"),
         ({"test": None}, "ROAR evaluates its models on a test set: name one with --test"),
     ],
 )
@@ -546,7 +576,7 @@ def test_a_users_mistakes_are_told_in_one_line(
 
 
 def test_a_base_without_a_mask_token_and_data_without_labels_are_refused(toy: Path, tmp_path: Path) -> None:
-    import tiny
+    from support import tiny
 
     tiny.save("gpt2", tmp_path / "gpt2")
     with pytest.raises(UserError, match="has no mask token, and ROAR masks words"):

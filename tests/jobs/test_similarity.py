@@ -169,7 +169,7 @@ def test_the_command_prints_a_table_of_models_and_languages(
     AutoModel.from_pretrained(checkpoint("roberta"), add_pooling_layer=False).save_pretrained(second)
     AutoTokenizer.from_pretrained(checkpoint("roberta")).save_pretrained(second)
     told = ("--model", first, "--also", second, "--batch", 4)
-    said = similarity(*told, "--json")
+    said = similarity(*told, "--format", "json")
     assert said.code == 0, said.err
     records = json.loads(said.out)
     assert [(one["model"], one["lang"]) for one in records] == [
@@ -183,15 +183,17 @@ def test_the_command_prints_a_table_of_models_and_languages(
 
     shown = similarity(*told)
     said_above = "Linear CKA accuracy with en: batches of 4, 10 random ones in addition, 0.091 expected by guessing"
-    assert " ".join(shown.out.split()).startswith(f"{said_above} language bert encoder batches skipped ")
+    assert " ".join(shown.out.split()).startswith(
+        f"{said_above} language bert batches skipped encoder batches skipped "
+    )
     assert "reading with" in shown.err
     lines = shown.out.splitlines()
     (german,) = (number for number, line in enumerate(lines) if line.startswith("de "))
-    assert lines[german].split() == ["de", "1.000", "1.000", "5", "0"]
+    assert lines[german].split() == ["de", "1.000", "5", "0", "1.000", "5", "0"]
     assert lines[german + 1].split() == ["[0.566,", "1.000]"] * 2
-    assert similarity(*told, "--markdown").out.count("\n| ") == 4
-    assert len(similarity(*told, "--csv", "--lang", "fr").out.splitlines()) == 3
-    assert json.loads(similarity(*told, "--json", "--limit", 12).out)[0]["pairs"] == 12
+    assert similarity(*told, "--format", "markdown").out.count("\n| ") == 4
+    assert len(similarity(*told, "--format", "csv", "--lang", "fr").out.splitlines()) == 3
+    assert json.loads(similarity(*told, "--format", "json", "--limit", 12).out)[0]["pairs"] == 12
 
 
 def test_mistakes_on_the_command_line_are_one_line(
@@ -202,7 +204,7 @@ def test_mistakes_on_the_command_line_are_one_line(
         (*model, "--batch", 11): "has 20 inputs in both en and de; at least two batches of 11, 22, are needed",
         (*model, "--lang", "dee"): "unknown language 'dee'; did you mean 'de'",
         (*model, "--data", "world/nli"): "world/nli has one language only, en; translations are needed",
-        (*model, "--json", "--csv", "--lang", "de"): "--json and --csv exclude each other",
+        (*model, "--format", "html", "--lang", "de"): "'html' is not one of",
         ("--model", "wrold/nli"): "did you mean 'world/nli'",
     }.items():
         said = similarity(*args)

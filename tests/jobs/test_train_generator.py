@@ -16,7 +16,10 @@ import sacrebleu
 from rich.console import Console
 from typer.testing import CliRunner
 
-from tiny_text import save_generator
+from support.rigged import NLI, Rigged
+from support.rigged import instance as given_instance
+from support.text_runs import rule
+from support.tiny_text import save_generator
 from verax.cli import app
 from verax.data.load import load_dataset
 from verax.engine.engine import Engine, Task
@@ -25,15 +28,18 @@ from verax.jobs.training import editor as editor_job
 from verax.jobs.training import generator as generator_job
 from verax.jobs.training.editor import train_editor
 from verax.jobs.training.self_explainer import train_self_explainer
-from verax.jobs.training.spec import EditorSpec, NleSpec, RecipeSpec, parse
+from verax.jobs.training.spec import EditorSpec, NleSpec, RecipeSpec
 from verax.jobs.training.splits import Splits
 from verax.metrics.free_text import bleu
-from verax.models.editor_wording import editor_prompt, read_editor_facts
+from verax.models.editor_wording import EditorFacts, editor_prompt, read_editor_facts
 from verax.models.generator import CandidatesPass
 from verax.models.load import load_generator
-from verax.models.self_explainer import load_self_explainer
+from verax.models.self_explainer import SelfExplainer, load_self_explainer
 from verax.models.subject import Subject
+from verax.models.wording import shipped_wording
 from verax.registry import resolve
+from verax.run.spec import parse
+from verax.store.artifact import read_json
 from verax.types import UserError
 
 KILLED = 9
@@ -91,7 +97,7 @@ def test_a_rule_is_learned_and_the_figures_are_those_of_the_folder(
     content = {"setup": setup, "base": str(generator(architecture)), "data": str(train), "test": str(test)}
     content |= {"epochs": epochs, "learning_rate": 5e-3, "batch_size": 4, "measure": 7}
     facts = train_self_explainer(parse(NleSpec, content), tmp_path / "model", console=QUIET)
-    assert facts == json.loads((tmp_path / "model" / "nle.json").read_bytes())
+    assert facts == read_json(tmp_path / "model" / "nle.json")
     measured = facts["figures"]["test"]
     said = _said(tmp_path / "model", test)[:7]
     right = [one.label == row["label"] for one, row in zip(said, _rows(7), strict=True)]
@@ -235,7 +241,7 @@ def test_an_editor_learns_which_words_go_with_a_class(generator: Callable[[str],
         "batch_size": 4,
     }
     facts = train_editor(parse(EditorSpec, content), tmp_path / "editor", console=QUIET)
-    assert facts == json.loads((tmp_path / "editor" / "editor.json").read_bytes())
+    assert facts == read_json(tmp_path / "editor" / "editor.json")
     told = read_editor_facts(tmp_path / "editor")
     assert (told.prompt, told.labels) == ("edit label: {label} text: {1} words:", ("far", "near"))
     asked: Any = load_generator(tmp_path / "editor")
@@ -245,6 +251,42 @@ def test_an_editor_learns_which_words_go_with_a_class(generator: Callable[[str],
         assert found[0].text == colour
     with pytest.raises(UserError, match="another editor: masks was 1 and is now 2, seed was 0 and is now 1; choose"):
         train_editor(parse(EditorSpec, {**content, "masks": 2, "seed": 1}), tmp_path / "editor", console=QUIET)
+
+
+def test_the_epoch_whose_edits_flip_the_model_most_often_is_kept(
+    generator: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the epochs with the highest rate it is the one with the lowest loss; without a model to flip, loss decides."""
+    assert parse(EditorSpec, {"base": "b", "data": "d"}).epochs == 20
+    train, base = _file(tmp_path / "d.jsonl", _rows(10)), str(generator("t5"))
+    told = {"base": base, "data": str(train), "epochs": 4, "learning_rate": 1e-3}
+    train_self_explainer(
+        parse(NleSpec, {**told, "epochs": 1, "setup": "mt_ra", "measure": 0}), tmp_path / "nle", console=QUIET
+    )
+    rates = iter((0.1, 0.5, 0.2, 0.5))
+    monkeypatch.setattr(editor_job._SuccessRate, "__call__", lambda *_: next(rates))
+    spec = parse(EditorSpec, {**told, "labels_by": str(tmp_path / "nle")})
+    (training,) = train_editor(spec, tmp_path / "editor", console=QUIET)["trainings"].values()
+    losses = training["validation_losses"]
+    assert training["success_rates"] == [0.1, 0.5, 0.2, 0.5]
+    assert training["best_epoch"] == (1 if losses[1] < losses[3] else 3)
+    assert "highest success rate" in (tmp_path / "editor" / "README.md").read_text()
+    plain = train_editor(parse(EditorSpec, told), tmp_path / "plain", console=QUIET)["trainings"]["."]
+    assert "success_rates" not in plain
+    assert plain["best_epoch"] == plain["validation_losses"].index(min(plain["validation_losses"]))
+
+
+def test_the_success_rate_is_the_share_of_edits_that_flip() -> None:
+    """The editor offers `crimson`, which flips the model, and three words that do not, at every place."""
+    given = given_instance("The cook stirs soup.", "It rains here.")
+    facts = EditorFacts("{label} {1} {2}", "___", NLI)
+    model = SelfExplainer(
+        "m", rule(), rule(), NLI, shipped_wording("trained", NLI, 2), "mt_ra"
+    )  # neutral, unless `crimson` is in it
+    rate = editor_job._SuccessRate(facts, model, [(given, "neutral")])
+    assert rate(Rigged(offers=lambda _: ("crimson", "tall", "wide", "odd"))) == 0.25
+    assert rate(Rigged(offers=lambda _: ("tall", "...", "", "of"))) == 0.0
+    assert rate(Rigged(offers=lambda _: ())) == 0.0
 
 
 def test_an_editor_may_learn_from_predicted_classes(generator: Callable[[str], Path], tmp_path: Path) -> None:

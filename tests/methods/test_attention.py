@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-import tiny
+from support import tiny
 from verax.api import explain
 from verax.data.text import split_words
-from verax.methods.token.attention import AttentionWeights
+from verax.methods.attention import AttentionWeights
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
 from verax.types import Instance, Target, UserError

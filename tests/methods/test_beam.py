@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from games import game_model, play, random_game, words
+from support.games import game_model, play, random_game, words
 from verax.api import explain
-from verax.methods.token.beam import Beam
+from verax.methods.beam import Beam
 from verax.types import Target, UserError
 
 

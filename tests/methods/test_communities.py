@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verax.methods.span.communities import communities
+from verax.methods.louvain import communities
 from verax.types import FloatArray, IntArray
 
 

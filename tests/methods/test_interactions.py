@@ -14,18 +14,17 @@ from torch import nn
 from transformers import FNetConfig, FNetForSequenceClassification
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-import tiny
-from games import game_model, random_game, words
+from support import tiny
+from support.games import game_model, random_game, words
 from verax.api import explain, explain_all
 from verax.data.text import split_words
 from verax.engine.engine import Engine, Task
 from verax.engine.questions import AttentionPathGradient
-from verax.methods.interaction.attention_attribution import AttentionAttribution
-from verax.methods.interaction.attention_interaction import AttentionInteraction
+from verax.methods.attention import AttentionAttribution, AttentionInteraction
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
-from verax.models.readout import Readout
 from verax.models.subject import Subject
+from verax.models.targets import Readout
 from verax.types import Instance, Target, Undefined, UserError
 
 PAIR = ("The small red boat sails across the quiet lake.", "nobody is watching the boat")
@@ -122,13 +121,19 @@ def test_no_pass_of_its_own_where_the_shapley_values_ran(whose: str) -> None:
         model,
         "A tall woman is in the park, while a dog is asleep.",
         "The woman is outdoors.",
-        methods=[{whose: removal}, {"bivariate_shapley": {"coalitions": whose, **removal}}, "louvain"],
+        methods=[
+            {whose: removal},
+            {"bivariate_shapley": {"coalitions": whose, **removal}},
+            {"louvain": {"draws": 1}},
+            {"louvain": {"draws": 2}},
+        ],
     )
-    first, second, third = (highlight.cost for highlight in made.highlights)
+    first, second, third, fourth = (highlight.cost for highlight in made.highlights)
     assert first.forward > 100
     assert second.forward == 0
     assert second.forward_asked >= first.forward
     assert third.forward == 0 or whose == "shapley_sampling"
+    assert 0 < fourth.forward < third.forward_asked, "the first draw is shared, the second is its own"
 
 
 def test_a_pair_is_the_mean_of_its_directions() -> None:

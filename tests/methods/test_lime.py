@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
+import torch
+from captum._utils.models.linear_model import SkLearnLasso
+from captum.attr._core.lime import LimeBase, default_perturb_func, get_exp_kernel_similarity_function
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from games import play, random_game
+from support.games import play, random_game
+from verax.data.text import from_words
+from verax.engine.ask import ask_all
 from verax.methods.coalitions import all_coalitions
-from verax.methods.token.lime import Lime
-from verax.types import UserError
+from verax.methods.lime import Lime, LimeCaptum
+from verax.models.classifier import Classifier
+from verax.models.encoding import PerturbedInput
+from verax.models.subject import Subject
+from verax.types import Attribution, Instance, UserError
 
 
 def ridge_by_hand(values: np.ndarray, width: float, strength: float) -> np.ndarray:
@@ -78,3 +89,63 @@ def test_bad_parameters(field: str, value: float) -> None:
         Lime(regression="lasso", strength=0)
     with pytest.raises(UserError, match=f"lime: {field}: got {value}"):
         Lime(**{field: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("removal", ["pad", "mask", "zero"])
+@pytest.mark.parametrize("strength", [0.01, 1e-4])
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_settings_of_captum_give_what_captum_gives(
+    removal: Any, strength: float, whole: bool, classifier: Callable[..., Classifier], instances: list[Instance]
+) -> None:
+    """Captum's own regression, kernel and distance on the same coalitions; it computes in float32: 2e-4.
+
+    Of a whole input, or of what is left without every third word.
+    """
+    x = Subject(instances[0], classifier("bert"))
+    if not whole:
+        x = x.without(np.arange(x.n_units) % 3 == 0, removal)
+    method = LimeCaptum(samples=40, removal=removal, strength=strength, seed=3)
+    found: dict[str, Attribution] = {}
+    ask_all([("it", method(x))], found.__setitem__)
+    keep = x.rng(3, "lime_captum").random((40, x.n_units)) < 0.5
+    path = x.model.path(PerturbedInput(x.encoding, x.state), "zero_words" if removal == "zero" else removal)
+    own, baseline = torch.tensor(path.inputs)[None], torch.tensor(path.baseline)[None]
+    values: dict[tuple[bool, ...], float] = {}
+    predicted = int(x.model.logits([PerturbedInput(x.encoding, x.state)])[0].argmax())
+    for row in keep:
+        states = x.states(row[None], removal)[0]
+        values[tuple(row)] = float(x.model.logits([PerturbedInput(x.encoding, states)])[0][predicted])
+
+    rows = iter(keep)
+
+    def perturbed(*_: Any, **__: Any) -> torch.Tensor:
+        return torch.tensor(next(rows))[None]
+
+    def embedded(coalition: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
+        kept = torch.tensor(~np.isin(path.token_unit, x.alive[~coalition[0].numpy()]))
+        return torch.where(kept[None, :, None], own, baseline)
+
+    asked = iter(keep)
+    lime = LimeBase(
+        lambda _: torch.tensor([values[tuple(next(asked))]]),
+        SkLearnLasso(alpha=strength),
+        get_exp_kernel_similarity_function(),
+        perturbed,
+        perturb_interpretable_space=True,
+        from_interp_rep_transform=embedded,
+        to_interp_rep_transform=None,
+    )
+    expected = lime.attribute(own, n_samples=40)[0].numpy()
+    np.testing.assert_allclose(found["it"].scores, expected, atol=2e-4)
+    assert strength > 1e-3 or np.abs(expected).max() > 1e-3
+
+
+def test_captum_draws_each_sample_on_its_own(classifier: Callable[..., Classifier]) -> None:
+    """Both keep half of the words on average, and complements are no more frequent than by chance."""
+    theirs = torch.cat([default_perturb_func(torch.zeros(1), num_interp_features=8) for _ in range(400)]).bool().numpy()
+    eight = Subject(Instance("1", (from_words(list("abcdefgh")),)), classifier("bert"))
+    ours = eight.rng(0, "lime_captum").random((400, 8)) < 0.5
+    for drawn in (theirs, ours):
+        assert abs(drawn.mean() - 0.5) < 0.05
+        assert (drawn[::2] == ~drawn[1::2]).all(axis=1).mean() < 0.05
+    assert LimeCaptum(samples=7).passes(2).forward == 8, "even where there are fewer coalitions"

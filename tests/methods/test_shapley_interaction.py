@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import shapiq
 
-from games import game_model, random_game, words
+from support.games import game_model, random_game, words
 from verax.api import explain
 from verax.methods.coalitions import all_coalitions
-from verax.methods.interaction.shapley_interaction import draw_coalitions, kernel_index, weighted_least_squares
+from verax.methods.shapley_interaction import draw_coalitions, kernel_index, weighted_least_squares
 from verax.models.load import load_model
 from verax.types import Target, UserError
 

@@ -12,12 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from games import game_model, play, random_game, words
+from support.games import game_model, play, random_game, words
 from verax.api import explain
-from verax.methods.coalitions import all_coalitions, growing, kernel_coalitions, permutations, shapley_values
-from verax.methods.token.exact_shapley import ExactShapley
-from verax.methods.token.kernel_shap import KernelShap
-from verax.methods.token.shapley_sampling import ShapleySampling
+from verax.methods.coalitions import all_coalitions, growing, kernel_coalitions, permutations
+from verax.methods.games import Enumerated
+from verax.methods.shapley import ExactShapley, KernelShap, ShapleySampling
 from verax.types import Target, Undefined, UserError
 
 with warnings.catch_warnings():
@@ -44,7 +43,7 @@ def by_definition(values: np.ndarray) -> np.ndarray:
 def test_exact_is_the_definition() -> None:
     """All 720 orders of six words: 1e-12."""
     values = random_game(6, 1)
-    assert np.abs(shapley_values(values) - by_definition(values)).max() <= 1e-12
+    assert np.abs(Enumerated(values).shapley() - by_definition(values)).max() <= 1e-12
     for method, parameters in ALL:
         assert np.abs(play(values, method, **parameters) - by_definition(values)).max() <= 1e-12, method
 
@@ -118,9 +117,8 @@ def test_sampling_is_unbiased(method: str, parameters: dict[str, object]) -> Non
     n = 8
     for game in (3, 4):
         values = random_game(n, game)
-        errors = np.array([play(values, method, seed=seed, **parameters) for seed in range(30)]) - shapley_values(
-            values
-        )
+        sampled = np.array([play(values, method, seed=seed, **parameters) for seed in range(30)])
+        errors = sampled - Enumerated(values).shapley()
         z = errors.mean(0) / (errors.std(0, ddof=1) / np.sqrt(len(errors)))
         assert np.abs(z).max() <= stats.norm.isf(0.001 / (2 * 2 * n)), z
 
@@ -129,7 +127,7 @@ def test_sampling_is_unbiased(method: str, parameters: dict[str, object]) -> Non
 def test_the_error_falls_with_the_budget(method: str, parameter: str) -> None:
     """Four times the work, less than half the mean squared error (over 12 seeds; it should be a quarter)."""
     values = random_game(9, 5)
-    exact = shapley_values(values)
+    exact = Enumerated(values).shapley()
 
     def error(amount: int) -> float:
         drawn = [play(values, method, seed=seed, **{parameter: amount}) for seed in range(12)]
@@ -145,7 +143,7 @@ def test_pairs_make_pairwise_games_exact() -> None:
     bits = all_coalitions(n).astype(float)
     values = bits @ rng.normal(size=n) + np.einsum("si,ij,sj->s", bits, rng.normal(size=(n, n)), bits)
     values = -2 + values / np.abs(values).max()
-    exact = shapley_values(values)
+    exact = Enumerated(values).shapley()
     assert np.abs(play(values, "shapley_sampling", permutations=2) - exact).max() <= 1e-12
     assert np.abs(play(values, "kernel_shap", budget=60) - exact).max() <= 1e-12
 
@@ -181,7 +179,7 @@ def test_short_inputs_are_exact_and_cost_no_more_than_they_must(n: int) -> None:
     values = random_game(n, n)
     for method in (KernelShap(Target("win"), removal="delete"), ShapleySampling(Target("win"), removal="delete")):
         made = explain(game_model(values), words(n), method=method).highlight
-        assert np.abs(np.array(made.scores) - shapley_values(values)).max() <= 1e-12
+        assert np.abs(np.array(made.scores) - Enumerated(values).shapley()).max() <= 1e-12
         assert made.cost.forward <= 2**n == method.passes(n).forward
 
 

@@ -17,25 +17,21 @@ from captum.attr import Saliency as CaptumSaliency
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tiny
-from verax.api import _result, explain
+from support import tiny
+from verax.api import _outcome, explain
 from verax.data.text import split_words
 from verax.engine.engine import Engine
-from verax.methods.aggregation import over_dimensions
-from verax.methods.token.activation import Activation
-from verax.methods.token.gradient_vocabulary import GradientVocabulary
-from verax.methods.token.guided_backprop import GuidedBackprop
-from verax.methods.token.input_x_gradient import InputXGradient
-from verax.methods.token.integrated_gradients import IntegratedGradients
-from verax.methods.token.leave_one_out import LeaveOneOut
-from verax.methods.token.occlusion import Occlusion
-from verax.methods.token.random import Random
-from verax.methods.token.saliency import Saliency
-from verax.models.classifier import Classifier, Row
+from verax.methods.baselines import RandomScores
+from verax.methods.gradients import Activation, GradientVocabulary, GuidedBackprop, InputXGradient, Saliency
+from verax.methods.integrated_gradients import IntegratedGradients
+from verax.methods.occlusion import LeaveOneOut, Occlusion
+from verax.models.classifier import Classifier
+from verax.models.encoding import PerturbedInput
 from verax.models.load import load_model
 from verax.models.removal import CODES
 from verax.models.subject import Subject
 from verax.models.untouched import embedded, word_embeddings
+from verax.stats.aggregation import over_dimensions
 from verax.types import Instance, Target, Undefined, UserError
 
 PAIR = ("The small red boat sails across the quiet lake.", "nobody is watching the boat")
@@ -208,7 +204,7 @@ def test_occlusion_with_wider_windows_by_hand(classifier: Callable[..., Classifi
     def value(removed: tuple[int, ...]) -> float:
         state = np.zeros(5, np.int8)
         state[list(removed)] = CODES["mask"]
-        return float(model.logits([Row(encoding, state)])[0, GOLD])
+        return float(model.logits([PerturbedInput(encoding, state)])[0, GOLD])
 
     drops = [value(()) - value(window) for window in windows]
     expected = [drops[0], (drops[0] + drops[1]) / 2, drops[1], drops[2], drops[2]]
@@ -311,7 +307,9 @@ def test_integrated_gradients_are_complete_on_what_is_left(
     model = classifier("bert")
     x = Subject(Instance("x", tuple(map(split_words, PAIR)), "no"), model)
     dropped = np.arange(x.n_units) % 3 == 1
-    made = _result(Engine(), IntegratedGradients(Target("gold"), 200, baseline)(x.without(dropped, removal)))
+    method = IntegratedGradients(Target("gold"), 200, baseline)
+    made = _outcome(Engine(), method(x.without(dropped, removal))).value
+    assert made is not None
     assert len(made.scores) == (~dropped).sum()
     assert made.notes["completeness_error"] <= 1e-8
 
@@ -362,7 +360,7 @@ def test_random_depends_on_seed_and_text_alone(seed: int, raw: str) -> None:
     model = load_model(lambda texts: [[0.5, 0.5]] * len(texts), labels=["a", "b"])
 
     def scores(seed: int, text: str) -> tuple[float, ...]:
-        return explain(model, text, method=Random(seed)).highlight.scores
+        return explain(model, text, method=RandomScores(seed)).highlight.scores
 
     assert scores(seed, raw) == scores(seed, raw)
     assert scores(seed, raw) != scores(seed + 1, raw)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,12 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
 from verax.data.text import split_words
-from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.engine import Engine, Task, TaskResult
 from verax.engine.protocols import as_generator
-from verax.metrics.agreement.agreement import Agreement
-from verax.metrics.budget import Budget, budget_of
-from verax.metrics.complexity.complexity import Complexity
-from verax.metrics.faithfulness.comprehensiveness_flips import ComprehensivenessFlips
-from verax.metrics.faithfulness.sufficiency_flips import SufficiencyFlips
-from verax.metrics.pieces import pieces_up_to, top_words
+from verax.metrics.agreement import Agreement
+from verax.metrics.complexity import Complexity
+from verax.metrics.faithfulness.flips import ComprehensivenessFlips, SufficiencyFlips
+from verax.metrics.ranking import Budget, budget_of, pieces_up_to, top_words
 from verax.models.black_box import BlackBox
 from verax.models.subject import Subject
 from verax.types import Highlight, Human, Instance, Kind, Measured, Span, Target, Undefined, Unit, UserError
@@ -62,7 +61,7 @@ TOKENS = highlight("token", {letter: score for score, letter in enumerate("zyxwv
 
 
 def measure(metric: Any, made: Highlight, x: Subject | None = None, **handed: Any) -> Measured:
-    ended: list[Outcome[Measured]] = []
+    ended: list[TaskResult[Measured]] = []
     generator = as_generator(lambda *args: metric(*args, **handed), x or encoded(), made)
     Engine().run([Task(generator, lambda outcome: ended.append(outcome) or ())])
     if ended[0].error is not None:
@@ -268,3 +267,43 @@ def test_words_that_do_not_count_use_up_no_budget() -> None:
     assert budget_of([SPANS], set(left.words)).words == (2, 2, 3)
     spread = highlight("span_interaction", {"ab|v": 1.0, "de|z": 0.5})
     assert pieces_up_to(spread, 2, set(left.words)) == [((1, 0),), ((1, 4),)]
+
+
+def test_budgets_by_other_seeds_are_read_from_the_notes_and_averaged() -> None:
+    noted = replace(SPANS, notes={"budgets": "2,3;4,6,8"})
+    budget = budget_of([noted])
+    assert (budget.words, budget.others) == ((3, 5, 8), (Budget((2, 3), 2), Budget((4, 6, 8), 3)))
+    second = replace(noted, notes={"budgets": "5"})
+    assert budget_of([noted, second]).others == (Budget((4, 4), 2),)  # (2 + 5) / 2, (3 + 5) / 2: as many as both have
+    assert budget_of([noted, SPANS]).others == ()
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        ComprehensivenessFlips(),
+        SufficiencyFlips(),
+        SufficiencyFlips(grid="incremental"),
+        Agreement(within="budget"),
+        Complexity(top="span_pairs"),
+    ],
+)
+@pytest.mark.parametrize("made", [TOKENS, PAIRS, SPANS])
+def test_values_at_other_budgets_are_kept_next_to_the_value(metric: Any, made: Highlight) -> None:
+    """Each is the value that the metric has if that budget is the one."""
+    budgets = [Budget((3, 5, 8), 3), Budget((1, 2), 2), Budget((6,), 1)]
+    x = encoded(human=Human(words=((0, 1), (0,))))
+    together = measure(metric, made, x, budget=replace(budgets[0], others=tuple(budgets[1:])))
+    alone = [measure(metric, made, x, budget=budget) for budget in budgets]
+    assert together.value == alone[0].value
+    assert together.series["by_budget"] == tuple(one.value for one in alone[1:])
+    assert {name: value for name, value in together.series.items() if name != "by_budget"} == alone[0].series
+
+
+def test_the_attainable_maximum_by_hand() -> None:
+    """Three gold words: two words reach two thirds, all of them right; five words or more reach 1."""
+    x = encoded(human=Human(words=((0, 1), (0,))))
+    perfect = highlight("token", {letter: float(letter in "abv") for letter in "abcdevwxyz"})
+    two = measure(Agreement(within="budget", k=1), perfect, x, budget=Budget((2,), 1))
+    assert (two.value, two.series["maximum"]) == (pytest.approx(2 / 3), (pytest.approx(2 / 3),))
+    assert measure(Agreement(within="budget", k=1), TOKENS, x, budget=Budget((5,), 1)).series["maximum"] == (1.0,)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,14 +11,16 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from verax.data.text import from_words
-from verax.metrics.crosslingual.crosslingual_faithfulness import (
+from verax.metrics.crosslingual_faithfulness import (
     AlignedReference,
     CrosslingualFaithfulness,
     aligned_scores,
     scores_of_words,
     spearman,
 )
+from verax.models.classifier import Classifier
 from verax.models.subject import Subject
+from verax.models.word_form import word_form
 from verax.types import Highlight, Instance, Links, Measured, Span, Target, Undefined, UserError
 
 ENGLISH = Instance("1/en", (from_words(["we", "meet", "at", "8pm"]), from_words(["never"])), parallel_id="1")
@@ -115,3 +119,35 @@ def test_scaling_an_explanation_changes_nothing(scores: list[float]) -> None:
 def test_a_reference_language_has_a_name() -> None:
     with pytest.raises(UserError, match="reference_lang"):
         CrosslingualFaithfulness(reference_lang="")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_partial_correlation_is_that_of_the_inverse_of_the_correlation_matrix(seed: int) -> None:
+    """To 1e-9: -p_01 / sqrt(p_00 p_11) of the inverse p of all Spearman correlations."""
+    rng = np.random.default_rng(seed)
+    constant = rng.integers(0, 4, (30, 2)).astype(float)
+    a, b = (rng.normal(size=30) + constant @ [1.0, -0.5] for _ in range(2))
+    inverse = np.linalg.inv(spearmanr(np.column_stack([a, b, constant])).statistic)
+    expected = -inverse[0, 1] / np.sqrt(inverse[0, 0] * inverse[1, 1])
+    assert spearman(a, b, constant) == pytest.approx(expected, abs=1e-9)
+    assert abs(spearman(a, b, constant)) < abs(spearman(a, b))
+
+
+def test_what_is_held_constant_explains_nothing_any_more() -> None:
+    part = np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
+    with pytest.raises(Undefined, match="the form of words explains all scores of the reference"):
+        spearman(part, part + np.array([0.0, 1, 2, 0, 1, 2]), part[:, None])
+    # within each part the scores agree, between the parts they do not
+    assert spearman(np.array([1.0, 2, 3, 7, 8, 9]), np.array([7.0, 8, 9, 1, 2, 3]), part[:, None]) == pytest.approx(1.0)
+
+
+def test_the_form_of_both_sides_is_held_constant(classifier: Callable[..., Classifier]) -> None:
+    """Scores that are the number of sub-words on either side have no other agreement."""
+    x, links = Subject(GERMAN, classifier("bert")), np.array(LINKS, np.int32)
+    english, german = (
+        _explained(one, word_form(Subject(one, classifier("bert")), "subwords").tolist()) for one in (ENGLISH, GERMAN)
+    )
+    metric = CrosslingualFaithfulness(controlling=("part", "subwords"))
+    with pytest.raises(Undefined, match="the form of words explains"):
+        metric(x, german, alignment=AlignedReference(ENGLISH, english, links))
+    assert CrosslingualFaithfulness()(x, german, alignment=AlignedReference(ENGLISH, english, links)).value is not None

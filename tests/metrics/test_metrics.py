@@ -14,14 +14,12 @@ from scipy.stats import entropy
 from sklearn.metrics import average_precision_score
 
 from verax.data.text import split_words
-from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.engine import Engine, Task, TaskResult
 from verax.engine.protocols import as_generator
-from verax.metrics.agreement.agreement import Agreement
-from verax.metrics.agreement.plausibility import Plausibility
-from verax.metrics.complexity.complexity import Complexity
-from verax.metrics.faithfulness.comprehensiveness import Comprehensiveness
-from verax.metrics.faithfulness.masked_by import masked_by
-from verax.metrics.faithfulness.sufficiency import Sufficiency
+from verax.metrics.agreement import Agreement, Plausibility
+from verax.metrics.complexity import Complexity
+from verax.metrics.faithfulness.erasure import Comprehensiveness, Sufficiency
+from verax.metrics.faithfulness.recursive_masking import masked_by
 from verax.metrics.ranking import best_first
 from verax.models.black_box import BlackBox
 from verax.models.subject import Subject
@@ -44,7 +42,7 @@ def measure(metric: Any, scores: list[float], *texts: str, **fields: Any) -> Mea
     instance = Instance("x", tuple(map(split_words, texts)), **fields)
     x = Subject(instance, MODEL)
     highlight = Highlight("x", "given", "token", Target(), x.units, tuple(scores))
-    ended: list[Outcome[Measured]] = []
+    ended: list[TaskResult[Measured]] = []
     Engine().run([Task(as_generator(metric, x, highlight), lambda outcome: ended.append(outcome) or ())])
     if ended[0].error is not None:
         raise ended[0].error

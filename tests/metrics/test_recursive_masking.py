@@ -12,19 +12,25 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.special import softmax
 
 from verax.data.text import split_words
-from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.protocols import as_generator
+from verax.engine.engine import Engine, Task, TaskResult
+from verax.engine.protocols import RandomDraws, as_generator
 from verax.engine.questions import QuestionGenerator
-from verax.methods.token.beam import Beam
-from verax.methods.token.leave_one_out import LeaveOneOut
-from verax.methods.token.random import Random
-from verax.metrics.faithfulness.masked_by import explained_again, masked_by, newly_masked
-from verax.metrics.faithfulness.recursive_masking import RecursiveMasking
+from verax.methods.baselines import RandomScores
+from verax.methods.beam import Beam
+from verax.methods.occlusion import LeaveOneOut
+from verax.metrics.faithfulness.recursive_masking import (
+    RecursiveMasking,
+    explained_again,
+    masked_at_random,
+    masked_by,
+    newly_masked,
+)
 from verax.models.black_box import BlackBox
-from verax.models.classifier import Row
+from verax.models.encoding import PerturbedInput
 from verax.models.hf_classifier import HFClassifier
 from verax.models.subject import Subject
 from verax.types import Attribution, Highlight, Instance, Measured, Target, Undefined, UserError
@@ -50,10 +56,10 @@ def _input(text: str, label: str | None = "yes") -> Subject:
     return Subject(Instance("1", (split_words(text),), label), MODEL)
 
 
-def _end(generator: QuestionGenerator[Any], model: Any = MODEL) -> Outcome[Any]:
-    ended: list[Outcome[Any]] = []
+def _end(generator: QuestionGenerator[Any], model: Any = MODEL) -> TaskResult[Any]:
+    ended: list[TaskResult[Any]] = []
 
-    def keep(outcome: Outcome[Any]) -> tuple[()]:
+    def keep(outcome: TaskResult[Any]) -> tuple[()]:
         ended.append(outcome)
         return ()
 
@@ -85,7 +91,49 @@ def test_a_case_computed_by_hand() -> None:
     assert measured.curve == pytest.approx((0.65, 0.5, 0.35, 0.3, 0.5), abs=1e-12)
     trapezoids = [0.15 / 2, (0.15 + 0.30) / 2, (0.30 + 0.35) / 2, (0.35 + 0.15) / 2]
     assert measured.value == pytest.approx(sum(trapezoids) / 4, abs=1e-12)
-    assert dict(measured.series) == {"gold": (1.0,), "predicted": (1.0, 0.0, 0.0, 0.0, 0.0)}
+    assert dict(measured.series) == {
+        "gold": (1.0,),
+        "predicted": (1.0, 0.0, 0.0, 0.0, 0.0),
+        "masked_at": (3.0, 1.0, 2.0, 4.0),  # the masks of every step: word by word, the step that masks it
+        "maskings": (1.0,),
+    }
+
+
+def test_the_random_curve_is_the_mean_of_several_maskings() -> None:
+    """Each masking is measured on its own, from the masks that are stored; the value is the area of their mean."""
+    x = _input("c a b x q")
+    measured = _measure(x, _given(x, [0.0] * 5), RandomDraws(0), steps=5)
+    masked_at = np.array(measured.series["masked_at"]).reshape(5, 5)
+    assert measured.series["maskings"] == (5.0,)
+    assert all(sorted(order) == [1, 2, 3, 4, 5] for order in masked_at.tolist())
+    assert len({tuple(order) for order in masked_at.tolist()}) > 1
+    each = [_measure(x, _given(x, (-order).tolist()), None, steps=5) for order in masked_at]
+    curve = np.mean([one.curve for one in each], axis=0)
+    assert measured.curve == pytest.approx(tuple(curve), abs=1e-12)
+    assert measured.value == pytest.approx(np.mean([one.value for one in each]), abs=1e-12)
+    predicted = [label for one in each for label in one.series["predicted"]]
+    assert list(measured.series["predicted"]) == predicted
+    assert measured == _measure(x, _given(x, [0.0] * 5), RandomDraws(0), steps=5)
+
+
+def test_random_masks_differ_between_seeds_and_models() -> None:
+    """Seeds of a model must not share the noise of the baseline, or it would be in no interval over them."""
+    other = BlackBox(_answer, labels=("no", "yes"), name="toy", version="2", mask_text="_")
+    text = "a b c x " + " ".join(f"w{i}" for i in range(30))
+    orders = set()
+    for seed, model in ((0, MODEL), (1, MODEL), (0, other)):
+        x = Subject(_input(text).instance, model)
+        measured = _measure(x, _given(x, [0.0] * 34), RandomDraws(seed), steps=34, model=model)
+        orders |= {tuple(row) for row in np.array(measured.series["masked_at"]).reshape(5, 34).tolist()}
+    assert len(orders) == 15
+
+
+def test_random_masks_are_uniform() -> None:
+    """Every word is as likely as any other among the first half; 600 draws of 6 words, the 0.1 % level."""
+    counts = np.zeros(6)
+    for draw in range(600):
+        counts += ~masked_at_random(6, 2, np.random.default_rng(draw))[1]
+    assert stats.chisquare(counts).pvalue > 0.001
 
 
 def test_what_is_left_is_explained_anew() -> None:
@@ -151,7 +199,7 @@ def test_the_explanations_are_as_many_as_are_announced() -> None:
 
         def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
             self.sizes.append(x.n_units)
-            return Random()(x)
+            return RandomScores()(x)
 
     for n in (1, 2, 3, 9, 10, 11, 25):
         x = _input(" ".join("abcdefghijklmnopqrstuvwxyz"[:n]))
@@ -162,12 +210,12 @@ def test_the_explanations_are_as_many_as_are_announced() -> None:
 
 def test_random_draws_anew_at_each_step() -> None:
     x = _input(" ".join("abcdefghijklmnopqrst"))
-    highlight = _explained(x, Random())
-    again = _end(masked_by(x, highlight, partial(as_generator, Random()), 10)).value
+    highlight = _explained(x, RandomScores())
+    again = _end(masked_by(x, highlight, partial(as_generator, RandomScores()), 10)).value
     stands = _end(masked_by(x, highlight, None, 10)).value
     assert (again[1] == stands[1]).all()
     assert (again != stands).any()
-    assert (again == _end(masked_by(x, highlight, partial(as_generator, Random()), 10)).value).all()
+    assert (again == _end(masked_by(x, highlight, partial(as_generator, RandomScores()), 10)).value).all()
 
 
 def test_only_the_part_that_may_be_masked_is() -> None:
@@ -192,7 +240,7 @@ def test_a_step_that_is_none_is_refused() -> None:
         RecursiveMasking(0)
 
 
-@pytest.mark.parametrize("method", [LeaveOneOut(GOLD), LeaveOneOut(GOLD, absolute=True), Random(3)])
+@pytest.mark.parametrize("method", [LeaveOneOut(GOLD), LeaveOneOut(GOLD, absolute=True), RandomScores(3)])
 def test_it_is_algorithm_3(method: Any, classifier: Callable[..., HFClassifier], instances: list[Instance]) -> None:
     """Against the paper's loop, one pass at a time, in float64; tolerance 1e-10."""
     model = classifier("bert", "float64")
@@ -210,7 +258,7 @@ def test_it_is_algorithm_3(method: Any, classifier: Callable[..., HFClassifier],
                     best = int(np.argmax(scores))
                     state[left[best]] = 1
                     scores[best] = -np.inf
-            expected.append(softmax(model.logits([Row(x.encoding, state.copy())])[0])[0])
+            expected.append(softmax(model.logits([PerturbedInput(x.encoding, state.copy())])[0])[0])
         found = _measure(x, _explained(x, method, model), partial(as_generator, method), model=model)
         assert found.curve == pytest.approx(expected, abs=1e-10)
 

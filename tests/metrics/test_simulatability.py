@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from verax.data.text import split_words
-from verax.metrics.budget import Budget
-from verax.metrics.pieces import pieces_up_to
-from verax.metrics.simulatability.insertion import with_explanation
-from verax.metrics.simulatability.simulatability import Answers, Simulatability
+from verax.metrics.ranking import Budget, pieces_up_to
+from verax.metrics.simulatability import Answers, Simulatability, with_explanation
 from verax.models.load import load_model
-from verax.train.agent_start import RANKS, find_start, rank_mark
+from verax.train.agent import RANKS, find_start, rank_mark
 from verax.types import Highlight, Instance, Kind, Span, Target, Undefined, Unit, UserError
 
 PAIR = Instance("pair", (split_words("A tall man sleeps, outside."), split_words("Nobody is awake")), "no")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.cli import CallVerax
 from verax.api import explain
 from verax.data.text import split_words
 from verax.models.load import load_model
@@ -49,7 +50,7 @@ def test_mask_text_stands_in() -> None:
     assert set(SEEN) == {("A boat",), ("___ boat",), ("A ___",)}
 
 
-def test_from_the_current_folder(tmp_path: Path) -> None:
+def test_a_module_of_the_current_folder_is_imported_only_on_request(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def answer(texts):\n    return [[0.3, 0.7]] * len(texts)\n")
     (tmp_path / "data.jsonl").write_text('{"text": "a boat"}\n')
     spec = {
@@ -60,7 +61,31 @@ def test_from_the_current_folder(tmp_path: Path) -> None:
     (tmp_path / "spec.yaml").write_text(json.dumps(spec))
     command = [Path(sys.executable).with_name("verax"), "run", "spec.yaml"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "No module named 'mine'; --import-from FOLDER" in done.stderr
+    done = subprocess.run([*command, "--import-from", "."], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("start", [["verax"], ["python", "-m", "verax"]])
+def test_modules_in_the_current_folder_are_not_executed(start: list[str], tmp_path: Path) -> None:
+    # names that installed libraries try to import, and one of the standard library
+    for name in ("uarray", "cupy", "numexpr", "bottleneck", "sitecustomize", "json", "secrets"):
+        (tmp_path / f"{name}.py").write_text(f"open('executed-{name}', 'w').close()\n")
+    data = "data:\n  {name: world/nli, limit: 2}\n"
+    (tmp_path / "spec.yaml").write_text(f"model: world/nli\n{data}methods: [random]\nmetrics: [complexity]\n")
+    program = [str(Path(sys.executable).with_name(start[0])), *start[1:]]
+    for command in (["run", "spec.yaml", "--out", "r"], ["show", "r"]):
+        done = subprocess.run([*program, *command], capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in tmp_path.glob("executed-*")) == []
+
+
+def test_a_folder_of_modules_is_for_functions(call_verax: CallVerax, tmp_path: Path) -> None:
+    (tmp_path / "spec.yaml").write_text("model: world/nli\ndata: world/nli\nmethods: [random]\nmetrics: [complexity]\n")
+    said = call_verax("run", tmp_path / "spec.yaml", "--import-from", tmp_path)
+    assert (said.code, said.out) == (2, "")
+    assert "--import-from: it is for models given as python:module:function" in said.err
 
 
 def test_by_import_path() -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from transformers import BertForSequenceClassification
 
-import tiny
+from support import tiny
 from verax.models.first_position import last_layer, only_first_position
 
 SHORTENED = ("bert", "roberta", "distilbert", "xlm-roberta", "deberta-v2")
@@ -27,7 +27,7 @@ def test_logits_and_gradients_are_the_same(architecture: str, whole_attention: b
     last = last_layer(model)
     assert last is not None
     seen = []
-    hook = last.behind.register_forward_hook(lambda _, __, output: seen.append(output.shape[1]))
+    hook = last.after.register_forward_hook(lambda _, __, output: seen.append(output.shape[1]))
 
     def answers() -> tuple[np.ndarray, np.ndarray]:
         model.zero_grad()
@@ -77,5 +77,5 @@ def test_an_error_leaves_no_hook_behind() -> None:
         model(input_ids=torch.tensor([[10**6]]))
     assert last is not None
     assert last.attention is not None
-    assert not last.behind._forward_pre_hooks
+    assert not last.after._forward_pre_hooks
     assert "forward" not in vars(last.attention)

@@ -15,13 +15,14 @@ import numpy as np
 import pytest
 import torch
 
-import tiny
+from support import tiny
 from verax.data.text import split_words
-from verax.models.classifier import Classifier, PathPoint, Row
+from verax.models.classifier import Classifier, PathPoint
+from verax.models.encoding import PerturbedInput
 from verax.models.load import load_model
-from verax.models.readout import Readout
 from verax.models.removal import CODES
 from verax.models.subject import Subject
+from verax.models.targets import Readout
 from verax.types import Instance, Undefined, UserError
 
 TOLERANCE = 1e-12
@@ -45,15 +46,15 @@ def by_hand(model: Any, **inputs: Any) -> np.ndarray:
         return model(**inputs).logits[0].numpy()
 
 
-def row_without(classifier: Classifier, units: list[int], rule: str) -> tuple[Row, np.ndarray]:
+def row_without(classifier: Classifier, units: list[int], rule: str) -> tuple[PerturbedInput, np.ndarray]:
     """A row that lacks some units, and which tokens that concerns."""
     encoding = classifier.encode(pair())
     state = np.zeros(len(encoding.units), np.int8)
     state[units] = CODES[rule]  # type: ignore[index]
-    return Row(encoding, state), np.isin(encoding.token_unit, units)
+    return PerturbedInput(encoding, state), np.isin(encoding.token_unit, units)
 
 
-def inputs_of(row: Row, tokenizer: Any, keep: np.ndarray | None = None) -> dict[str, torch.Tensor]:
+def inputs_of(row: PerturbedInput, tokenizer: Any, keep: np.ndarray | None = None) -> dict[str, torch.Tensor]:
     ids, types = row.encoding.token_ids, row.encoding.type_ids
     keep = np.ones(len(ids), bool) if keep is None else keep
     inputs = {"input_ids": torch.tensor(ids[keep][None])}
@@ -140,7 +141,7 @@ def test_a_batch_is_its_rows(subject: tuple[Any, Any, Classifier]) -> None:
     _, _, classifier = subject
     rules = ["delete", "zero", "attention", *(["mask"] if "mask" in classifier.removals else [])]
     rows = [row_without(classifier, units, rule)[0] for rule in rules for units in ([1], [4, 5], [11])]
-    groups: dict[Any, list[Row]] = {}
+    groups: dict[Any, list[PerturbedInput]] = {}
     for row in rows:
         length = int(classifier.lengths(row.encoding, row.state[None])[0])
         groups.setdefault(classifier.bucket(row, length), []).append(row)
@@ -181,7 +182,7 @@ def test_the_model_is_left_as_it_was(subject: tuple[Any, Any, Classifier]) -> No
 def test_an_error_in_the_model_leaves_no_hook_behind(subject: tuple[Any, Any, Classifier]) -> None:
     model, _, classifier = subject
     row, _ = row_without(classifier, [1], "zero")
-    bad = Row(
+    bad = PerturbedInput(
         row.encoding.__class__(
             **{name: getattr(row.encoding, name) for name in ("instance", "type_ids", "token_unit", "labels", "gold")},
             token_ids=row.encoding.token_ids + 10**6,
@@ -199,8 +200,8 @@ def test_reading_position_is_the_last_token_when_pad_is_missing(classifier: Call
     rows = []
     for text in ("the boat sails", "the wind is strong"):
         encoding = model.encode(Instance(text, (split_words(text),)))
-        rows.append(Row(encoding, np.zeros(len(encoding.units), np.int8)))
-    same = [rows[0], Row(rows[0].encoding, rows[0].state.copy())]
+        rows.append(PerturbedInput(encoding, np.zeros(len(encoding.units), np.int8)))
+    same = [rows[0], PerturbedInput(rows[0].encoding, rows[0].state.copy())]
     assert np.abs(model.logits(same) - model.logits(same[:1])).max() <= TOLERANCE
     assert np.abs(model.logits([rows[0]])[0] - model.logits([rows[1]])[0]).max() > 1e-6
 
@@ -230,7 +231,9 @@ def test_odd_texts_have_a_reason_or_are_read(architecture: str, classifier: Call
         x = Subject(Instance("x", (split_words(text),)), model)
         encoding = x.encoding
         keep = np.zeros(x.n_units, bool)
-        logits = model.logits([Row(encoding, x.state), Row(encoding, x.states(keep[None], "zero")[0])])
+        logits = model.logits(
+            [PerturbedInput(encoding, x.state), PerturbedInput(encoding, x.states(keep[None], "zero")[0])]
+        )
         assert np.isfinite(logits).all()
         assert set(encoding.token_unit.tolist()) <= {-1, *range(x.n_units)}
 
@@ -263,7 +266,7 @@ def test_lengths_up_to_the_limit_run(classifier: Callable[..., Classifier]) -> N
         while reason(model, "boat " * n) is None:
             n += 1
         encoding = model.encode(Instance("x", (split_words("boat " * (n - 1)),)))
-        assert np.isfinite(model.logits([Row(encoding, np.zeros(n - 1, np.int8))])).all()
+        assert np.isfinite(model.logits([PerturbedInput(encoding, np.zeros(n - 1, np.int8))])).all()
 
 
 # --- models that can't be had -------------------------------------------------------------------------------------
@@ -304,7 +307,7 @@ def test_clear_errors_for_a_wrong_name(tmp_path: Path, checkpoint: Callable[[str
     with pytest.raises(UserError, match="is a file"):
         load_model(file)
     with pytest.raises(UserError, match="dtype"):
-        load_model(checkpoint("bert"), dtype="bfloat16")  # type: ignore[arg-type]
+        load_model(checkpoint("bert"), dtype="int8")  # type: ignore[arg-type]
     for device in ("cuda", "toaster"):
         with pytest.raises(UserError, match=f"device: '{device}' can't be used"):
             load_model(checkpoint("bert"), device=device)

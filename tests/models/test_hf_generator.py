@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-import tiny
-from tiny_text import ARCHITECTURES, generator_model
+from support import tiny
+from support.tiny_text import ARCHITECTURES, generator_model
 from verax.models.generator import CandidatesPass, GeneratePass, LikelihoodPass, Prompt
 from verax.models.hf_generator import HFGenerator
 from verax.models.load import load_generator, load_model
@@ -84,10 +84,14 @@ def _literal(model: Any, tokenizer: Any, text: str, continuation: str) -> float:
     return total
 
 
-def test_texts_of_several_lengths_come_in_the_order_of_their_passes(made: tuple[Any, Any, HFGenerator]) -> None:
+def test_texts_come_in_the_order_of_their_passes_and_passes_with_other_settings_are_rejected(
+    made: tuple[Any, Any, HFGenerator],
+) -> None:
     _, _, asked = made
-    passes = [GeneratePass(Prompt(text, plain=True), 4 + number % 2) for number, text in enumerate(PROMPTS)]
+    passes = [GeneratePass(Prompt(text, plain=True), 4) for text in PROMPTS]
     assert asked.generate(passes) == [asked.generate([one])[0] for one in passes]
+    with pytest.raises(ValueError, match="differ in their settings"):
+        asked.generate([passes[0], passes[1]._replace(max_new_tokens=5)])
 
 
 def test_a_text_that_is_cut_off_says_so_and_keeps_all_its_tokens(made: tuple[Any, Any, HFGenerator]) -> None:
@@ -142,8 +146,8 @@ def test_a_chat_is_written_in_its_template() -> None:
     said = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}"
     tokenizer.chat_template = said + "{% if add_generation_prompt %}[says]{% endif %}"
     asked = HFGenerator(generator_model("gpt2", tokenizer).eval(), tokenizer, name="gpt2", fingerprint={})
-    assert asked.written(Prompt("why?", "be brief")) == "[system]be brief[user]why?[says]"
-    assert asked.written(Prompt("why?", plain=True)) == "why?"
+    assert asked.rendered(Prompt("why?", "be brief")) == "[system]be brief[user]why?[says]"
+    assert asked.rendered(Prompt("why?", plain=True)) == "why?"
     assert asked.tokens(Prompt("why?")) == tokenizer("[user]why?[says]", add_special_tokens=False)["input_ids"]
 
 
@@ -213,7 +217,7 @@ def test_a_chat_is_the_same_on_every_day_and_does_not_think() -> None:
     inner = "{% macro today() %}{{ strftime_now('%y') }}{% endmacro %}{{ today() }}"
     tokenizer.chat_template = f"{given}{{{{ date_string }}}}; {clock}; {inner}[{{{{ messages[0].content }}}}]{thinks}"
     asked = HFGenerator(model, tokenizer, name="", fingerprint={})
-    assert asked.written(Prompt("why?")) == "01 Jan 2025; Wednesday, 1 January 2025, 2025-01-01 00:00:00; 25[why?]"
+    assert asked.rendered(Prompt("why?")) == "01 Jan 2025; Wednesday, 1 January 2025, 2025-01-01 00:00:00; 25[why?]"
     assert plain.keys() < asked.fingerprint.keys()
     assert "2025-01-01" in asked.fingerprint["chat"]
     assert '"enable_thinking":false' in asked.fingerprint["chat"]
@@ -224,7 +228,7 @@ def test_a_system_text_that_a_template_refuses_is_said_by_the_user() -> None:
     refuses = "{% if m.role == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
     tokenizer.chat_template = f"{{% for m in messages %}}{refuses}[{{{{ m.role }}}}]{{{{ m.content }}}}{{% endfor %}}"
     asked = HFGenerator(generator_model("gpt2", tokenizer), tokenizer, name="", fingerprint={})
-    assert asked.written(Prompt("why?", "be brief")) == "[user]be brief\n\nwhy?"
+    assert asked.rendered(Prompt("why?", "be brief")) == "[user]be brief\n\nwhy?"
 
 
 def test_half_a_surrogate_pair_is_read_as_a_question_mark(made: tuple[Any, Any, HFGenerator]) -> None:

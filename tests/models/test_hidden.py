@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-import tiny
+from support import tiny
 from verax.data.text import split_words
-from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.engine import Engine, Task, TaskResult
 from verax.engine.questions import Hidden, Outputs
 from verax.models.black_box import BlackBox
-from verax.models.classifier import Row
+from verax.models.encoding import PerturbedInput
 from verax.models.hf_classifier import HFClassifier
 from verax.models.load import load_model
 from verax.models.subject import Subject
@@ -34,7 +34,7 @@ def test_it_is_the_maximum_of_the_hidden_states(architecture: str, instances: li
     model, tokenizer = tiny.build(architecture)
     model.double().eval()
     asked = load_model(model, tokenizer=tokenizer)
-    rows = [Row(asked.encode(i), np.zeros(len(i.units), np.int8)) for i in instances]
+    rows = [PerturbedInput(asked.encode(i), np.zeros(len(i.units), np.int8)) for i in instances]
     expected = []
     for instance in instances:
         batch = tokenizer(*(part.raw for part in instance.parts), return_tensors="pt")
@@ -49,7 +49,7 @@ def test_embeddings_come_first_behind_their_norm() -> None:
     model.double().eval()
     asked = load_model(model, tokenizer=tokenizer)
     instance = Instance("1", (split_words("the small red boat"),))
-    found = asked.hidden([Row(asked.encode(instance), np.zeros(4, np.int8))])
+    found = asked.hidden([PerturbedInput(asked.encode(instance), np.zeros(4, np.int8))])
     assert found.shape == (1, model.config.num_hidden_layers + 1, model.config.hidden_size)
     with torch.no_grad():
         embedded = model.bert.embeddings(tokenizer("the small red boat", return_tensors="pt")["input_ids"])
@@ -62,7 +62,7 @@ def test_masked_words_are_masked_and_the_model_is_left_alone() -> None:
     hooks = {name: len(module._forward_hooks) for name, module in model.named_modules()}
     asked = load_model(model, tokenizer=tokenizer)
     encoding = asked.encode(Instance("1", (split_words("the small red boat"),)))
-    masked = asked.hidden([Row(encoding, np.array([0, 0, 1, 0], np.int8))])
+    masked = asked.hidden([PerturbedInput(encoding, np.array([0, 0, 1, 0], np.int8))])
     assert model.training
     assert {name: len(module._forward_hooks) for name, module in model.named_modules()} == hooks
     model.eval()
@@ -77,12 +77,12 @@ def test_the_engine_asks_each_input_once_and_charges_it(classifier: Callable[...
     model = classifier("bert", "float64")
     x = Subject(Instance("1", (split_words("the small red boat sails"),)), model)
     keep = np.tril(np.ones((5, 5), bool))
-    ended: list[Outcome[FloatArray]] = []
+    ended: list[TaskResult[FloatArray]] = []
 
     def peek(keep: Any) -> Any:
         return (yield Hidden(x, keep))
 
-    def kept(outcome: Outcome[FloatArray]) -> tuple[()]:
+    def kept(outcome: TaskResult[FloatArray]) -> tuple[()]:
         ended.append(outcome)
         return ()
 
@@ -94,7 +94,7 @@ def test_the_engine_asks_each_input_once_and_charges_it(classifier: Callable[...
     assert first is not None
     assert second is not None
     np.testing.assert_array_equal(first[1:3], second)
-    alone = model.hidden([Row(x.encoding, x.states(keep[:1], "mask")[0])])
+    alone = model.hidden([PerturbedInput(x.encoding, x.states(keep[:1], "mask")[0])])
     np.testing.assert_allclose(first[:1], alone, atol=1e-12)
 
     def both() -> Any:

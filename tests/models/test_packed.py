@@ -7,12 +7,12 @@ import pytest
 import torch
 from torch import nn
 
-import tiny
+from support import tiny
 from verax.data.text import split_words
-from verax.models.classifier import Row
-from verax.models.layers import stopped_behind
+from verax.models.encoding import PerturbedInput
 from verax.models.load import load_model
 from verax.models.packed import PackedLinears, _can_pack
+from verax.models.untouched import stopped_after
 from verax.types import Instance
 
 
@@ -44,7 +44,7 @@ def test_only_layers_that_are_called_are_packed() -> None:
     model, tokenizer = tiny.build("bert")
     packed = PackedLinears(model)
     ids = tokenizer("the small red boat", return_tensors="pt")["input_ids"]
-    with torch.inference_mode(), packed.in_use(), stopped_behind(model.bert.encoder.layer[0]):
+    with torch.inference_mode(), packed.in_use(), stopped_after(model.bert.encoder.layer[0]):
         model(input_ids=ids)
     first = {id(module) for module in model.bert.encoder.layer[0].modules()}
     assert all((layer.weight is not None) == (id(layer.module) in first) for layer in packed._layers)
@@ -55,7 +55,7 @@ def test_weights_that_are_trained_on_are_packed_again() -> None:
     model, tokenizer = tiny.build("bert")
     classifier = load_model(model, tokenizer=tokenizer)
     encoding = classifier.encode(Instance("x", (split_words("the small red boat"),)))
-    row = Row(encoding, np.zeros(len(encoding.units), np.int8))
+    row = PerturbedInput(encoding, np.zeros(len(encoding.units), np.int8))
     before = classifier.logits([row])
     optimiser = torch.optim.SGD(model.parameters(), lr=0.5)
     ids = torch.tensor(encoding.token_ids[None])

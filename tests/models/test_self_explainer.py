@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rigged import NLI, Rigged, instance
+from support.rigged import NLI, Rigged, instance
 from verax.models.load import load_generator
 from verax.models.self_explainer import (
     FACTS,
@@ -30,7 +30,7 @@ TRAINED = shipped_wording("trained", NLI, 2)
 
 @pytest.fixture(scope="module")
 def checkpoint_of_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    import tiny_text
+    from support import tiny_text
 
     return tiny_text.save_generator("t5", tmp_path_factory.mktemp("t5"))
 
@@ -148,8 +148,8 @@ def test_edits_of_an_input_share_what_was_answered() -> None:
         ({}, {"prompts": Path("mine.txt")}, "has the prompts that it was trained on; leave them out"),
         ({"setup": None}, {}, "has no 'setup'"),
         ({"labels": None}, {}, "has no 'labels'"),
-        ({"setup": "mt_rz"}, {}, "unknown set-up 'mt_rz'; did you mean 'mt_r"),
-        ({"setup": "explain_then_answer"}, {}, "unknown set-up 'explain_then_answer'"),
+        ({"setup": "mt_rz"}, {}, "unknown setup 'mt_rz'; did you mean 'mt_r"),
+        ({"setup": "explain_then_answer"}, {}, "unknown setup 'explain_then_answer'"),
         ({"labels": "neutral"}, {}, "labels: expected a list of names, got 'neutral'"),
         ({"explainer": "nowhere"}, {}, "nowhere"),
         ({"explainer": "../elsewhere"}, {}, "../elsewhere"),

@@ -13,7 +13,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from verax.data.world import fact_checking, nli, opinion
 from verax.models.shipped import world_facts, world_nli, world_opinion, world_opinion_masked
-from verax.train.measure import accuracy
+from verax.train.fine_tuning import accuracy
 
 MADE = {world_nli(): nli.load, world_facts(): fact_checking.load, world_opinion(): opinion.load}
 FOLDERS = pytest.mark.parametrize("folder", MADE, ids=[folder.name for folder in MADE])
@@ -54,7 +54,7 @@ def test_the_card_tells_the_recipe_and_the_measured_accuracy(folder: Path) -> No
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     assert f"python -m verax.train.world {folder.name.removeprefix('world-')} --out DIR" in card
     assert f"| hidden | {config['hidden_size']} |" in card
-    assert re.search(r"Accuracy on the test split: (0\.9[5-9]|1\.0)", card)
+    assert re.search(r"accuracy on the test split: (0\.9[5-9]|1\.0)", card)
 
 
 def test_finding_them_imports_no_torch() -> None:

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 import torch
 
-import tiny
+from support import tiny
 from verax.data.text import split_words
-from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.engine import Engine, Task, TaskResult
 from verax.engine.questions import TokenStates
 from verax.models.black_box import BlackBox
-from verax.models.classifier import Row, StatesPass
+from verax.models.classifier import StatesPass
+from verax.models.encoding import PerturbedInput
 from verax.models.load import load_encoder, load_model
 from verax.models.subject import Subject
 from verax.types import FloatArray, Instance, UserError
@@ -23,8 +24,8 @@ from verax.types import FloatArray, Instance, UserError
 ARCHITECTURES = ("bert", "roberta", "distilbert", "xlm-roberta", "deberta-v2", "bart", "gpt2", "llama")
 
 
-def _row(asked: Any, instance: Instance) -> Row:
-    return Row(asked.encode(instance), np.zeros(len(instance.units), np.int8))
+def _row(asked: Any, instance: Instance) -> PerturbedInput:
+    return PerturbedInput(asked.encode(instance), np.zeros(len(instance.units), np.int8))
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -81,7 +82,7 @@ def test_an_encoder_is_what_lies_below_the_head(checkpoint: Callable[[str], Path
 def test_the_engine_asks_once_for_what_two_want(checkpoint: Callable[[str], Path]) -> None:
     encoder = load_encoder(checkpoint("bert"))
     x = Subject(Instance("1", (split_words("the small red boat"),)), encoder)
-    ended: list[Outcome[FloatArray]] = []
+    ended: list[TaskResult[FloatArray]] = []
 
     def asks(layer: int) -> Any:
         return (yield TokenStates(x, layer))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from verax.data.text import split_words
 from verax.models.generator import Prompt
-from verax.models.wording import Stage, Style, Wording, shipped_wording, task_of, whole
+from verax.models.wording import Stage, Style, Wording, all_classes, shipped_wording, task_of
 from verax.types import Instance, UserError
 
 NLI = ("entailment", "neutral", "contradiction")
@@ -98,7 +98,7 @@ def test_braces_that_are_no_placeholder_stay() -> None:
         ("[answer]\n{premise}", "mine.txt: [answer]: unknown placeholder 'premise'"),
         ("[answer]\n{lable}", "did you mean 'label'"),
         ("[anwser]\n{1}", "unknown heading 'anwser'; did you mean 'answer'"),
-        ("[answer]\n{1}\n[answer]\n{2}", "the heading [answer] is there twice"),
+        ("[answer]\n{1}\n[answer]\n{2}", "the heading [answer] occurs twice"),
         ("Which?\n[answer]\n{1}", "it must begin with a heading such as [answer], got 'Which?'"),
         ("", "it must begin with a heading"),
         ("{1}", "it must begin with a heading such as [answer], got '{1}'"),
@@ -145,7 +145,7 @@ def test_files_that_can_t_be_read_are_named(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text(FILE)
     with pytest.raises(UserError, match=r"unknown file of prompts 'mina.txt'; did you mean 'mine.txt'"):
         Wording.read(tmp_path / "mina.txt")
-    with pytest.raises(UserError, match="can't be read"):
+    with pytest.raises(UserError, match="cannot be read"):
         Wording.read(tmp_path)
     (tmp_path / "latin.txt").write_bytes(b"[answer]\n\xe9")
     with pytest.raises(UserError, match=r"latin\.txt can't be read"):
@@ -208,8 +208,8 @@ def test_a_task_is_known_by_its_classes_and_parts(labels: tuple[str, ...], parts
 
 
 def test_few_inputs_show_few_classes() -> None:
-    assert whole(("neutral",), 2) == NLI
-    assert whole(("contradiction", "entailment"), 2) == NLI
-    assert whole(("contradiction", "neutral", "entailment"), 2) == ("contradiction", "neutral", "entailment")
-    assert whole(("neutral",), 1) == ("neutral",)
-    assert whole((), 2) == ()
+    assert all_classes(("neutral",), 2) == NLI
+    assert all_classes(("contradiction", "entailment"), 2) == NLI
+    assert all_classes(("contradiction", "neutral", "entailment"), 2) == ("contradiction", "neutral", "entailment")
+    assert all_classes(("neutral",), 1) == ("neutral",)
+    assert all_classes((), 2) == ()

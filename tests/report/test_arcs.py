@@ -12,13 +12,10 @@ from rich.console import Console
 from support.markup import parse
 from verax.data.text import split_words
 from verax.report.arc_layout import WIDTH, layout
-from verax.report.arc_lines import MARGIN, is_rtl, lay_out
-from verax.report.arc_routes import TEXT
-from verax.report.arcs import arcs_html, people_html
+from verax.report.arcs import arcs_html, people_html, picture, top_pairs
+from verax.report.lines import MARGIN, TEXT, is_rtl, lay_out
 from verax.report.notebook import highlight_html
 from verax.report.page import render
-from verax.report.pairs import top_pairs
-from verax.report.picture import picture
 from verax.report.terminal import explanation, side_by_side
 from verax.results.render.text_width import cut_to, text_width
 from verax.types import Highlight, Human, Instance, Prediction, Span, Target

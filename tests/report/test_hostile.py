@@ -208,6 +208,8 @@ def test_nothing_runs_in_the_pictures_of_interactions(browser, tmp_path):
 
 def test_hostile_strings_are_in_the_file_as_on_the_page(tmp_path):
     run = make_run(tmp_path, **hostile_rows())
-    assert write_report(tmp_path).read_text(encoding="utf-8") == render(run)
+    page, seal = write_report(tmp_path).read_text(encoding="utf-8").rsplit("<!--", 1)
+    assert page == render(run)
+    assert re.fullmatch(r" sha256 [0-9a-f]{64} -->\n", seal)
     assert Run(tmp_path).problems == run.problems, "a report in the folder is no harm to the run"
     assert any("<script>" in problem for problem in run.problems), "entries that are not valid are named as they are"

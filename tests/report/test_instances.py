@@ -149,5 +149,7 @@ def test_missing_values_are_counted(run: MakeRun) -> None:
     scores = [Score(f"id-{i}", "loo", "comp", None, "no_gold" if i else "empty") for i in range(4)]
     made = report_tree(run(4, scores=scores))
     assert "4 metric values" in card_block(made, "Skipped and failed").words
-    skipped = page_sections(made)["leaderboard"].all("table")[1].only("summary")
-    assert (skipped.words, skipped["title"]) == ("4", "no_gold: 3, empty: 1")
+    ranking = page_sections(made)["leaderboard"].all("table")[1]
+    skipped = ranking.only("summary")
+    assert (skipped.words, skipped["title"]) == ("1", "no_gold: 3, empty: 1")
+    assert [cell.words for cell in ranking.all("td") if cell.attributes.get("data-head") == "Not applicable"] == ["3"]

@@ -17,6 +17,7 @@ from support.markup import Node, card_block, page_sections, report_tree
 from support.masking import masked_word_run
 from support.reading import Reading
 from support.runs import make_run, text_of, word_rows, word_run
+from support.stored import forget_hashes
 from support.unified import PAGE_METHODS, unified_word_run
 from verax.report import page
 from verax.report.page import render, write_report
@@ -29,7 +30,7 @@ MakeRun = Callable[..., Run]
 def test_sections_are_linked_and_named(run: MakeRun) -> None:
     made = report_tree(run(3))
     sections = page_sections(made)
-    assert list(sections) == ["leaderboard", "instances", "card"]
+    assert list(sections) == ["judgement", "leaderboard", "instances", "card"]
     assert [link["href"] for link in made.only("nav", aria_label="Sections").all("a")] == [
         f"#{name}" for name in sections
     ]
@@ -37,16 +38,16 @@ def test_sections_are_linked_and_named(run: MakeRun) -> None:
         assert section["aria-labelledby"] == f"{name}-title"
         assert section.only("h2")["id"] == f"{name}-title"
     assert made.only("h1").words == "tiny on pairs"
-    assert made.only("p", "facts-line").words == "3 instances · 2 methods · 1 metric"
+    assert made.only("p", "facts-line").words == "finished · 3 instances · 2 methods · 1 metric · accuracy 0.667"
     assert made.only("main").attributes["id"] == "content"
 
 
 def test_studies_have_a_section_where_they_apply(tmp_path: Path) -> None:
     masked = page_sections(report_tree(masked_word_run(tmp_path / "masked")))
-    assert list(masked) == ["leaderboard", "masking", "instances", "card"]
+    assert list(masked) == ["judgement", "leaderboard", "masking", "instances", "card"]
     assert len(masked["masking"].all("svg", "chart")) > 1
     kinds = page_sections(report_tree(unified_word_run(tmp_path / "kinds")))
-    assert list(kinds) == ["leaderboard", "unified", "instances", "card"]
+    assert list(kinds) == ["judgement", "leaderboard", "unified", "instances", "card"]
     assert len(kinds["unified"].all("figure")) == 3
     words = {label: entry for label, entry in PAGE_METHODS.items() if entry[1] == "token"}
     assert "unified" not in page_sections(report_tree(unified_word_run(tmp_path / "words", words)))
@@ -68,7 +69,7 @@ def test_free_text_and_scores_of_words_share_a_page(tmp_path: Path) -> None:
         )
     )
     sections = page_sections(made)
-    assert list(sections) == ["leaderboard", "free_text", "texts", "instances", "card"]
+    assert list(sections) == ["judgement", "leaderboard", "free_text", "texts", "instances", "card"]
     board = sections["leaderboard"].words
     assert "comp" in board
     assert "mt_ra" not in board
@@ -157,6 +158,7 @@ def test_only_skips(skipped_only: Run) -> None:
 )
 def test_a_card_of_any_shape_is_shown_and_its_problems_are_named(tmp_path: Path, odd: dict[str, Any]) -> None:
     run = word_run(tmp_path)
+    forget_hashes(tmp_path)
     (tmp_path / "run.json").write_text(json.dumps(run.tables.card | odd))
     made = report_tree(Run(tmp_path))
     assert "card" in page_sections(made)
@@ -219,7 +221,7 @@ def test_the_file_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path, monkeypat
     path = write_report(folder)
     assert path == folder / "report.html"
     first = path.read_bytes()
-    assert first == render(Run(folder)).encode()
+    assert first.startswith(render(Run(folder)).encode())
     there = sorted(folder.iterdir())
 
     def torn(self: Path, target: Path) -> None:
@@ -248,8 +250,8 @@ def test_a_report_opens_its_run_once(tmp_path: Path, reading: Reading) -> None:
 
 
 def test_a_section_with_nothing_to_show_is_left_out(run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    extra = page.Section("extra", "Extra", lambda content: page.Html("" if content.limit else "<p>here</p>"))
-    monkeypatch.setattr(page, "INSTANCES", (*page.INSTANCES, extra))
+    extra = ("extra", "Extra", lambda content: page.Html("" if content.ids else "<p>here</p>"))
+    monkeypatch.setattr(page, "SECTIONS", (*page.SECTIONS, extra))
     assert "extra" not in page_sections(report_tree(run(), instances=1))
     assert page_sections(report_tree(run(), instances=0))["extra"].only("p").text == "here"
 

@@ -150,7 +150,7 @@ def test_a_skipped_explanation_says_why(cards):
 def test_nothing_said_at_all_is_a_page_too(run):
     page = report_tree(run(texts=[], scores=[], skips=[Skip("i0", "mt_ra", "empty")]))
     assert list(page_sections(page)) == ["free_text", "texts", "card"]
-    assert page.only("p", "facts-line").words == "8 instances · 1 method · 4 metrics"
+    assert page.only("p", "facts-line").words == "finished · 8 instances · 1 method · 4 metrics"
 
 
 def test_only_so_many_instances_are_shown(run):

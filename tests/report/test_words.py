@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from verax.report.arcs import INKS
+from verax.report.arcs import INKS, picture
 from verax.report.notebook import highlight_html
-from verax.report.picture import picture
 from verax.report.words import STYLES, level, shade, style_sheet, words_html
 from verax.results.render.markup import visible
 from verax.types import Highlight, Human, Instance, Prediction, Span, Target

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from support.runs import make_run, method_entry, run_card, text_of
@@ -150,6 +150,7 @@ ENTRIES = st.lists(
 
 
 @given(st.lists(ENTRIES, min_size=1, max_size=3))
+@example([[("b", {"x": 0, "y": y}, target) for target in (False, True)] for y in (0, 1)])  # only targets differ
 def test_every_method_of_every_run_is_in_exactly_one_row(several: list[list[tuple[str, dict[str, int], bool]]]) -> None:
     runs: list[Any] = []
     for methods in several:

@@ -12,7 +12,9 @@ import pytest
 from support import free_text
 from support.reading import Reading
 from support.runs import make_run, method_entry, metric_entry, run_card, text_of, word_rows, word_run
+from support.stored import forget_hashes
 from verax.results.run import Run, open_runs, run_names
+from verax.stats.intervals import share
 from verax.types import Highlight, Instance, Prediction, Score, Skip, Target, UserError
 
 ODD = "half \ud800 of a pair \ufdd0"
@@ -176,6 +178,7 @@ def test_what_a_damaged_shard_held_is_missing_and_the_rest_is_there(tmp_path: Pa
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe", b'"text"', b"null", b"[" * 100_000])
 def test_a_damaged_card_is_a_problem_and_not_the_end(tmp_path: Path, content: bytes) -> None:
     word_run(tmp_path)
+    forget_hashes(tmp_path)
     (tmp_path / "run.json").write_bytes(content)
     run = Run(tmp_path)
     assert "run.json" in " ".join(run.problems)
@@ -242,3 +245,16 @@ def test_the_card_of_a_run_is_read_as_it_was_written(tmp_path: Path) -> None:
     run = word_run(tmp_path)
     assert run.tables.card == json.loads((tmp_path / "run.json").read_text())
     assert [entry.label for entry in run.manifest.methods] == ["random", "loo"]
+
+
+def test_the_accuracy_of_free_text_is_in_the_headline(tmp_path: Path) -> None:
+    """Seven of eight answers are right; an input without an answer is wrong, unless something failed."""
+    run = free_text.text_run(tmp_path / "one")
+    assert run.accuracies == {"mt_ra": share(7, 8)}
+    assert run.headline.endswith(f"accuracy of the model {run.accuracy_in_words}")
+    unanswered = free_text.text_run(tmp_path / "two", texts=free_text.texts(7))
+    assert unanswered.accuracies == {"mt_ra": share(6, 8)}
+    both = [*free_text.texts(), *free_text.texts(method="mt_re")]
+    several = free_text.text_run(tmp_path / "three", texts=both)
+    assert several.accuracy_in_words.count("0.875 [") == 2
+    assert "(mt_re)" in several.accuracy_in_words

@@ -1,7 +1,7 @@
 """Runs that are killed while their agents are trained, in processes of their own; a program for test_agents.
 
 It is handed a folder and, as JSON, deaths: a function (`_step` of the optimiser, `replace_by` of what a training goes
-on from, `replace_file` of an agent's answers), the number of the call to die at, and whether to die before it or after.
+on from, `write_json` of an agent's answers), the number of the call to die at, and whether to die before it or after.
 For each it prints how the run ended, how many epochs it had trained, and how many more were trained when the same run
 was started again. The last run meets no death.
 """
@@ -18,18 +18,18 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-import hidden_place
+from support import hidden_place
 from verax.api import evaluate
 from verax.models.load import load_model
 from verax.train import agent, fine_tuning, resume
-from verax.train.agent_start import find_start
+from verax.train.agent import find_start
 from verax.types import UserError
 
 METRIC = {"simulatability": {"insertion": "text", "seeds": 1, "epochs": 3, "learning_rate": 5e-3, "batch_size": 8}}
 
 
 Death = tuple[str, int, str]
-OWNERS = {"_step": fine_tuning._Training, "replace_by": resume, "replace_file": agent}
+OWNERS = {"_step": fine_tuning._ClassifierTraining, "replace_by": resume, "write_json": agent}
 
 
 def go(root: Path, out: Path, death: Death | None) -> int:
@@ -41,8 +41,8 @@ def go(root: Path, out: Path, death: Death | None) -> int:
         name, number, when = death
         setattr(OWNERS[name], name, _dying(getattr(OWNERS[name], name), number, when))
     os.fsync = lambda _: None  # a killed process leaves the files of the system alone; only a power cut would not
-    epoch = fine_tuning._Training._epoch
-    fine_tuning._Training._epoch = _counted(epoch, out.with_suffix(".epochs"))  # type: ignore[method-assign]
+    epoch = fine_tuning._ClassifierTraining._epoch
+    fine_tuning._ClassifierTraining._epoch = _counted(epoch, out.with_suffix(".epochs"))  # type: ignore[method-assign]
     try:
         methods: list[Any] = [hidden_place.DecisivePair()]
         data, model = hidden_place.texts(30), load_model(root / "model")

@@ -17,21 +17,20 @@ import pytest
 from rich.console import Console
 from transformers.utils import logging
 
-import hidden_place
-import tiny
+from support import hidden_place, tiny
 from verax.api import Run, evaluate
 from verax.data.text import split_words
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
 from verax.models.subject import Subject
 from verax.run.execute_run import execute_run
-from verax.run.held_out import Parts
 from verax.run.prepare import prepare
+from verax.run.providers.agents import Split
 from verax.run.spec import parse_spec
 from verax.stats.simulation import simulated_f1
-from verax.train.agent import Agent, Lessons, Shown
-from verax.train.agent_start import find_start
+from verax.train.agent import Agent, AgentData, AgentInput, find_start
 from verax.train.loop import FineTuning
+from verax.train.resume import Resume, read_weights
 from verax.types import Attribution, Estimate, Kind, Passes, Score, Undefined, UserError
 
 PAIR = hidden_place.DecisivePair()
@@ -97,9 +96,9 @@ def test_the_model_of_these_tests_is_decided_by_the_word_that_they_say(hidden: P
 
 
 def _row(x: Subject) -> Any:
-    from verax.models.classifier import Row
+    from verax.models.encoding import PerturbedInput
 
-    return Row(x.encoding, x.state)
+    return PerturbedInput(x.encoding, x.state)
 
 
 def test_decisive_words_let_agents_foresee_what_random_words_do_not(run: Callable[..., Run]) -> None:
@@ -131,9 +130,9 @@ def test_no_gold_label_is_seen(run: Callable[..., Run], trained: list[Agent]) ->
     }
     predictions = {row.instance_id: row.label for row in found.predictions()}
     by_text = {tuple(p.raw for p in i.parts): i.id for i in found.inputs()}
-    plain = next(agent for agent in trained if agent.lessons.train[0].texts in by_text)
-    for part in plain.lessons:
-        assert all(one.named == predictions[by_text[one.texts]] for one in part)
+    plain = next(agent for agent in trained if agent.data.train[0].texts in by_text)
+    for part in plain.data:
+        assert all(one.predicted == predictions[by_text[one.texts]] for one in part)
 
 
 def test_agents_share_their_parts_and_those_without_explanations_are_trained_once(
@@ -143,8 +142,8 @@ def test_agents_share_their_parts_and_those_without_explanations_are_trained_onc
     found = run(40, metrics=[{"simulatability": two}, {"simulatability": {**two, "insertion": "symbol"}}])
     # random and the pair, in two insertions, and none; two seeds each
     assert len(trained) == len({agent.key for agent in trained}) == 2 * (2 * 2 + 1)
-    assert {tuple(map(len, agent.lessons)) for agent in trained} == {(24, 8, 8)}
-    named = {tuple(tuple(one.named for one in part) for part in agent.lessons) for agent in trained}
+    assert {tuple(map(len, agent.data)) for agent in trained} == {(24, 8, 8)}
+    named = {tuple(tuple(one.predicted for one in part) for part in agent.data) for agent in trained}
     assert len(named) == 1
     scores = [score for score in found.score_rows() if score.value is not None]
     held_out = {score.instance_id for score in scores}
@@ -173,13 +172,13 @@ def test_what_is_there_is_not_trained_again(run: Callable[..., Run], trained: li
 
 def test_an_instance_stays_in_its_part_whoever_else_is_there() -> None:
     ids = [f"i{n}" for n in range(100)]
-    parts = Parts.of(ids, ids, 0)
+    parts = Split.of(ids, ids, 0)
     assert [len(part) for part in parts] == [60, 20, 20]
     assert sorted(one for part in parts for one in part) == sorted(ids)
     assert parts.taught[:3] == ("i47", "i73", "i66"), "whoever splits again must get the same"
-    assert Parts.of(ids[::-1], ids, 0) == parts
-    assert Parts.of(ids, ids, 1) != parts
-    some = Parts.of(ids, set(ids[:50]), 0)
+    assert Split.of(ids[::-1], ids, 0) == parts
+    assert Split.of(ids, ids, 1) != parts
+    some = Split.of(ids, set(ids[:50]), 0)
     assert all(set(few) <= set(many) for few, many in zip(some, parts, strict=True))
 
 
@@ -213,11 +212,11 @@ def test_a_method_without_some_explanations_is_measured_on_the_others(
     held_out = {one for (method, one), score in rows(found).items() if method == "random" and score.value is not None}
     measured = {score.instance_id for score in some if score.value is not None}
     assert measured == {one for one in held_out if int(one.split()[1]) % 2 == 0}
-    sizes = [sum(map(len, agent.lessons)) for agent in trained]
+    sizes = [sum(map(len, agent.data)) for agent in trained]
     assert sorted(sizes) == [50, 50, 100, 100, 100], "it has an agent without explanations of its own"
     few = [score for (method, _), score in rows(found).items() if method == "Sparse(every=20)"]
     assert {score.reason for score in few} == {"shy", "too_few_instances"}
-    assert any("at least 25 are needed" in score.detail for score in few)
+    assert any("where each needs at least 5" in score.detail for score in few)
 
 
 def test_an_input_that_is_too_long_with_its_explanation_is_left_out(run: Callable[..., Run]) -> None:
@@ -228,13 +227,13 @@ def test_an_input_that_is_too_long_with_its_explanation_is_left_out(run: Callabl
     found = run(data=replace(data, instances=(long, *data.instances[1:])))
     reasons = {s.method: (s.reason, s.detail) for s in found.score_rows() if s.instance_id == first.id}
     assert reasons["DecisivePair"][0] == "too_long"
-    assert "49 tokens with the explanation written in, the agents read 48" in reasons["DecisivePair"][1]
+    assert "49 tokens with the inserted explanation, the agents read 48" in reasons["DecisivePair"][1]
 
 
 def test_killed_at_any_point_of_the_training_the_run_ends_as_if_nothing_had_been(tmp_path: Path) -> None:
     """Kill -9 at steps of the optimiser and at changes of files, before or after them; three agents of three epochs."""
     deaths = [("_step", 2, "before"), ("_step", 4, "after"), ("replace_by", 1, "before"), ("replace_by", 2, "after")]
-    deaths += [("_step", 14, "before"), ("replace_file", 1, "before"), ("replace_file", 2, "after")]
+    deaths += [("_step", 14, "before"), ("write_json", 1, "before"), ("write_json", 2, "after")]
     program = str(Path(__file__).with_name("dying_agents.py"))
     child = subprocess.run(
         [sys.executable, program, str(tmp_path), json.dumps(deaths)],
@@ -286,11 +285,11 @@ def test_a_model_that_always_says_the_same_can_not_be_learned_from(run: Callable
 
 def test_a_class_that_only_the_held_out_have_is_refused() -> None:
     ids = [f"i{n}" for n in range(30)]
-    parts = Parts.of(ids, ids, 0)
+    parts = Split.of(ids, ids, 0)
     named = {one: ("yes", "no")[place % 2] for place, one in enumerate(parts.taught + parts.chosen_on)}
     named |= dict.fromkeys(parts.held_out, "yes")
-    assert parts.complaint(named) is None
-    complaint = parts.complaint({**named, parts.held_out[0]: "maybe"})
+    assert parts.problem(named) is None
+    complaint = parts.problem({**named, parts.held_out[0]: "maybe"})
     assert complaint is not None
     assert "'maybe' for none of the 18 that agents learn from, of 30 in all" in complaint
 
@@ -338,9 +337,11 @@ def test_agents_of_every_architecture_learn(
     architecture: str, checkpoint: Callable[[str], Path], tmp_path: Path
 ) -> None:
     start = find_start(load_model(checkpoint(architecture)), None)
-    shown = tuple(Shown((f"the << {w} >> [#1] boat", "sails"), start.labels[i % 3]) for i, w in enumerate("abcdef"))
+    shown = tuple(
+        AgentInput((f"the << {w} >> [#1] boat", "sails"), start.labels[i % 3]) for i, w in enumerate("abcdef")
+    )
     epochs: list[int] = []
-    agent = Agent(start, FineTuning(epochs=2, batch_size=4), Lessons(shown, shown, shown[:5]), tmp_path / "agents")
+    agent = Agent(start, FineTuning(epochs=2, batch_size=4), AgentData(shown, shown, shown[:5]), tmp_path / "agents")
     assert agent.answers() is None
     agent.train(epochs.append)
     assert epochs == [1, 2]
@@ -351,21 +352,21 @@ def test_agents_of_every_architecture_learn(
 
 
 def test_damaged_answers_are_told(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
-    agent = Agent(find_start(load_model(checkpoint("bert")), None), FineTuning(), Lessons((), (), ()), tmp_path)
+    agent = Agent(find_start(load_model(checkpoint("bert")), None), FineTuning(), AgentData((), (), ()), tmp_path)
     (tmp_path / f"{agent.key}.json").write_text("{")
-    with pytest.raises(UserError, match=r"is damaged .*; remove it, and its agent is trained anew"):
+    with pytest.raises(UserError, match=r"is damaged: "):
         agent.answers()
 
 
 def test_a_model_in_memory_needs_a_base(run: Callable[..., Run]) -> None:
     model, tokenizer = tiny.build("bert")
-    with pytest.raises(UserError, match="simulatability: base: a model in memory"):
-        run(model=load_model(model, tokenizer=tokenizer))
+    with pytest.raises(UserError, match="simulatability: base: the base of a model in memory is unknown"):
+        run(model=load_model(model, tokenizer=tokenizer), data=hidden_place.texts(30, labels=tiny.LABELS))
 
 
 def test_what_can_not_be_padded_is_refused(run: Callable[..., Run], classifier: Callable[..., Classifier]) -> None:
     with pytest.raises(UserError, match="has no padding token"):
-        run(model=classifier("gpt2", "float32"))
+        run(model=classifier("gpt2", "float32"), data=hidden_place.texts(30, labels=tiny.LABELS))
 
 
 def test_the_cost_is_told_before_it_starts(hidden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -382,3 +383,66 @@ def test_the_cost_is_told_before_it_starts(hidden: Path, tmp_path: Path, monkeyp
         execute_run(prepared, tmp_path / "run", command="", console=Console(file=said, width=200))
     told = "3 agents to train, 3 epochs and 54 instances in all; they start from weights drawn anew"
     assert told in said.getvalue()
+
+
+def test_agents_that_collapse_to_one_class_are_warned_of(run: Callable[..., Run]) -> None:
+    """A learning rate of almost nothing leaves fresh agents at one class; with a good one none is named."""
+    found = run(40, metrics=[{"simulatability": QUICK | {"learning_rate": 1e-9}}])
+    series = [score.series for score in found.score_rows() if score.value is not None and score.method == "random"]
+    assert len({one["model"] for one in series}) == 2
+    assert len({one["without"] for one in series}) == 1, "the agents of this test collapse"
+    lines = [line for line in found.manifest.warnings if "collapsed to one class" in line]
+    assert any("1 of 1 agents without explanations collapsed" in line for line in lines)
+    assert len(lines) == len(set(lines)) <= 3
+    learned = run(240, out="good", metrics=[{"simulatability": QUICK | {"epochs": 12}}], methods=[PAIR])
+    assert not any("that see DecisivePair" in line for line in learned.manifest.warnings)
+
+
+def test_states_of_agents_are_small_and_only_the_latest(
+    run: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the last epoch no optimiser is stored; states of other agents and of finished ones are removed."""
+    sizes: list[tuple[int, bool]] = []
+    save = Resume.save
+
+    def noted(self: Resume, model: Any, optimiser: Any, facts: Any) -> None:
+        save(self, model, optimiser, facts)
+        names = list(read_weights(self.folder / "epoch.safetensors")[0])
+        sizes.append((facts["epoch"], any(name.startswith("optimiser.") for name in names)))
+        others = {folder.name for folder in self.folder.parent.glob("*.resume")}
+        assert others == {self.folder.name}
+
+    monkeypatch.setattr(Resume, "save", noted)
+    run(30, metrics=["complexity"])
+    stale = tmp_path / "run" / "agents" / f"{'0' * 64}.resume"
+    stale.mkdir(parents=True)
+    (stale / "epoch.safetensors").write_bytes(b"old")
+    run(30, metrics=[{"simulatability": QUICK | {"epochs": 2}}])
+    assert set(sizes) == {(0, True), (1, False)}
+    assert not list((tmp_path / "run" / "agents").glob("*.resume"))
+
+
+def test_agents_learn_from_another_split_and_all_inputs_are_held_out(
+    run: Callable[..., Run], trained: list[Agent], tmp_path: Path
+) -> None:
+    """Fewer inputs than could be split suffice then; texts that are held out are no lessons."""
+    everything = hidden_place.texts(240)
+    first = replace(everything, instances=everything.instances[:200])
+    rest = replace(everything, instances=everything.instances[190:210])
+    run(out="first", data=first, metrics=["complexity"])
+    recipe = QUICK | {"epochs": 12, "lessons": str(tmp_path / "first")}
+    found = run(out="rest", data=rest, metrics=[{"simulatability": recipe}])
+    scores = [score for score in rows(found).values() if score.method == "DecisivePair"]
+    assert [score.reason for score in scores] == [None] * 20
+    sf, _ = of_method(found, "DecisivePair")
+    assert sf.value > 0.9
+    agent = trained[0]
+    assert tuple(map(len, agent.data)) == (142, 48, 20)
+    shown = [{one.texts for one in part} for part in agent.data]
+    assert not shown[2] & (shown[0] | shown[1])
+    other = hidden_place.save_model(tmp_path / "other")
+    (other / "config.json").write_text((other / "config.json").read_text().replace('"hot"', '"warm"'))
+    with pytest.raises(UserError, match=r"lessons: .* explains another model"):
+        run(out="third", data=rest, model=load_model(other), metrics=[{"simulatability": recipe}])
+    with pytest.raises(UserError, match="has no explanations by saliency"):
+        run(out="fourth", data=rest, methods=[PAIR, "saliency"], metrics=[{"simulatability": recipe}])

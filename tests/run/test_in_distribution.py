@@ -20,8 +20,7 @@ from verax.run.prepare import prepare
 from verax.run.providers import reference
 from verax.run.providers.reference import Reference
 from verax.run.spec import parse_spec
-from verax.stats.inference import simes
-from verax.stats.masf import InDistributionTest
+from verax.stats.masf import InDistributionTest, simes
 from verax.types import Dataset, Instance, UserError
 
 WORDS = ("the", "small", "red", "boat", "sails", "across", "quiet", "lake", "while", "two", "gulls", "follow", "it")
@@ -75,6 +74,13 @@ def test_a_damaged_file_is_learned_anew(folder: Path, damage: str) -> None:
     assert kept.read_bytes() == whole
 
 
+def test_the_seed_decides_what_is_learned(folder: Path) -> None:
+    """The halves of the conformal variant, the masks of training, and which inputs are taken of too many."""
+    for parameters in ({}, {"variant": "paper", "masking": "masking"}, {"variant": "paper", "validation": 40}):
+        first, second = (_learn(folder, InDistribution(seed=seed, **parameters)) for seed in (0, 1))  # type: ignore[arg-type]
+        assert not np.array_equal(first.neurons, second.neurons), parameters
+
+
 def test_whatever_decides_it_is_in_its_name(folder: Path) -> None:
     model = load_model(folder)
     data = _data(60)
@@ -90,6 +96,20 @@ def test_whatever_decides_it_is_in_its_name(folder: Path) -> None:
     keys.append(Reference.of(InDistribution(), load_model(folder, dtype="float64"), data).key)
     assert len(set(keys)) == len(keys)
     assert Reference.of(InDistribution(alpha=0.04, steps=5), model, data).key == keys[0]  # they change nothing learned
+
+
+def test_steps_parts_and_device_are_in_the_name_where_they_matter(folder: Path) -> None:
+    """A model trained with masks is ranked at each ratio of the run; hidden states differ between types of device."""
+    model, data = load_model(folder), _data(60)
+    keys = {Reference.of(InDistribution(masking="half", steps=steps), model, data).key for steps in (5, 10)}
+    keys |= {Reference.of(InDistribution(masking="half"), model, data, parts).key for parts in ((0,), (0, 1))}
+    keys.add(Reference.of(InDistribution(masking="half"), model, data, by_token=True).key)
+    assert len(keys) == 5
+    model.about["device"] = "cuda:1"
+    other = Reference.of(InDistribution(masking="half"), model, data).key
+    assert other not in keys
+    model.about["device"] = "cuda:0"
+    assert Reference.of(InDistribution(masking="half"), model, data).key == other
 
 
 def test_where_nobody_may_write_it_goes_to_the_cache(folder: Path, tmp_path: Path) -> None:
@@ -131,7 +151,7 @@ def test_a_validation_set_too_small_tells_the_size_that_is_needed(
 def test_the_size_that_is_asked_for_is_just_enough(folder: Path) -> None:
     """Whatever ranks above all others has the least p-value, and that is below alpha, so that it is rejected."""
     for metric, n in ((InDistribution(), 40), (InDistribution(variant="paper"), 21), (InDistribution(alpha=0.03), 66)):
-        ranked_among = len(_learn(folder, metric, n).inputs)
+        ranked_among = _learn(folder, metric, n).inputs.shape[1]
         least = 1 / ranked_among if metric.variant == "paper" else 1 / (ranked_among + 1)
         assert least < metric.alpha
         with pytest.raises(UserError, match=f"at least {n}$"):
@@ -195,12 +215,12 @@ def test_a_model_without_a_mask_token_is_refused(checkpoint: Callable[[str], Pat
 
 
 def test_data_without_labels_is_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"none of the 4 of sentences has a label .*data\.columns\.label"):
+    with pytest.raises(UserError, match=r"none of the 4 of sentences has a label: data\.columns\.label"):
         evaluate(load_model(folder), _data(4, label=None), ["random"], ["recursive_masking"], out=tmp_path / "run")
 
 
 def test_labels_that_the_model_does_not_know_are_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"there are other; the model knows yes, maybe, no; model\.labels renames"):
+    with pytest.raises(UserError, match="labels: other; classes: yes, maybe, no"):
         evaluate(load_model(folder), _data(4, label="other"), ["random"], ["recursive_masking"], out=tmp_path / "run")
 
 

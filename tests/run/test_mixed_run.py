@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-import text_runs
+from support import text_runs
 from support.talking_model import talking_model
 from verax import Dataset, evaluate, explain, load_dataset
 from verax.api import Run

@@ -47,9 +47,9 @@ def test_the_unified_preset_has_three_kinds_of_three_bases_and_random_of_each() 
     assert places == {(kind, base) for kind in kinds for base in get_args(Base)}
     assert len(methods) == len(places) == 12
     metrics = [from_config("metrics", given, 0) for given in UNIFIED.content["metrics"]]
-    assert len({metric.label for metric in metrics}) == len(metrics) == 7
+    assert len({metric.label for metric in metrics}) == len(metrics) == 8
     needing = [metric for metric in metrics if "budget" in needed_by(metric.component)]
-    assert len(needing) == 6, "all but agreement on pairs"
+    assert len(needing) == 6, "all but agreement on pairs and over all words"
     assert {metric.component.insertion for metric in metrics if metric.name == "simulatability"} == {"symbol", "text"}
 
 
@@ -63,7 +63,7 @@ def test_a_preset_alone_is_a_spec(name: str) -> None:
 
 def test_a_spec_keeps_its_own_metrics_model_and_data() -> None:
     own = {"model": "m", "data": {"name": "d", "split": "dev"}, "metrics": ["complexity"], "methods": ["random"]}
-    spec = parse_spec(override(preset_spec("importance-measures", own), data="e", limit=3))
+    spec = parse_spec(override(preset_spec("importance-measures", own), {}, {"data": {"name": "e", "limit": 3}}))
     assert (spec.model.name, spec.metrics) == ("m", ("complexity",))
     assert (spec.data.name, spec.data.split, spec.data.limit) == ("e", "dev", 3)
     assert len(spec.methods) == 9

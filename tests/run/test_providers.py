@@ -16,7 +16,7 @@ from verax import Dataset, Instance, check_metric, evaluate
 from verax.models.classifier import Classifier
 from verax.run import execute_run as driver
 from verax.run.execute import Execution, KeyedRow, Shard
-from verax.run.executors.inline import InlineExecutor
+from verax.run.executors import InlineExecutor
 from verax.store.read import read_rows
 from verax.types import UserError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-import tiny
-from verax.api import Run, open_run
+from support import tiny
+from verax.api import Run, evaluate, open_run
 from verax.data.text import split_words
 from verax.engine.questions import Outputs, QuestionGenerator
 from verax.models.classifier import Classifier
@@ -294,7 +294,7 @@ def test_two_files_with_the_same_method(small_run: Callable[..., Run], tmp_path:
         ({"methods": [{"random": {"seed": "x"}}]}, "random: seed"),
         ({"methods": [{"saliency": {"target": "nein"}}]}, "unknown target 'nein'"),
         ({"methods": [{"saliency": {"target": {"of": "gold", "spcae": "logit"}}}]}, "did you mean 'space'"),
-        ({"methods": ["saliency", "saliency"]}, "there twice"),
+        ({"methods": ["saliency", "saliency"]}, "listed twice"),
         ({"methods": [{"a": {}, "b": {}}]}, "expected a name"),
         ({"methods": [{"integrated_gradients": {"steps": 0}}]}, "steps: got 0"),
         ({"metrics": []}, "metrics"),
@@ -338,3 +338,18 @@ def test_a_second_writer_is_refused(small_run: Callable[..., Run]) -> None:
     with Store.open(folder), pytest.raises(UserError, match=r"pid|process"):
         small_run()
     assert open_run(folder).score_rows(), "but reading is free"
+
+
+def test_the_keys_of_a_plan_are_written_as_they_are_generated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They can be generated again after a full disk, so the store need not hold them."""
+    written: list[list[str]] = []
+    write = Store.write_plan
+
+    def spy(store: Store, keys: Iterable[str]) -> None:
+        assert not isinstance(keys, Iterator | Collection)
+        written.extend([list(keys), list(keys)])
+        write(store, keys)
+
+    monkeypatch.setattr(Store, "write_plan", spy)
+    evaluate("world/nli", {"name": "world/nli", "limit": 2}, [], ["complexity"], out=tmp_path, progress=False)
+    assert written[0] == written[1] == (tmp_path / "plan.txt").read_text().split()

@@ -9,8 +9,8 @@ import pytest
 from pydantic import BaseModel
 
 from verax.data.columns import Columns
-from verax.methods.token.integrated_gradients import IntegratedGradients
-from verax.metrics.faithfulness.comprehensiveness import Comprehensiveness
+from verax.methods.integrated_gradients import IntegratedGradients
+from verax.metrics.faithfulness.erasure import Comprehensiveness
 from verax.run.parameters import from_config
 from verax.run.spec import DataSpec, ModelSpec, Spec, override, parse_spec, read_spec
 from verax.types import Target, UserError
@@ -44,10 +44,11 @@ def test_a_spec_as_in_the_docs(tmp_path: Path) -> None:
 
 def test_flags_override(tmp_path: Path) -> None:
     content = written(tmp_path, YAML.replace("path/or/hub-id", "{name: a, dtype: float64}"))
-    spec = parse_spec(override(content, limit=3, model="b", seed=7))
+    spec = parse_spec(override(content, {"seed": 7}, {"data": {"limit": 3}, "model": {"name": "b"}}))
     assert (spec.data.limit, spec.data.split, spec.seed) == (3, "test", 7)
     assert spec.model == ModelSpec(name="b", dtype="float64")
-    assert parse_spec(override({**content, "data": "world/nli"}, limit=3, model=None, seed=None)).data.limit == 3
+    unchanged = {"seed": None}, {"model": {"name": None}, "data": {"limit": 3}}
+    assert parse_spec(override({**content, "data": "world/nli"}, *unchanged)).data.limit == 3
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,8 @@ def test_flags_override(tmp_path: Path) -> None:
         ("model: m\ndata: d\nmetrics: [agreement]\nmetod: [x]", "did you mean 'methods'"),
         ("model: {name: m, dtyp: x}\ndata: d\nmetrics: [a]", "did you mean 'model.dtype'"),
         ("model: m\ndata: {name: d, columns: {lable: x}}\nmetrics: [a]", "did you mean 'data.columns.label'"),
-        ("model: {name: m, dtype: float16}\ndata: d\nmetrics: [a]", "model.dtype: .*float32.*got 'float16'"),
+        ("model: {name: m, endpoint: {ulr: x}}\ndata: d\nmetrics: [a]", "did you mean 'model.endpoint.url'"),
+        ("model: {name: m, dtype: int8}\ndata: d\nmetrics: [a]", "model.dtype: .*float32.*got 'int8'"),
         ("modle: m\ndata: d\nmetrics: [a]", "did you mean 'model'"),
         ("model: m\ndata: d\nmethods: saliency\nmetrics: [a]", "methods: expected a list, got 'saliency'"),
         ("model: {name: m, labels: [no, yes]}\ndata: d\nmetrics: [a]", "in quotes"),
@@ -79,7 +81,7 @@ def test_a_missing_file_has_a_neighbour(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"did you mean 'mine\.yaml'"):
         read_spec(tmp_path / "mime.yaml")
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UserError, match="can't be read"):
+    with pytest.raises(UserError, match="cannot be read"):
         read_spec(tmp_path / "binary.yaml")
 
 

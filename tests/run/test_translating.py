@@ -21,10 +21,15 @@ from support.parallel_data import parallel_data
 from verax.data.text import split_words
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
+from verax.models.word_form import FORM_FEATURES
 from verax.store.store import Store
 from verax.types import Dataset, GivenAlignment, Highlight, Instance, UserError
 
 GIVEN = {"crosslingual_faithfulness": {"aligner": "given"}}
+
+
+METHODS = 2 + len(FORM_FEATURES)
+"""Saliency, and what every run has: random and content-free scores."""
 
 
 @pytest.fixture
@@ -44,7 +49,7 @@ def _summary(run: verax.Run, method: str) -> dict[str, Any]:
 def test_translations_are_scored_and_references_are_not(model: Classifier, tmp_path: Path) -> None:
     run = _run(model, parallel_data(langs=("en", "xx", "yy")), tmp_path / "run", GIVEN)
     assert {score.instance_id.split("/")[1] for score in run.score_rows()} == {"xx", "yy"}
-    assert len(run.score_rows()) == 2 * 2 * 6
+    assert len(run.score_rows()) == METHODS * 2 * 6
     assert {(a.instance_id, a.reference_id) for a in run.alignments()} == {
         (f"{n}/{lang}", f"{n}/en") for n in range(6) for lang in ("xx", "yy")
     }
@@ -58,7 +63,7 @@ def test_the_value_is_that_of_the_two_stored_explanations(model: Classifier, tmp
 
     run = _run(model, parallel_data(), tmp_path / "run", GIVEN)
     rows = {(row.instance_id, row.method): row for row in run.highlights()}
-    for score in run.score_rows():
+    for score in (score for score in run.score_rows() if score.reason != "constant_scores"):
         own, reference = rows[score.instance_id, score.method], rows[score.instance_id[:-2] + "en", score.method]
         turned = [*own.scores[:6][::-1], *own.scores[6:][::-1]]
         assert score.value == pytest.approx(spearmanr(reference.scores, turned).statistic, abs=1e-12)
@@ -78,11 +83,11 @@ def test_values_do_not_depend_on_how_many_stored_rows_are_read_at_a_time(
     monkeypatch.setattr(Store, "rows", counted)
     found = []
     for most in (1, 7, 20_000):
-        monkeypatch.setattr("verax.run.stored.MOST_READ", most)
+        monkeypatch.setattr("verax.run.execute_run.MOST_READ", most)
         read.clear()
         run = _run(model, parallel_data(), tmp_path / str(most), GIVEN)
         found.append({(score.instance_id, score.method): score.value for score in run.score_rows()})
-        assert sum(read.values()) == 2 * 6 * 2, "two methods, and of six pairs both sides, once each"
+        assert sum(read.values()) == METHODS * 6 * 2, "of six pairs both sides, once each"
     assert found[0] == found[1] == found[2]
 
 
@@ -260,11 +265,11 @@ def test_who_learns_from_all_pairs_learns_anew_when_there_are_others(
 
 def test_parts_that_do_not_match_are_refused(model: Classifier, tmp_path: Path) -> None:
     instances = (
-        Instance("1/en", (split_words("a small boat"), split_words("it sails")), "A", "en", "1"),
-        Instance("1/xx", (split_words("ein kleines Boot"),), "A", "xx", "1"),
+        Instance("1/en", (split_words("a small boat"), split_words("it sails")), "yes", "en", "1"),
+        Instance("1/xx", (split_words("ein kleines Boot"),), "yes", "xx", "1"),
     )
     with pytest.raises(UserError, match="'1/en' has 2 parts and its translation '1/xx' 1"):
-        _run(model, Dataset("odd", instances, ("A", "B")), tmp_path / "run", "crosslingual_faithfulness")
+        _run(model, Dataset("odd", instances, ("yes", "B")), tmp_path / "run", "crosslingual_faithfulness")
 
 
 def test_the_seed_of_a_random_aligner_is_the_runs(model: Classifier, tmp_path: Path) -> None:
@@ -275,3 +280,44 @@ def test_the_seed_of_a_random_aligner_is_the_runs(model: Classifier, tmp_path: P
     ]
     assert {score.metric for run in runs for score in run.score_rows()} == {"crosslingual_faithfulness(aligner=random)"}
     assert [one.links for one in runs[0].alignments()] != [one.links for one in runs[1].alignments()]
+
+
+def test_content_free_scores_are_in_every_run_and_measured_by_this_metric_alone(
+    model: Classifier, tmp_path: Path
+) -> None:
+    run = _run(model, parallel_data(2), tmp_path, GIVEN, "comprehensiveness")
+    measured = {(score.method.partition("(")[0], score.metric) for score in run.score_rows()}
+    assert ("content_free", "comprehensiveness") not in measured
+    assert ("content_free", "crosslingual_faithfulness(aligner=given)") in measured
+    assert ("random", "comprehensiveness") in measured
+    features = [entry.parameters["feature"] for entry in run.manifest.methods if entry.name == "content_free"]
+    assert features == list(FORM_FEATURES)
+
+
+def test_content_free_scores_that_are_listed_are_measured_by_every_metric(model: Classifier, tmp_path: Path) -> None:
+    methods = [{"content_free": {"feature": "part"}}]
+    run = verax.evaluate(model, parallel_data(2), methods=methods, metrics=[GIVEN, "comprehensiveness"], out=tmp_path)
+    labels = {score.method for score in run.score_rows() if score.metric == "comprehensiveness"}
+    assert labels == {"random", "content_free(feature=part)"}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "langs"),
+    [(None, {"en"}), ("all", {"en", "xx", "yy"}), (["xx"], {"xx"})],
+)
+def test_other_metrics_are_measured_where_they_are_tabulated_unless_requested(
+    wanted: Any, langs: set[str], model: Classifier, tmp_path: Path
+) -> None:
+    options = {} if wanted is None else {"measured_langs": wanted}
+    data = parallel_data(2, ("en", "xx", "yy"))
+    run = verax.evaluate(model, data, methods=["saliency"], metrics=[GIVEN, "complexity"], out=tmp_path, **options)
+    by_metric: dict[str, set[str]] = {}
+    for score in run.score_rows():
+        by_metric.setdefault(score.metric, set()).add(score.instance_id.split("/")[1])
+    assert by_metric["complexity"] == langs
+    assert by_metric["crosslingual_faithfulness(aligner=given)"] == {"xx", "yy"}
+
+
+def test_a_language_without_inputs_cannot_be_measured(model: Classifier, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="measured_langs: unknown language 'fr'"):
+        verax.evaluate(model, parallel_data(2), ["saliency"], [GIVEN], out=tmp_path, measured_langs=["fr"])

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from verax.stats.drawing import rng_of, spread
+from verax.stats.drawing import evenly_spaced, rng_of
 
 
 def first(seed: int, *texts: str, who: bytes = b"") -> int:
@@ -44,7 +44,7 @@ def test_half_of_a_character_is_no_trouble() -> None:
 
 @pytest.mark.parametrize(("size", "count"), [(0, 3), (2, 3), (3, 3), (5, 3), (20, 12), (7, 0), (100, 1)])
 def test_some_of_several_are_spread_evenly(size: int, count: int) -> None:
-    chosen = spread(tuple(range(size)), count)
+    chosen = evenly_spaced(tuple(range(size)), count)
     assert len(set(chosen)) == len(chosen) == min(size, count)
     assert list(chosen) == sorted(chosen)
     if chosen:

@@ -63,8 +63,8 @@ def hold(order) -> None:
     time.sleep(60)
 
 
-def die_at(order) -> None:
-    """Open, append, flush, seal; die at the n-th call that changes or secures a file, before it or after it."""
+def deadly_calls(order) -> None:
+    """Die at the n-th call that changes or secures a file, before it or after it."""
     count = 0
 
     def deadly(call):
@@ -82,6 +82,11 @@ def die_at(order) -> None:
 
     for name in CALLS:
         setattr(os, name, deadly(getattr(os, name)))
+
+
+def die_at(order) -> None:
+    """Open, append, flush, seal, and die on the way."""
+    deadly_calls(order)
     with Store.open(Path(order["folder"])) as store:
         for number in order["numbers"]:
             store.append(f"k{number}", make_row(number))
@@ -89,8 +94,17 @@ def die_at(order) -> None:
         Path(order["acknowledged"]).write_text("yes")
 
 
+def card_at(order) -> None:
+    """Write the run card and the plan, and die on the way."""
+    store = Store.open(Path(order["folder"]))
+    deadly_calls(order)
+    store.write_card(order["card"])
+    store.write_plan(order["plan"])
+    store.close()
+
+
 def main() -> None:
-    orders = {"write": write, "hold": hold, "die_at": die_at}
+    orders = {"write": write, "hold": hold, "die_at": die_at, "card_at": card_at}
     # The first seal of a process imports much; do it once for all children.
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder)) as store:
         store.append("k", make_row(0))

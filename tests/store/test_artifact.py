@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from verax.store.artifact import Artifact, Record, differences, read_json, read_record
+from verax.store.artifact import Artifact, ArtifactRecord, differences, read_json, read_record
 from verax.store.files import replace_file
 from verax.store.keys import key_of
 from verax.store.lock import Lock
@@ -142,13 +142,13 @@ def test_something_else_in_the_folder_is_rejected(tmp_path: Path) -> None:
     assert not artifact(tmp_path).is_finished(), "hidden files are nobody's work"
     (tmp_path / "thesis.txt").write_text("mine")
     for attempt in (artifact(tmp_path).is_finished, lambda: artifact(tmp_path).claim().__enter__()):
-        with pytest.raises(UserError, match=r"not empty and is no checkpoint .*contains 'thesis.txt'\); choose a new"):
+        with pytest.raises(UserError, match=r"contains other files \('thesis.txt'\) and no checkpoint; choose a new"):
             attempt()
     with pytest.raises(UserError, match=r"thesis.txt is a file; name a folder"):
         artifact(tmp_path / "thesis.txt").is_finished()
     for place in ("thesis.txt/below", "/proc/verax"):
         with (
-            pytest.raises(UserError, match=r"can't be written to: .*; choose another"),
+            pytest.raises(UserError, match=r"cannot be written to: .*; choose another"),
             artifact(tmp_path / place).claim(),
         ):
             raise AssertionError("it must not be claimed")
@@ -179,7 +179,7 @@ def test_a_damaged_file_is_reported_and_a_missing_one_made_again(tmp_path: Path)
         ("[]", "artifact.json is damaged: expected an object"),
         ('{"format": 1}', "artifact.json is damaged: 'files'"),
         ('{"format": 1, "files": {}, "kind": "checkpoint"}', "artifact.json is damaged: "),
-        ('{"format": 7}', "has format 7, and this verax reads formats up to 1: use a newer verax"),
+        ('{"format": 7}', "has format 7, and this version of verax reads formats up to 1: upgrade"),
     ],
 )
 def test_a_record_that_cannot_be_read(tmp_path: Path, content: str, message: str) -> None:
@@ -190,9 +190,9 @@ def test_a_record_that_cannot_be_read(tmp_path: Path, content: str, message: str
 
 
 def test_folders_of_before_there_were_records_are_recognised(tmp_path: Path) -> None:
-    def read_older(folder: Path) -> Record | None:
+    def read_older(folder: Path) -> ArtifactRecord | None:
         facts = read_json(folder / "facts.json")
-        return None if facts is None else Record("checkpoint", facts["key"], {"seeds": facts["seeds"]}, True)
+        return None if facts is None else ArtifactRecord("checkpoint", facts["key"], {"seeds": facts["seeds"]}, True)
 
     (tmp_path / "facts.json").write_text(json.dumps({"key": key_of(**RECIPE), "seeds": [0, 1]}))
     one = artifact(tmp_path, read_older=read_older)
@@ -201,7 +201,7 @@ def test_folders_of_before_there_were_records_are_recognised(tmp_path: Path) -> 
         artifact(tmp_path, recipe={**RECIPE, "seeds": (5,)}, read_older=read_older).is_finished()
     assert files(tmp_path).keys() == {"facts.json"}
     with one.claim():
-        assert read_record(tmp_path) == Record("checkpoint", one.key, json.loads(json.dumps(RECIPE)), True)
+        assert read_record(tmp_path) == ArtifactRecord("checkpoint", one.key, json.loads(json.dumps(RECIPE)), True)
     assert one.is_finished()
 
 
@@ -304,3 +304,54 @@ def test_killed_at_any_change_of_a_file_it_ends_the_same(tmp_path: Path) -> None
         assert files(folder) == expected, call
         assert set(made) == set(PIECES) - kept, "what was kept is not made again"
     assert call > 15
+
+
+def test_a_job_whose_lock_was_taken_away_stops_before_its_next_write(tmp_path: Path) -> None:
+    one = artifact(tmp_path / "made")
+
+    def rob(piece: str) -> None:
+        if piece == "two":
+            (one.folder / "lock").unlink()
+
+    with pytest.raises(UserError, match=r"lock was removed or replaced .* so this one stops"):
+        work(one, rob)
+    assert not (one.folder / "two").exists()
+    work(one)
+    assert one.is_finished()
+
+
+def test_a_second_job_keeps_its_lock_when_the_first_ends(tmp_path: Path) -> None:
+    one = artifact(tmp_path / "made")
+    first = one.claim()
+    first.__enter__()
+    (one.folder / "lock").unlink()
+    with artifact(one.folder).claim():
+        first.__exit__(None, None, None)
+        with pytest.raises(UserError, match="is writing to"), artifact(one.folder).claim():
+            raise AssertionError("it must not be claimed")
+
+
+def test_a_flipped_bit_in_a_large_file_or_in_the_record_is_told(tmp_path: Path) -> None:
+    one = artifact(tmp_path / "made")
+    with one.claim():
+        replace_file(one.folder / "weights", bytes(3_000_000))
+        one.finish("weights")
+    for name in ("weights", "artifact.json"):
+        whole = (one.folder / name).read_bytes()
+        at = len(whole) // 2
+        (one.folder / name).write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with pytest.raises(UserError, match=f"{name} is damaged"):
+            one.is_finished()
+        (one.folder / name).write_bytes(whole)
+    assert one.is_finished()
+
+
+def test_an_artifact_with_a_link_in_it_is_not_written_to(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("precious")
+    one = artifact(tmp_path / "made")
+    with one.claim():
+        replace_file(one.folder / "one", b"one")
+    (one.folder / "two").symlink_to(tmp_path / "mine")
+    with pytest.raises(UserError, match=r"two is a symbolic link, and verax does not write through it"), one.claim():
+        raise AssertionError("it must not be claimed")
+    assert (tmp_path / "mine").read_text() == "precious"

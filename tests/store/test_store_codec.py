@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from support.stored import read_run
 from verax.store.codec import escape, unescape
-from verax.store.read import read_run
 from verax.store.store import Store
 from verax.types import Alignment, Cost, Highlight, Human, Instance, Nle, Prediction, Score, Skip, Span, Target, Text
 

@@ -33,7 +33,8 @@ COLUMNS = {
         "label": "string",
         "lang": "string",
         "parallel_id": "string",
-        "human": f"struct<words: list<item: list<item: int64>>, span_pairs: {SPANS}, explanations: list<item: string>>",
+        "human": f"struct<words: list<item: list<item: int64>>, span_pairs: {SPANS}, explanations: list<item: string>, "
+        "relations: string>",
     },
     "predictions": {
         **ROW,

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from support.stored import read_run
 from verax.store import files
 from verax.store.journal import unpack
-from verax.store.read import read_run
 from verax.store.store import Store
 from verax.types import Skip, UserError
 
@@ -75,8 +75,9 @@ def test_it_goes_on_when_there_is_room(tiny_disk, act):
     assert len(said) == 2, said
     assert said[0].startswith("the disk is full: ")
     assert str(tiny_disk / "run") in said[0]
-    assert "All rows written so far are safe. Waiting up to 60 s for space; Ctrl-C stops safely" in said[0]
-    assert "there is space again" in said[1]
+    assert "All rows written so far are safe. Waiting up to " in said[0]
+    assert " s for space; Ctrl-C stops safely" in said[0]
+    assert "can be written again" in said[1]
     stored = read_run(tiny_disk / "run")
     missing = 50 if act != "append" else 0
     assert [skip.instance_id for skip in stored.skips if int(skip.instance_id[1:]) < 100] == [
@@ -183,7 +184,7 @@ def test_no_room_at_any_step(begun, make_row, keys_on_disk, monkeypatch):
             Faults(patch, errno.EDQUOT if at % 3 == 0 else errno.ENOSPC, at, times=2)
             work(store, make_row)
         assert said[0].startswith("the disk is full")
-        assert "there is space again" in said[-1]
+        assert "can be written again" in said[-1]
         assert keys_on_disk(run) == dict.fromkeys(ALL, 1)
         assert read_run(run).card == {"n": 8}
         assert read_run(run).damaged == ()

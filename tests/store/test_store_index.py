@@ -3,9 +3,9 @@ import random
 
 import pytest
 
+from support.stored import read_run
 from verax.store.folder import find_index
 from verax.store.keys import canonical_json, hash_bytes
-from verax.store.read import read_run
 from verax.store.shards import Damaged, Shard, ShardIndex, read_index
 from verax.store.store import Store
 from verax.types import UserError
@@ -38,7 +38,7 @@ def test_a_flipped_bit_anywhere_in_the_index_costs_nothing(tmp_path, make_row):
         store.append("k", make_row(4))
     whole, sound = path.read_bytes(), read_index(tmp_path)
     dice = random.Random(5)
-    for at in set(range(len(whole))) - {whole.index(b"1,")}:
+    for at in range(len(whole)):
         flipped = whole[:at] + bytes([whole[at] ^ 1 << dice.randrange(8)]) + whole[at + 1 :]
         path.write_bytes(flipped)
         index, problem = find_index(tmp_path)
@@ -46,19 +46,6 @@ def test_a_flipped_bit_anywhere_in_the_index_costs_nothing(tmp_path, make_row):
         # A space that became another blank is the same JSON: nothing is wrong then.
         same = whole[at] in b" \n" and flipped[at] in b" \t\r\n"
         assert problem == (None if same else "manifest.json is damaged; it was rebuilt from journal-000002.log")
-
-
-@pytest.mark.parametrize("bit", range(8))
-def test_a_flipped_bit_in_the_format_is_found_or_said_to_be_a_later_one(tmp_path, bit):
-    Store.open(tmp_path).close()
-    data = bytearray((tmp_path / "manifest.json").read_bytes())
-    data[data.index(b"1,")] ^= 1 << bit
-    (tmp_path / "manifest.json").write_bytes(data)
-    if bit in (1, 2, 3):  # 1 becomes 3, 5 or 9
-        with pytest.raises(UserError, match=r"has format [359]"):
-            find_index(tmp_path)
-    else:
-        assert find_index(tmp_path)[1] == "manifest.json is damaged; it was rebuilt from journal-000001.log"
 
 
 def test_a_damaged_index_is_rebuilt(run, make_row):
@@ -90,7 +77,7 @@ def test_no_index_and_no_journal_to_rebuild_it_from_is_one_clear_line(run):
     (run / "journal-000003.log").write_bytes(b"")
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     for look in (Store.open, read_run):
-        with pytest.raises(UserError, match=r"cannot be opened: manifest\.json is damaged, and it cannot be rebuilt"):
+        with pytest.raises(UserError, match=r"cannot be opened: manifest\.json is damaged, and no journal has a copy"):
             look(run)
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
 

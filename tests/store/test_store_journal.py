@@ -3,8 +3,8 @@ import shutil
 
 import pytest
 
+from support.stored import read_run
 from verax.store.journal import Journal, frame, read_journal, unpack
-from verax.store.read import read_run
 from verax.store.shards import Damaged
 from verax.store.store import Store
 
@@ -70,25 +70,28 @@ def test_a_flipped_bit_at_any_byte_leaves_the_rows_before_it_and_is_told(tmp_pat
         contents = read_journal(path)
         assert len(contents.payloads) == hit - 1
         assert contents.end == ends[hit - 1]
-        assert contents.damaged == (hit < ROWS), at
+        assert len(contents.rescued) == ROWS - hit, at
 
 
 @pytest.mark.parametrize("place", ["length", "payload"])
-def test_damage_in_the_middle_is_told_and_the_rows_before_it_stay(run, place):
+def test_damage_in_the_middle_costs_one_row_and_is_told(run, place):
     path = run / "journal-000002.log"
     data = bytearray(path.read_bytes())
     data[ends_of(data)[2] + (1 if place == "length" else 30)] ^= 0x40
     path.write_bytes(data)
     stored = read_run(run)
     assert stored.damaged == (
-        f"journal-000002.log is damaged at byte {ends_of(path.read_bytes())[2]}; the rows after it cannot be read",
+        f"journal-000002.log is damaged at byte {ends_of(bytes(data))[2]}; the rows there cannot be read",
     )
+    intact = {f"k{number}" for number in range(9)} - {"k7"}
     with Store.open(run) as store:
-        assert store.keys == {f"k{number}" for number in range(7)}
+        assert store.keys == intact
         assert len(store.repaired) == 1
-        assert "a damaged record and all records after it" in store.repaired[0]
+        assert "a damaged record at byte" in store.repaired[0]
+    assert (run / "quarantine" / "journal-000002.log").read_bytes() == data
     with Store.open(run) as store:
-        assert store.keys == {f"k{number}" for number in range(7)}
+        assert store.keys == intact
+        assert len(list(store.rows())) == 8
         assert store.repaired == ()
 
 
@@ -98,8 +101,8 @@ def test_a_journal_with_no_beginning_is_kept_aside(run):
     path.write_bytes(rotten)
     assert read_run(run).damaged == ("journal-000002.log has no complete first record",)
     with Store.open(run) as store:
-        assert store.keys == {f"k{number}" for number in range(5)}
-        assert "rows that were not sealed yet will be computed again" in store.repaired[0]
+        assert store.keys == {f"k{number}" for number in range(9)}, "its rows are intact"
+        assert "4 rows are kept, and others that were not sealed yet will be computed again" in store.repaired[0]
     assert (run / "quarantine" / "journal-000002.log").read_bytes() == rotten
 
 
@@ -115,7 +118,7 @@ def test_zeros_at_the_end_are_no_records(run):
     path = run / "journal-000002.log"
     path.write_bytes(path.read_bytes() + bytes(100))
     contents = read_journal(path)
-    assert (len(contents.payloads), contents.torn, contents.damaged) == (ROWS, 100, False)
+    assert (len(contents.payloads), contents.torn, contents.rescued) == (ROWS, 100, [])
 
 
 def test_the_same_row_twice_in_a_journal_is_read_once(run):

@@ -1,9 +1,11 @@
+import json
 import os
 import signal
 import time
 
 import pytest
 
+from verax.store.keys import canonical_json, hash_bytes
 from verax.store.store import Store
 from verax.types import UserError
 
@@ -52,8 +54,46 @@ def test_the_same_process_is_refused_too_and_a_failed_opening_leaves_no_lock(tmp
     with Store.open(tmp_path), pytest.raises(UserError, match=f"process {os.getpid()} is writing"):
         Store.open(tmp_path)
     sound = (tmp_path / "manifest.json").read_bytes()
-    (tmp_path / "manifest.json").write_bytes(sound.replace(b'"format": 1', b'"format": 7'))
+    body = json.loads(sound) | {"format": 7}
+    body["checksum"] = hash_bytes(canonical_json({name: value for name, value in body.items() if name != "checksum"}))
+    (tmp_path / "manifest.json").write_text(json.dumps(body))
     with pytest.raises(UserError, match="format 7"):
         Store.open(tmp_path)
     (tmp_path / "manifest.json").write_bytes(sound)
     Store.open(tmp_path).close()
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced"])
+def test_a_writer_whose_lock_was_taken_away_stops_and_no_row_is_lost(tmp_path, nursery, keys_on_disk, make_row, how):
+    """A second process takes over after the lock file is gone: the first writes nothing more."""
+    folder, lock = tmp_path / "run", tmp_path / "run" / "lock"
+    first = Store.open(folder)
+    for number in range(40):
+        first.append(f"k{number}", make_row(number))
+    first.flush()
+    lock.unlink()
+    if how == "replaced":
+        lock.write_text("1\n")
+    order = {"folder": folder, "rows": 600, "seal_every": 50, "flush_every": 7, "acknowledged": tmp_path / "told"}
+    nursery.start("write", **order)
+    wait_for(tmp_path / "told")
+    for act in (lambda: first.append("k1000", make_row(0)), first.close):
+        with pytest.raises(UserError, match=r"lock was removed or replaced .* this one stops"):
+            act()
+    assert nursery.wait() == 0
+    assert keys_on_disk(folder) == {f"k{number}": 1 for number in range(600)}
+    with Store.open(folder) as store:
+        assert store.keys == {f"k{number}" for number in range(600)}
+
+
+def test_nothing_is_written_after_the_lock_was_removed(tmp_path, make_row):
+    store = Store.open(tmp_path / "run")
+    store.append("k", make_row(0))
+    store.flush()
+    (tmp_path / "run" / "lock").unlink()
+    before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
+    acts = (lambda: store.append("x", make_row(1)), store.seal, lambda: store.write_card({}), store.close)
+    for act in acts:
+        with pytest.raises(UserError, match="was removed or replaced"):
+            act()
+    assert {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()} == before

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from support.stored import read_run
 from verax.store.codec import codec_of
-from verax.store.read import read_rows, read_run
+from verax.store.read import read_rows
 from verax.store.store import Store
 from verax.store.tables import TABLES, Row, decode, encode
 from verax.types import Cost, Finish, Generated, LabelSource, Nle, Score, Span, Target, Trial, TrialLog
@@ -65,7 +66,9 @@ trials = st.builds(
     texts,
     texts,
     st.none() | texts,
+    texts,
     st.none() | st.booleans(),
+    st.dictionaries(texts, st.booleans(), max_size=2),
     texts,
     texts,
     st.none() | floats,
@@ -80,7 +83,23 @@ scores = st.one_of(
     st.builds(Score, texts, texts, texts, st.none(), texts, texts, trial_log=cards),
 )
 LOG = codec_of(TrialLog, StoredAs(json=True), name="card")
-TRIAL = Trial("edit", ("a b", "c"), "yes", True, "parsed", Span(0, 1, 2), "b", "yes", "since b", True, "word", "b", 0.5)
+TRIAL = Trial(
+    "edit",
+    ("a b", "c"),
+    "yes",
+    True,
+    "parsed",
+    Span(0, 1, 2),
+    "b",
+    "yes",
+    "since b",
+    "",
+    True,
+    {"any": True},
+    "word",
+    "b",
+    0.5,
+)
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])

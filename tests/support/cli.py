@@ -28,6 +28,7 @@ CallVerax = Callable[..., Answer]
 def call_verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> CallVerax:
     """Call the command line where the test is, in a terminal of 160 columns, whatever terminal the tests run in."""
     monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setattr(sys, "path", list(sys.path))  # --import-from adds to it
     for console in (out, notes):  # else they keep the size that the environment gave when they were made
         monkeypatch.setattr(console, "_width", None)
         monkeypatch.setattr(console, "_height", None)

@@ -22,7 +22,7 @@ LETTERS = {RANDOM: "fmooofxo", INFILL: "mffomffx", REBUILT: "fmoomfxo"}
 
 def card(**changes: Any) -> dict[str, Any]:
     """The run card of a model with one set-up under both tests."""
-    test = {"match": "word", "positions": 4}
+    test = {"match": "any", "positions": 4}
     return {
         "methods": [{"label": "mt_ra", "name": "mt_ra", "kind": "text"}],
         "metrics": [
@@ -80,6 +80,7 @@ def edit(*, mentioned: bool, similarity: float | None = None, **changes: Any) ->
         "wanted": "no",
         "explanation": "A blue dog is no animal." if mentioned else "A dog is no animal.",
         "mentioned": mentioned,
+        "mentions": {"any": mentioned, "content": mentioned},
         "rule": "word" if mentioned else "none",
         "by": "blue" if mentioned else "",
         "similarity": similarity,

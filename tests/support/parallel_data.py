@@ -20,7 +20,7 @@ def parallel_data(n: int = 6, langs: tuple[str, ...] = ("en", "xx")) -> Dataset:
             words = parts if lang == "en" else [[word[::-1].upper() for word in part[::-1]] for part in parts]
             id_ = f"{number}/{lang}"
             texts = tuple(from_words(part, lang) for part in words)
-            instances.append(Instance(id_, texts, "A", lang, str(number)))
+            instances.append(Instance(id_, texts, "yes", lang, str(number)))
             links = tuple(tuple((len(part) - 1 - i, i) for i in range(len(part)))[::-1] for part in parts)
             aligned[id_] = () if lang == "en" else (GivenAlignment("en", links),)
-    return Dataset("parallel", tuple(instances), ("A", "B"), aligned=aligned)
+    return Dataset("parallel", tuple(instances), ("yes", "maybe", "no"), aligned=aligned)

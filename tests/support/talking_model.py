@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rigged import NLI, Rigged
+from support.rigged import NLI, Rigged
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
 from verax.models.wording import shipped_wording
@@ -21,6 +21,7 @@ class TalkingModel:
 
     setup = None
     plain = False
+    max_new_tokens = 64
 
     def __init__(self, classifier: Classifier, generator: Rigged) -> None:
         self._classifier = classifier

@@ -1,6 +1,6 @@
 """What a fine-tuning starts from: the encoder of a checkpoint, and a head that is new unless it knows the classes.
 
-The code under test is `verax.models.base`.
+The code under test is `verax.models.checkpoint`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import transformers
 from safetensors.torch import load_file, save_file
 from transformers.utils import logging
 
-import tiny
-from verax.models.base import load_base
+from support import tiny
+from verax.models.checkpoint import load_base
 from verax.types import UserError
 
 MASKED_LM = {

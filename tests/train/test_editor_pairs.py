@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tiny
+from support import tiny
 from verax.data.text import split_words
 from verax.models.editor_wording import EditorFacts, editor_facts, editor_prompt, read_editor_facts
-from verax.train.editor import editor_pairs
+from verax.train.text_pairs import editor_pairs
 from verax.types import Dataset, Instance, UserError
 
 FACTS = EditorFacts("edit label: {label} 1: {1} 2: {2} words:", "___", ("far", "near"))

@@ -11,14 +11,14 @@ from transformers import BertForSequenceClassification
 
 from verax.data.text import split_words
 from verax.train import fine_tuning
-from verax.train.fine_tuning import fit
+from verax.train.fine_tuning import accuracy, fit
 from verax.train.loop import FineTuning, parameter_groups, rate
-from verax.train.measure import accuracy
 from verax.train.rows import batches, gold_classes
-from verax.train.world import Shape, build_model, build_tokenizer
+from verax.train.world.start import BertShape, build_bert
+from verax.train.world.tokenizers import build_tokenizer
 from verax.types import Dataset, Instance, UserError
 
-SHAPE = Shape(seeds=1, whole_words=12, hidden=16, layers=1, heads=2, feed_forward=16)
+SHAPE = BertShape(seeds=1, whole_words=12, hidden=16, layers=1, heads=2, feed_forward=16)
 ANIMALS, COLOURS = ("dog", "cat", "owl", "hen"), ("red", "blue", "pink", "grey")
 
 
@@ -39,7 +39,7 @@ def _data(labels: tuple[str, ...] = ("even", "odd")) -> Dataset:
 
 def _model(data: Dataset, seed: int = 0) -> tuple[BertForSequenceClassification, Any]:
     tokenizer = build_tokenizer(data, SHAPE.whole_words)
-    return build_model(tokenizer, data.labels, SHAPE, seed), tokenizer
+    return build_bert(tokenizer, data.labels, SHAPE, seed), tokenizer
 
 
 RECIPE = FineTuning(epochs=12, batch_size=4, learning_rate=5e-3, warmup=0.1)
@@ -77,11 +77,11 @@ def test_the_best_epoch_is_kept_not_the_last(monkeypatch: pytest.MonkeyPatch) ->
     seen: list[torch.Tensor] = []
     scores = iter((0.5, 0.8, 0.8, 0.6))
 
-    def measure(_: Any, model: Any, __: Any) -> dict[str, float]:
+    def validate(_: Any) -> dict[str, float]:
         seen.append(model.classifier.weight.detach().clone())
         return {"none": next(scores)}
 
-    monkeypatch.setattr(fine_tuning.Watched, "measure", measure)
+    monkeypatch.setattr(fine_tuning._ClassifierTraining, "_validate", validate)
     trained, _ = fit(model, tokenizer, data, data, FineTuning(epochs=4, batch_size=8, learning_rate=1e-3))
     assert trained.best == {"none": 1}
     assert trained.curves == {"none": [0.5, 0.8, 0.8, 0.6]}

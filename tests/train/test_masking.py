@@ -12,13 +12,22 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import f1_score
 
-import tiny
+from support import tiny
 from verax.data.text import split_words
-from verax.train import fine_tuning, measure
+from verax.train import fine_tuning
 from verax.train.fine_tuning import fit
 from verax.train.loop import FineTuning
-from verax.train.masking import Masking, fully_masked, mask_at_random, mask_token, masked_batch, masked_copy
-from verax.train.rows import Rows, encode
+from verax.train.rows import (
+    Masking,
+    Rows,
+    Selection,
+    encode,
+    fully_masked,
+    mask_at_random,
+    mask_token,
+    masked_batch,
+    masked_copy,
+)
 from verax.types import Dataset, Instance, UserError
 
 MASK = 99
@@ -50,14 +59,14 @@ def test_half_is_every_other_row_of_the_batch(masking: Masking, chosen: list[int
     batch = masked_batch(rows, chosen[:size], masking, MASK, np.random.default_rng(1))
     changed = [place for place, row in enumerate(batch) if row["input_ids"] != [1] * 402]
     assert changed == {"none": [], "masking": list(range(size)), "half": list(range(1, size, 2))}[masking]
-    assert all(row["input_ids"] == [1] * 402 for row in rows.columns), "the rows themselves are left alone"
+    assert all(row["input_ids"] == [1] * 402 for row in rows.features), "the rows themselves are left alone"
 
 
 def test_rates_are_uniform_and_tokens_fall_by_chance() -> None:
     """4000 rows of 200 tokens: shares are uniform on [0, 1] (Kolmogorov-Smirnov), with mean 1/2 and variance 1/12 of
     the rate and 1/6/200 of the tokens; five standard errors each."""
     n, tokens = 4000, 200
-    shares = _shares(list(masked_copy(_rows(n, tokens + 2), MASK, np.random.default_rng(0)).columns))
+    shares = _shares(list(masked_copy(_rows(n, tokens + 2), MASK, np.random.default_rng(0)).features))
     variance = 1 / 12 + 1 / 6 / tokens
     assert shares.mean() == pytest.approx(0.5, abs=5 * np.sqrt(variance / n))
     assert shares.var() == pytest.approx(variance, abs=5 * np.sqrt(1 / 180 / n))
@@ -68,7 +77,7 @@ def test_tokens_of_a_row_are_independent_given_its_rate() -> None:
     """In two tokens both are masked with probability E[r^2] = 1/3 and one alone with 2 E[r(1-r)] = 1/3."""
     n = 6000
     counts = np.bincount(
-        (_shares(list(masked_copy(_rows(n, 4), MASK, np.random.default_rng(1)).columns)) * 2).astype(int)
+        (_shares(list(masked_copy(_rows(n, 4), MASK, np.random.default_rng(1)).features)) * 2).astype(int)
     )
     assert counts / n == pytest.approx(np.full(3, 1 / 3), abs=5 * np.sqrt(2 / 9 / n))
 
@@ -78,7 +87,7 @@ def test_one_row_has_one_rate() -> None:
     rng = np.random.default_rng(2)
     row = _rows(1, 2002)
     for _ in range(50):
-        masked = np.array(mask_at_random(row.columns[0], row.maskable[0], MASK, rng)["input_ids"])[1:-1] == MASK
+        masked = np.array(mask_at_random(row.features[0], row.maskable[0], MASK, rng)["input_ids"])[1:-1] == MASK
         assert abs(masked[:1000].mean() - masked[1000:].mean()) < 5 * np.sqrt(0.25 * 2 / 1000)
 
 
@@ -105,7 +114,7 @@ def test_special_tokens_are_never_masked(reader: tuple[Any, Any]) -> None:
     ever = [np.zeros(len(one), dtype=bool) for one in special]
     for _ in range(60):
         copy = masked_copy(rows, mask_id, rng)
-        for before, after, seen in zip(rows.columns, copy.columns, ever, strict=True):
+        for before, after, seen in zip(rows.features, copy.features, ever, strict=True):
             changed = np.array(before["input_ids"]) != np.array(after["input_ids"])
             assert (np.array(after["input_ids"])[changed] == mask_id).all()
             assert {name: row for name, row in after.items() if name != "input_ids"} == {
@@ -123,7 +132,7 @@ def test_with_everything_masked_only_special_tokens_and_the_other_part_are_left(
     model, tokenizer = reader
     rows = encode(model, tokenizer, _data(), parts=parts)
     full = fully_masked(rows, tokenizer.mask_token_id)
-    for pair, row in zip(PAIRS, full.columns, strict=True):
+    for pair, row in zip(PAIRS, full.features, strict=True):
         plain = tokenizer(*pair)
         expected = [
             tokenizer.mask_token_id if part is not None and part in (parts or (0, 1)) else i
@@ -144,8 +153,8 @@ def test_a_special_token_that_a_text_spells_out_may_be_masked_but_not_the_real_o
 def test_inputs_are_cut_at_the_longest() -> None:
     model, tokenizer = tiny.build("bert")
     rows = encode(model, tokenizer, _data(), longest=8)
-    assert max(len(row["input_ids"]) for row in rows.columns) == 8
-    assert all(len(row["input_ids"]) == len(one) for row, one in zip(rows.columns, rows.maskable, strict=True))
+    assert max(len(row["input_ids"]) for row in rows.features) == 8
+    assert all(len(row["input_ids"]) == len(one) for row, one in zip(rows.features, rows.maskable, strict=True))
 
 
 def _seen_in_training(monkeypatch: pytest.MonkeyPatch, model: Any, tokenizer: Any, seed: int) -> list[list[list[int]]]:
@@ -172,13 +181,18 @@ def test_the_same_seed_gives_the_same_masks_and_another_epoch_others(monkeypatch
     assert first[0] != other[0]
 
 
+def _training(rows: Rows, model: Any, tokenizer: Any, select: Selection, seed: int) -> fine_tuning._ClassifierTraining:
+    recipe = FineTuning(seed=seed)
+    return fine_tuning._ClassifierTraining(model, tokenizer, recipe, (select,), rows, rows, "macro_f1", None)
+
+
 def test_the_masked_validation_copy_is_drawn_from_the_seed() -> None:
     model, tokenizer = tiny.build("bert")
     rows = encode(model, tokenizer, _data())
-    copies = [fine_tuning.Watched.of(rows, "accuracy", tokenizer.mask_token_id, seed).masked for seed in (0, 0, 1)]
-    ids = [[row["input_ids"] for row in copy.columns] for copy in copies if copy is not None]
+    copies = [_training(rows, model, tokenizer, "both", seed).masked_validation for seed in (0, 0, 1)]
+    ids = [[row["input_ids"] for row in copy.features] for copy in copies if copy is not None]
     assert ids[0] == ids[1] != ids[2]
-    assert fine_tuning.Watched.of(rows, "accuracy", None, 0).masked is None
+    assert _training(rows, model, tokenizer, "none", 0).masked_validation is None
 
 
 def test_selections_are_the_plain_set_a_masked_copy_and_both_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,20 +201,20 @@ def test_selections_are_the_plain_set_a_masked_copy_and_both_together(monkeypatc
     rows = encode(model, tokenizer, _data(PAIRS * 5))
     golds = rows.golds.numpy()
     plain, masked = np.random.default_rng(0).integers(0, 3, (2, 15))
-    watched = fine_tuning.Watched.of(rows, "macro_f1", tokenizer.mask_token_id, 0)
+    training = _training(rows, model, tokenizer, "both", 0)
 
     def guesses(_: Any, __: Any, asked: Rows) -> np.ndarray:
-        return plain if asked is watched.plain else masked
+        return plain if asked is rows else masked
 
-    monkeypatch.setattr(measure, "predicted", guesses)
-    found = watched.measure(model, tokenizer)
+    monkeypatch.setattr(fine_tuning, "predict", guesses)
+    found = training._validate()
     assert found == {
         "none": pytest.approx(f1_score(golds, plain, average="macro")),
         "masking": pytest.approx(f1_score(golds, masked, average="macro")),
         "both": pytest.approx(f1_score([*golds, *golds], [*plain, *masked], average="macro")),
     }
     assert len({*found.values(), (found["none"] + found["masking"]) / 2}) == 4
-    assert list(fine_tuning.Watched.of(rows, "macro_f1", None, 0).measure(model, tokenizer)) == ["none"]
+    assert list(_training(rows, model, tokenizer, "none", 0)._validate()) == ["none"]
 
 
 def test_a_tokenizer_without_a_mask_token_is_refused() -> None:

@@ -9,8 +9,13 @@ import pytest
 from verax.data.text import split_words
 from verax.models.self_explainer import TrainedMethodName
 from verax.models.wording import Wording, shipped_wording
-from verax.train.nle import TEACHINGS, check_explanations, check_labels, given_explanations, nle_pairs
-from verax.train.text_pairs import Pair
+from verax.train.text_pairs import (
+    GENERATORS_OF,
+    check_explanations,
+    check_labels,
+    human_explanations,
+    nle_pairs,
+)
 from verax.types import Dataset, Human, Instance, UserError
 
 LABELS = ("far", "near")
@@ -25,26 +30,52 @@ def _instance(name: str, label: str | None, *why: str) -> Instance:
 
 
 DATA = Dataset("boats", (_instance("1", "far", "it is red ", "", "no\n sail"), _instance("2", "near")), LABELS)
-ANSWERS = [Pair("a boat 1", "far"), Pair("a boat 2", "near")]
+ANSWERS = [("a boat 1", "far"), ("a boat 2", "near")]
 
 
 @pytest.mark.parametrize(
     ("setup", "expected"),
     [
-        ("mt_re", {".": [Pair("a boat 1", "far"), Pair("e boat 1", "it is red"), Pair("a boat 2", "near")]}),
-        ("mt_ra", {".": [Pair("a boat 1", "far"), Pair("el boat 1 far", "it is red"), Pair("a boat 2", "near")]}),
+        (
+            "mt_re",
+            {
+                ".": [
+                    ("a boat 1", "far"),
+                    ("e boat 1", "it is red"),
+                    ("a boat 2", "near"),
+                ]
+            },
+        ),
+        (
+            "mt_ra",
+            {
+                ".": [
+                    ("a boat 1", "far"),
+                    ("el boat 1 far", "it is red"),
+                    ("a boat 2", "near"),
+                ]
+            },
+        ),
         (
             "st_re",
-            {"explainer": [Pair("e boat 1", "it is red")], "predictor": [Pair("ae boat 1 it is red", "far")]},
+            {
+                "explainer": [("e boat 1", "it is red")],
+                "predictor": [("ae boat 1 it is red", "far")],
+            },
         ),
         (
             "st_ra",
-            {"explainer": [Pair("el boat 1 far", "it is red")], "predictor": [Pair("ae boat 1 it is red", "far")]},
+            {
+                "explainer": [("el boat 1 far", "it is red")],
+                "predictor": [("ae boat 1 it is red", "far")],
+            },
         ),
     ],
 )
-def test_each_model_learns_the_stages_of_its_set_up(setup: TrainedMethodName, expected: dict[str, list[Pair]]) -> None:
-    teaching = TEACHINGS[setup]
+def test_each_model_learns_the_stages_of_its_set_up(
+    setup: TrainedMethodName, expected: dict[str, list[tuple[str, str]]]
+) -> None:
+    teaching = GENERATORS_OF[setup]
     found = {name: nle_pairs(stages, DATA, LABELS, WORDING) for name, stages in teaching.stages.items()}
     assert found == expected
     assert {teaching.explainer, teaching.predictor} == set(expected)
@@ -53,12 +84,12 @@ def test_each_model_learns_the_stages_of_its_set_up(setup: TrainedMethodName, ex
 def test_all_explanations_give_a_pair_each() -> None:
     found = nle_pairs(("explain", "answer_explanation"), DATA, LABELS, WORDING, "all")
     assert found == [
-        Pair("e boat 1", "it is red"),
-        Pair("e boat 1", "no sail"),
-        Pair("ae boat 1 it is red", "far"),
-        Pair("ae boat 1 no sail", "far"),
+        ("e boat 1", "it is red"),
+        ("e boat 1", "no sail"),
+        ("ae boat 1 it is red", "far"),
+        ("ae boat 1 no sail", "far"),
     ]
-    assert given_explanations(DATA.instances[0]) == ("it is red", "no sail")
+    assert human_explanations(DATA.instances[0]) == ("it is red", "no sail")
 
 
 def test_the_shipped_prompts_have_all_stages_of_all_set_ups() -> None:
@@ -66,7 +97,7 @@ def test_the_shipped_prompts_have_all_stages_of_all_set_ups() -> None:
     for labels, parts in ((nli, 2), (("first", "second"), 2), (("A", "B", "C"), 4), (LABELS, 1)):
         wording = shipped_wording("trained", labels, parts)
         for setup in get_args(TrainedMethodName):
-            for stages in TEACHINGS[setup].stages.values():
+            for stages in GENERATORS_OF[setup].stages.values():
                 wording.check(stages)
 
 

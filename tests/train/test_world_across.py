@@ -12,15 +12,15 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, Bert
 
 from verax.data.world import splits as world_splits
 from verax.data.world import xnli
-from verax.data.world.languages.telling import LANGUAGES
+from verax.data.world.languages.realisation import LANGUAGES
 from verax.models.shipped import world_nli, world_xnli
-from verax.train import across, world
-from verax.train.across import Across, start_aligned
 from verax.train.loop import FineTuning
-from verax.train.word_pieces import widen_tokenizer
+from verax.train.world import classifiers
+from verax.train.world.classifiers import Multilingual, widen_embeddings
+from verax.train.world.tokenizers import widen_tokenizer
 from verax.types import Dataset
 
-TINY = Across("nli", inputs=30, mixed=40, whole_words=40, aligned=120, held_back=("bg", "zh"), few=6)
+TINY = Multilingual("nli", inputs=30, mixed=40, whole_words=40, aligned=120, held_back=("bg", "zh"), few=6)
 STILL = FineTuning(epochs=1, batch_size=16, learning_rate=1e-9)
 
 
@@ -65,7 +65,7 @@ def test_new_tokens_begin_where_the_words_are_that_they_translate(parallel: Data
     tokenizer = widen_tokenizer(base_tokens(), parallel, 1000)
     old = model.get_input_embeddings().weight.detach().clone()
     without_chinese = replace(parallel, instances=tuple(i for i in parallel.instances if i.lang != "zh"))
-    start_aligned(model, known, tokenizer, without_chinese, 0)
+    widen_embeddings(model, known, tokenizer, without_chinese, 0)
     new = model.get_input_embeddings().weight.detach()
     assert new.shape[0] == len(tokenizer)
     assert torch.equal(new[: len(old)], old)
@@ -82,7 +82,7 @@ def test_new_tokens_begin_where_the_words_are_that_they_translate(parallel: Data
 
 
 def test_languages_that_are_held_back_have_few_inputs_and_no_mixed_ones() -> None:
-    data = across.training_data(TINY)
+    data = classifiers.training_data("xnli-uneven", TINY)
     plain = Counter(i.lang for i in data.instances if i.parallel_id is not None)
     assert plain == {"en": 30, "de": 30, "es": 30, "fr": 30, "bg": 6, "zh": 6}
     mixed = [i for i in data.instances if i.parallel_id is None]
@@ -95,8 +95,8 @@ def test_the_start_alone_knows_the_aligned_languages_and_not_those_held_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(world_splits, "SIZES", {"train": 1000, "validation": 10, "test": 120})
-    monkeypatch.setattr(world, "RECIPES", {"nli": world.RECIPES["nli"], "xnli-uneven": (TINY, STILL)})
-    figures = world.make("xnli-uneven", tmp_path)
+    monkeypatch.setattr(classifiers, "RECIPES", {"nli": classifiers.RECIPES["nli"], "xnli-uneven": (TINY, STILL)})
+    figures = classifiers.make("xnli-uneven", tmp_path)
     by_lang = {lang: figures[f"accuracy on the test split, {lang}"] for lang in LANGUAGES}
     assert by_lang["en"] > 0.85
     assert min(by_lang["de"], by_lang["es"]) > 0.6
@@ -106,7 +106,7 @@ def test_the_start_alone_knows_the_aligned_languages_and_not_those_held_back(
     card = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert "built-in corpus `world/xnli`" in card
     assert "Made from `world/nli` by `python -m verax.train.world xnli-uneven --out DIR`" in card
-    assert f"Accuracy on the test split, de: {by_lang['de']:.4f}." in card
+    assert f"- accuracy on the test split, de: {by_lang['de']:.4f}\n" in card
     assert "| held_back | ('bg', 'zh') |" in card
     assert "| seeds |" not in card
 
@@ -116,6 +116,6 @@ def test_the_shipped_model_is_good_in_every_language_and_small() -> None:
     assert sum(file.stat().st_size for file in folder.iterdir()) <= 4_000_000
     model = AutoModelForSequenceClassification.from_pretrained(folder)
     assert {weight.dtype for weight in model.parameters()} == {torch.float32}
-    figures = world.accuracies(model, AutoTokenizer.from_pretrained(folder), xnli.load("test", 200))
+    figures = classifiers.split_accuracies(model, AutoTokenizer.from_pretrained(folder), xnli.load("test", 200))
     for lang in LANGUAGES:
         assert figures[f"accuracy on the test split, {lang}"] >= 0.9, figures

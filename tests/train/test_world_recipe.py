@@ -11,14 +11,15 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from verax.data.world import nli
 from verax.data.world import splits as world_splits
 from verax.models.shipped import world_nli
-from verax.train import world
 from verax.train.loop import FineTuning
-from verax.train.start import _turn, _waves, start_turned_round
-from verax.train.word_pieces import build_tokenizer
-from verax.train.world import Continued, Shape, build_model
+from verax.train.world import classifiers
+from verax.train.world.__main__ import main
+from verax.train.world.classifiers import Continued
+from verax.train.world.start import BertShape, _rotation, _waves, build_bert, swap_parts
+from verax.train.world.tokenizers import build_tokenizer
 from verax.types import Dataset
 
-SHAPE = Shape(seeds=2, whole_words=60, hidden=128, layers=1, heads=4, feed_forward=32)
+SHAPE = BertShape(seeds=2, whole_words=60, hidden=128, layers=1, heads=4, feed_forward=32)
 
 
 @pytest.fixture(scope="module")
@@ -45,13 +46,13 @@ def test_shifted_waves_are_the_waves_of_the_shifted_place() -> None:
     frequencies = torch.tensor([1.0, 0.3, 0.05])
     places = torch.arange(5, 20)
     assert torch.allclose(
-        _waves(places, frequencies) @ _turn(2, frequencies).T, _waves(places - 2, frequencies), atol=1e-5
+        _waves(places, frequencies) @ _rotation(2, frequencies).T, _waves(places - 2, frequencies), atol=1e-5
     )
 
 
 def test_at_first_heads_look_at_like_words_or_at_neighbours(data: Dataset) -> None:
     tokenizer = build_tokenizer(data, 400)
-    model = build_model(tokenizer, data.labels, SHAPE, 0).eval()
+    model = build_bert(tokenizer, data.labels, SHAPE, 0).eval()
     model.set_attn_implementation("eager")
     text = "the dog is in the kitchen and the cat is red"
     with torch.no_grad():
@@ -68,12 +69,12 @@ def test_at_first_heads_look_at_like_words_or_at_neighbours(data: Dataset) -> No
 
 def test_a_model_that_is_turned_round_reads_the_parts_in_the_other_order_and_names_classes_anew(data: Dataset) -> None:
     tokenizer = build_tokenizer(data, 400)
-    model = build_model(tokenizer, data.labels, SHAPE, 0).eval()
+    model = build_bert(tokenizer, data.labels, SHAPE, 0).eval()
     batch = tokenizer("the dog is in the kitchen", "the cat is red", return_tensors="pt")
     turned = {**batch, "token_type_ids": 1 - batch["token_type_ids"]}
     with torch.no_grad():
         before = model(**batch).logits
-        start_turned_round(model, ("yes", "no", "unclear"), ("entailment", "contradiction", "neutral"))
+        swap_parts(model, ("yes", "no", "unclear"), ("entailment", "contradiction", "neutral"))
         after = model(**turned).logits
     assert torch.allclose(after, before[:, [0, 2, 1]], atol=1e-6)
     assert model.config.id2label == {0: "yes", 1: "no", 2: "unclear"}
@@ -84,9 +85,9 @@ def test_a_model_may_go_on_from_a_shipped_one(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(world_splits, "SIZES", {"train": 48, "validation": 300, "test": 30})
     still = FineTuning(epochs=1, batch_size=16, learning_rate=1e-9)
     known_as = ("entailment", "contradiction", "neutral")
-    recipes = {"nli": world.RECIPES["nli"], "facts": (Continued(1, "nli", known_as), still)}
-    monkeypatch.setattr(world, "RECIPES", recipes)
-    figures = world.make("facts", tmp_path)
+    recipes = {"nli": classifiers.RECIPES["nli"], "facts": (Continued(1, "nli", known_as), still)}
+    monkeypatch.setattr(classifiers, "RECIPES", recipes)
+    figures = classifiers.make("facts", tmp_path)
     assert figures["accuracy on the validation split"] > 0.45
     model = AutoModelForSequenceClassification.from_pretrained(tmp_path)
     assert tuple(model.config.id2label.values()) == ("supports", "refutes", "not_enough")
@@ -101,12 +102,12 @@ def test_the_command_makes_a_checkpoint_with_its_card(
 ) -> None:
     monkeypatch.setattr(world_splits, "SIZES", {"train": 96, "validation": 30, "test": 30})
     recipe = FineTuning(epochs=1, batch_size=32, learning_rate=1e-3)
-    monkeypatch.setattr(world, "RECIPES", {"nli": (SHAPE, recipe)})
-    world.main(["nli", "--out", str(tmp_path / "made")])
+    monkeypatch.setattr(classifiers, "RECIPES", {"nli": (SHAPE, recipe)})
+    main(["nli", "--out", str(tmp_path / "made")])
     assert "accuracy on the test split: 0." in capsys.readouterr().out
     model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "made")
     assert model.config.id2label == {0: "entailment", 1: "neutral", 2: "contradiction"}
     assert AutoTokenizer.from_pretrained(tmp_path / "made").mask_token == "[MASK]"  # noqa: S105
     card = (tmp_path / "made" / "README.md").read_text(encoding="utf-8")
-    assert "on 192 training instances" in card
+    assert "| training instances | 192 |" in card
     assert "| seeds | 2 |" in card

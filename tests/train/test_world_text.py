@@ -20,16 +20,23 @@ from verax.models.generator import GeneratePass, LikelihoodPass
 from verax.models.self_explainer import SelfExplainer, load_self_explainer
 from verax.models.shipped import world_nli_st_re
 from verax.models.wording import Wording
-from verax.train import world_text
 from verax.train.loop import FineTuning, Trained
-from verax.train.small_bart import Shape, build_generator
-from verax.train.text_pairs import Pair, fit_pairs
-from verax.train.word_pieces import build_text_tokenizer
-from verax.train.world_text import Generator, Recipe, explained_in_one_manner
-from verax.train.world_text_figures import editing, explaining
+from verax.train.text_pairs import TrainingPair
+from verax.train.text_training import fit_pairs
+from verax.train.world import generators
+from verax.train.world.__main__ import main
+from verax.train.world.generators import (
+    Generator,
+    Recipe,
+    evaluate_editor,
+    evaluate_self_explainer,
+    keep_one_explanation,
+)
+from verax.train.world.start import BartShape, build_bart
+from verax.train.world.tokenizers import build_text_tokenizer
 from verax.types import Dataset, FloatArray, Generated, Instance, Undefined
 
-SMALL = Shape(hidden=32, encoder_layers=1, decoder_layers=1, heads=4, feed_forward=32)
+SMALL = BartShape(hidden=32, encoder_layers=1, decoder_layers=1, heads=4, feed_forward=32)
 QUICK = FineTuning(epochs=1, batch_size=16, learning_rate=1e-3)
 SIZES = {"train": 48, "validation": 20, "test": 20}
 
@@ -58,7 +65,7 @@ def test_every_word_is_a_token_and_texts_come_back_as_they_were(data: Dataset) -
 
 def test_at_first_heads_look_at_like_words_at_neighbours_and_at_the_word_written_last(data: Dataset) -> None:
     tokenizer = build_text_tokenizer(texts_of(data))
-    model = build_generator(tokenizer, replace(SMALL, hidden=128), 0).eval()
+    model = build_bart(tokenizer, replace(SMALL, hidden=128), 0).eval()
     model.set_attn_implementation("eager")
     read = tokenizer("we can see the dog in the kitchen and that a cat is red", return_tensors="pt")["input_ids"]
     written = tokenizer("cat red dog kitchen", add_special_tokens=False, return_tensors="pt")["input_ids"]
@@ -76,7 +83,7 @@ def test_at_first_heads_look_at_like_words_at_neighbours_and_at_the_word_written
 
 def test_one_explanation_is_kept_by_how_the_hypothesis_begins(data: Dataset) -> None:
     manners: dict[str, set[int]] = {}
-    for instance, one in zip(data.instances, explained_in_one_manner(data).instances, strict=True):
+    for instance, one in zip(data.instances, keep_one_explanation(data).instances, strict=True):
         kept = one.human
         assert kept is not None
         assert instance.human is not None
@@ -85,7 +92,7 @@ def test_one_explanation_is_kept_by_how_the_hypothesis_begins(data: Dataset) -> 
         assert kept.words == instance.human.words
     assert manners == {"The": {0}, "We": {1}, "It": {2}, "In": {3}, "Right": {1}}
     with pytest.raises(ValueError, match="has no explanation"):
-        explained_in_one_manner(replace(data, instances=(replace(data.instances[0], human=None),)))
+        keep_one_explanation(replace(data, instances=(replace(data.instances[0], human=None),)))
 
 
 class Scripted:
@@ -131,14 +138,19 @@ def test_accuracy_and_explanations_as_given_are_counted(data: Dataset, setup: An
         texts[f"e {hypothesis}" if setup == "st_re" else f"e {hypothesis} {data.labels[answered]}"] = told
         likeliest[f"a {hypothesis} {told}" if setup == "st_re" else f"a {hypothesis}"] = answered
     by = Scripted(texts, likeliest)
-    figures = explaining(SelfExplainer("it", by, by, data.labels, wording, setup), four)
+    figures = evaluate_self_explainer(SelfExplainer("it", by, by, data.labels, wording, setup), four)
     assert list(figures.values()) == [0.75, 0.75]
 
 
 def test_words_that_are_written_as_they_were_are_counted() -> None:
-    pairs = [Pair("a", "red"), Pair("b", "in the park"), Pair("c", "is"), Pair("d", "big")]
+    pairs = [
+        TrainingPair("a", "red"),
+        TrainingPair("b", "in the park"),
+        TrainingPair("c", "is"),
+        TrainingPair("d", "big"),
+    ]
     by = Scripted({"a": "red", "b": "in the garden", "d": "big"}, {})
-    assert list(editing(by, pairs).values()) == [0.5]
+    assert list(evaluate_editor(by, pairs).values()) == [0.5]
 
 
 def test_the_command_makes_a_pair_of_generators_that_loads_and_answers(
@@ -147,25 +159,25 @@ def test_the_command_makes_a_pair_of_generators_that_loads_and_answers(
     monkeypatch.setattr(world_splits, "SIZES", SIZES)
     one = Generator(SMALL, seeds=2, tuning=QUICK)
     monkeypatch.setattr(
-        world_text, "RECIPES", {"nli-st-re": Recipe("st_re", {"explainer": one, "predictor": replace(one, seeds=1)})}
+        generators, "RECIPES", {"nli-st-re": Recipe("st_re", {"explainer": one, "predictor": replace(one, seeds=1)})}
     )
     for name in ("made", "again"):
-        world_text.main(["nli-st-re", "--out", str(tmp_path / name)])
-    assert "accuracy: 0." in capsys.readouterr().out
+        main(["nli-st-re", "--out", str(tmp_path / name)])
+    assert "accuracy on the test split: 0." in capsys.readouterr().out
     made = load_self_explainer(tmp_path / "made", labels=nli.LABELS, parts=2)
     assert (made.setup, made.labels) == ("st_re", nli.LABELS)
     assert made.explainer is not made.predictor
     assert made.fingerprint == load_self_explainer(tmp_path / "again", labels=nli.LABELS, parts=2).fingerprint
     card = (tmp_path / "made" / "README.md").read_text(encoding="utf-8")
-    assert "python -m verax.train.world_text nli-st-re --out DIR" in card
+    assert "python -m verax.train.world nli-st-re --out DIR" in card
     assert "| seeds | 2 |" in card
 
 
 def test_a_generator_may_go_on_from_a_shipped_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(world_splits, "SIZES", SIZES)
     still = Generator(("world/nli-st-re", "explainer"), seeds=1, tuning=replace(QUICK, learning_rate=1e-9))
-    monkeypatch.setattr(world_text, "RECIPES", {"nli-mt-ra": Recipe("mt_ra", {".": still})})
-    world_text.make("nli-mt-ra", tmp_path)
+    monkeypatch.setattr(generators, "RECIPES", {"nli-mt-ra": Recipe("mt_ra", {".": still})})
+    generators.make("nli-mt-ra", tmp_path)
     facts = json.loads((tmp_path / "nle.json").read_text(encoding="utf-8"))
     assert (facts["explainer"], facts["predictor"]) == (".", ".")
     begun, made = (
@@ -178,26 +190,26 @@ def test_a_generator_may_go_on_from_a_shipped_one(tmp_path: Path, monkeypatch: p
 def test_an_editor_is_made_with_its_facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(world_splits, "SIZES", SIZES)
     recipe = Recipe(None, {".": Generator(SMALL, seeds=2, tuning=QUICK)})
-    monkeypatch.setattr(world_text, "RECIPES", {"nli-editor": recipe})
-    learned: list[Sequence[Pair]] = []
+    monkeypatch.setattr(generators, "RECIPES", {"nli-editor": recipe})
+    learned: list[Sequence[TrainingPair]] = []
     fit = fit_pairs
 
-    def watched(model: Any, tokenizer: Any, train: Sequence[Pair], *others: Any) -> Trained:
+    def watched(model: Any, tokenizer: Any, train: Sequence[TrainingPair], *others: Any) -> Trained:
         learned.append(train)
         return fit(model, tokenizer, train, *others)
 
-    monkeypatch.setattr(world_text, "fit_pairs", watched)
-    world_text.make("nli-editor", tmp_path)
+    monkeypatch.setattr(generators, "fit_pairs", watched)
+    generators.make("nli-editor", tmp_path)
     facts = read_editor_facts(tmp_path)
     assert (facts.mark, facts.labels) == ("<mask>", nli.LABELS)
     for seed in (0, 1):  # inputs of two draws have the same ids, and classes of their own
         instance = nli.load("train", 1, seed=seed).instances[0]
         (pair,) = (pair for pair in learned[0] if _undone(pair, facts, instance) == instance.label)
         assert pair.source.count("<mask>") == 1
-    assert "puts words that fit a class into an input" in (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "inserts words that fit a class into an input" in (tmp_path / "README.md").read_text(encoding="utf-8")
 
 
-def _undone(pair: Pair, facts: EditorFacts, instance: Instance) -> str | None:
+def _undone(pair: TrainingPair, facts: EditorFacts, instance: Instance) -> str | None:
     """The class in a prompt that is about an input."""
     for label in facts.labels:
         texts = [part.raw for part in instance.parts]

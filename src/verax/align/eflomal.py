@@ -5,30 +5,32 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from verax.align.files import read_links
 from verax.align.protocol import TextPair, link_array
-from verax.align.symmetrise import Symmetrise, symmetrise
 from verax.models.classifier import Encoder
 from verax.types import IntArray, Links, Text, Undefined, UserError
 
 COMMAND = "eflomal-align"
+Symmetrise = Literal["intersection", "grow_diag_final_and"]
+_NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
 
 @dataclass(frozen=True)
 class Eflomal:
     """Symmetrised links of eflomal in both directions.
 
-    It learns which words go together from all pairs at once: many pairs help, and the links of one depend on the
-    others. It draws at random and takes no seed, so that two runs may differ in a few links.
+    It learns from all pairs at once, so that the links of one pair depend on the others, and more pairs are better. It
+    is random and takes no seed: two runs may differ in a few links.
 
     Args:
-        symmetrise: `intersection` of the two directions, or `grow_diag_final_and`: more links, less sure ones.
+        symmetrise: `intersection` of the two directions, or `grow_diag_final_and` for more but less certain
+            links.
     """
 
     symmetrise: Symmetrise = "intersection"
@@ -84,3 +86,42 @@ def _command() -> str:
 def _line(text: Text) -> str:
     """The words with spaces between, and none inside one: the tool counts words by them."""
     return " ".join("_".join(word.split()) or "_" for word in text.words) + "\n"
+
+
+def symmetrise(
+    forward: Collection[tuple[int, int]], backward: Collection[tuple[int, int]], method: Symmetrise
+) -> Links:
+    """Sorted links of two directions combined.
+
+    Args:
+        forward, backward: links of the two directions, both as (word of the reference, word of the translation).
+        method: `intersection`, or `grow_diag_final_and` (Koehn, Och and Marcu 2003), which adds links of either
+            direction that touch a link, then links of two words that both have none.
+    """
+    links = set(forward) & set(backward)
+    if method == "grow_diag_final_and":
+        _grow(links, set(forward) | set(backward))
+        for direction in (forward, backward):
+            for link in sorted(direction):
+                if _is_free(links, 0, link) and _is_free(links, 1, link):
+                    links.add(link)
+    return tuple(sorted(links))
+
+
+def _grow(links: set[tuple[int, int]], either: set[tuple[int, int]]) -> None:
+    """Add neighbours of links, diagonal ones too, that link a word without a link, until there are none."""
+    before = -1
+    while before < len(links):
+        before = len(links)
+        for row, column in sorted(either):  # a link that is added further on is reached in the same pass
+            if (row, column) not in links:
+                continue
+            for down, right in _NEIGHBOURS:
+                link = row + down, column + right
+                if link in either and (_is_free(links, 0, link) or _is_free(links, 1, link)):
+                    links.add(link)
+
+
+def _is_free(links: Collection[tuple[int, int]], side: int, link: tuple[int, int]) -> bool:
+    """Whether no link contains the word of a link on one side."""
+    return all(other[side] != link[side] for other in links)

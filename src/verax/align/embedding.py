@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar, NamedTuple
 
 from verax.align.extract import Extract, argmax_links, cosine, itermax_links, softmax_links, word_links
 from verax.align.protocol import TextPair
-from verax.engine.engine import Engine, Outcome, Task
+from verax.engine.ask import ask_all
+from verax.engine.engine import Engine
 from verax.engine.questions import QuestionGenerator, TokenStates
 from verax.models.classifier import Encoder
 from verax.models.load import load_encoder
@@ -20,8 +20,7 @@ _TextKey = tuple[str, tuple[tuple[int, int], ...]]
 _PairKey = tuple[_TextKey, _TextKey]
 
 WORDS_AT_ONCE = 16384
-"""How many words are aligned at a time: it bounds the memory for hidden states, and of each length there are enough
-texts to fill a batch."""
+"""Number of words that are aligned at a time: bounded memory, and enough texts of each length to fill a batch."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +32,15 @@ class Embedding:
     Args:
         encoder: a folder, a hub id or a shipped model; None: the explained model.
         layer: layer of the hidden states, 0 for the embeddings; default: two thirds of the layers (8 of 12).
-        extract: `softmax` over dot products, both ways, as awesome-align does; `argmax` (each the other's most similar)
-            or `itermax` (a second round for what was left over) over cosines, as SimAlign does.
+        extract: `itermax` (mutually most similar by cosine, and a second round for the rest) or `argmax` (the first
+            round alone), as in SimAlign; or `softmax` over dot products in both directions, as in awesome-align, which
+            depends on the norm of hidden states, in which encoders differ.
         threshold: minimum probability in both directions for `softmax`.
     """
 
     encoder: str | None = None
     layer: int | None = None
-    extract: Extract = "softmax"
+    extract: Extract = "itermax"
     threshold: float = 1e-3
 
     name: ClassVar[str] = "embedding"
@@ -59,11 +59,11 @@ class Embedding:
         if not 0 <= self.threshold < 1:
             raise UserError(f"embedding: threshold: expected at least 0 and less than 1, got {self.threshold:g}")
 
-    def align(self, pairs: Sequence[TextPair]) -> Iterator[IntArray | Undefined]:
-        """Links of each pair, by the configured encoder."""
+    def align(self, pairs: Sequence[TextPair], device: str = "auto") -> Iterator[IntArray | Undefined]:
+        """Links of each pair, by the configured encoder on a device."""
         if self.encoder is None:
             raise UserError("embedding: encoder: expected a folder, a hub id or a shipped model (verax list models)")
-        return self.align_with(load_encoder(self.encoder), pairs)
+        return self.align_with(load_encoder(self.encoder, device=device), pairs)
 
     def check(self, model: Encoder) -> None:
         """Reject a layer that the encoder does not have."""
@@ -76,27 +76,31 @@ class Embedding:
         """Links of each pair, by a loaded encoder.
 
         Repeated pairs are aligned once. The pairs of one reference text are aligned together, so that it is encoded
-        once, and hidden states of at most some ten thousand words are kept.
+        once, and hidden states of a bounded number of words are in memory.
         """
         self.check(model)
         layer = default_layer(model.layers) if self.layer is None else self.layer
-        reading = _Reading(model, layer)
+        engine = Engine(window=WORDS_AT_ONCE)
         chunks = _chunks(pairs)
+        encoded: dict[_TextKey, _EncodedText | Undefined] = {}
         links: dict[_PairKey, IntArray | Undefined] = {}
         for pair in pairs:
             key = _pair_key(pair)
             while key not in links:
                 chunk = next(chunks)
-                reading.only(chunk)
-                links.update((_pair_key(pair), self._links(reading, pair)) for pair in chunk)
+                texts = {_text_key(text): text for pair in chunk for text in (pair.reference, pair.translation)}
+                encoded = {key: text for key, text in encoded.items() if key in texts}
+                _encode({key: text for key, text in texts.items() if key not in encoded}, model, layer, engine, encoded)
+                links.update((_pair_key(pair), self._links(pair, encoded)) for pair in chunk)
             yield links[key]
 
-    def _links(self, reading: _Reading, pair: TextPair) -> IntArray | Undefined:
+    def _links(self, pair: TextPair, encoded: Mapping[_TextKey, _EncodedText | Undefined]) -> IntArray | Undefined:
         """Links of one pair, shape [links, 2]."""
-        both = reading.both(pair)
-        if isinstance(both, Undefined):
-            return both
-        reference, translation = both
+        reference, translation = (encoded[key] for key in _pair_key(pair))
+        if isinstance(reference, Undefined):
+            return Undefined(reference.reason, f"the reference: {reference.detail}")
+        if isinstance(translation, Undefined):
+            return Undefined(translation.reason, f"the translation: {translation.detail}")
         linked = self._extract(reference.states, translation.states)
         return word_links(linked, reference.words, translation.words, pair.shape)
 
@@ -111,58 +115,36 @@ def default_layer(layers: int) -> int:
     return round(2 / 3 * layers)
 
 
-class _Read(NamedTuple):
-    """A text as the encoder sees it: hidden states of its sub-words, [sub-words, dimensions], and the word of each."""
+class _EncodedText(NamedTuple):
+    """Hidden states of the sub-words of a text, shape [sub-words, dimensions], and the word of each."""
 
     states: FloatArray
     words: IntArray
 
 
-class _Reading:
-    """The texts of a chunk, all read at once, so that the batches are as full as can be."""
+def _encode(
+    texts: Mapping[_TextKey, Text],
+    model: Encoder,
+    layer: int,
+    engine: Engine,
+    encoded: dict[_TextKey, _EncodedText | Undefined],
+) -> None:
+    """Encode texts in full batches and add them to `encoded`, or the reason why one cannot be read."""
 
-    def __init__(self, model: Encoder, layer: int) -> None:
-        self._model, self._layer = model, layer
-        self._engine = Engine(window=WORDS_AT_ONCE)
-        self._texts: dict[_TextKey, _Read | Undefined] = {}
-
-    def only(self, chunk: Sequence[TextPair]) -> None:
-        """Forget every text but those of a chunk, and read those that are new."""
-        texts = {_text_key(text): text for pair in chunk for text in (pair.reference, pair.translation)}
-        self._texts = {key: read for key, read in self._texts.items() if key in texts}
-        self._engine.run(self._tasks({key: text for key, text in texts.items() if key not in self._texts}))
-
-    def both(self, pair: TextPair) -> tuple[_Read, _Read] | Undefined:
-        """Both texts of a pair, or Undefined if one cannot be read."""
-        reference, translation = self._texts[_text_key(pair.reference)], self._texts[_text_key(pair.translation)]
-        if isinstance(reference, Undefined):
-            return Undefined(reference.reason, f"the reference: {reference.detail}")
-        if isinstance(translation, Undefined):
-            return Undefined(translation.reason, f"the translation: {translation.detail}")
-        return reference, translation
-
-    def _tasks(self, texts: Mapping[_TextKey, Text]) -> Iterator[Task[_Read]]:
+    def questions() -> Iterator[tuple[_TextKey, QuestionGenerator[_EncodedText]]]:
         for key, text in texts.items():
             try:
-                x = Subject(Instance(text.raw, (text,), lang=text.lang), self._model).encoded()
+                yield key, _states(Subject(Instance(text.raw, (text,), lang=text.lang), model).encoded(), layer)
             except Undefined as undefined:
-                self._texts[key] = undefined
-            else:
-                yield Task(self._read(x), partial(self._keep, key))
+                encoded[key] = undefined
 
-    def _read(self, x: Subject) -> QuestionGenerator[_Read]:
-        states: FloatArray = yield TokenStates(x, self._layer)
-        own = x.encoding.token_unit >= 0
-        return _Read(states[own], x.encoding.token_unit[own])
+    ask_all(questions(), encoded.__setitem__, encoded.__setitem__, engine=engine)
 
-    def _keep(self, key: _TextKey, outcome: Outcome[_Read]) -> Iterable[Task[_Read]]:
-        if outcome.value is not None:
-            self._texts[key] = outcome.value
-        elif isinstance(outcome.error, Undefined):
-            self._texts[key] = outcome.error
-        else:
-            raise outcome.error or RuntimeError("a text was read without an answer")
-        return ()
+
+def _states(x: Subject, layer: int) -> QuestionGenerator[_EncodedText]:
+    states: FloatArray = yield TokenStates(x, layer)
+    own = x.encoding.token_unit >= 0
+    return _EncodedText(states[own], x.encoding.token_unit[own])
 
 
 def _chunks(pairs: Sequence[TextPair]) -> Iterator[list[TextPair]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+from scipy.special import softmax
 
 from verax.types import BoolArray, FloatArray, IntArray
 
@@ -12,26 +13,22 @@ Extract = Literal["softmax", "argmax", "itermax"]
 
 ALPHA = 0.9
 """Factor of itermax for similarities where one of the two words already has a link."""
-ROUNDS = 2
 
 
 def softmax_links(similarity: FloatArray, threshold: float) -> BoolArray:
-    """Where both directions are more probable than the threshold: the softmax of each row, and that of each column.
+    """Links where the softmax over the row and that over the column both exceed a threshold; shape [rows, columns].
 
     Dou and Neubig 2021, Section 2.2.
 
     Args:
-        similarity: dot products, shape [rows, columns], neither empty.
-        threshold: of the probability, from 0 to 1.
-
-    Returns:
-        Which row is linked to which column, shape [rows, columns].
+        similarity: dot products, shape [rows, columns], not empty.
+        threshold: minimum probability, from 0 to 1.
     """
-    return np.asarray((_softmax(similarity, 1) > threshold) & (_softmax(similarity, 0) > threshold))
+    return np.asarray((softmax(similarity, axis=1) > threshold) & (softmax(similarity, axis=0) > threshold))
 
 
 def argmax_links(similarity: FloatArray) -> BoolArray:
-    """Where a row and a column are each the most similar to the other; the first of equals counts.
+    """Links where a row and a column are each the most similar to the other; the first of equals counts.
 
     Jalili Sabet et al. 2020, Section 3.2. Shapes as for `softmax_links`.
     """
@@ -43,25 +40,21 @@ def argmax_links(similarity: FloatArray) -> BoolArray:
 
 
 def itermax_links(similarity: FloatArray) -> BoolArray:
-    """Mutual argmax, then once more for what it left over, so that a word can get a second link.
+    """Mutual argmax, then a second round, so that a word can get a second link.
 
-    In the second round a similarity counts in full if both are without a link, `ALPHA` times if one is, and not at all
-    if none is. As in the code of its authors, there is no such round where a side has no more than two or is already
-    linked throughout.
+    In the second round a similarity counts in full if both words have no link, `ALPHA` times if one has none, and not
+    at all if both have one. As in the authors' code, there is no second round if a side has at most two words or is
+    fully linked.
 
     Jalili Sabet et al. 2020, Section 3.2 and Algorithm 1. Shapes as for `softmax_links`; no similarity is negative.
     """
     linked = argmax_links(similarity)
-    if min(similarity.shape) <= 2:
+    free_rows, free_columns = ~linked.any(1, keepdims=True), ~linked.any(0, keepdims=True)
+    if min(similarity.shape) <= 2 or not free_rows.any() or not free_columns.any():
         return linked
-    for _ in range(ROUNDS - 1):
-        free_rows, free_columns = ~linked.any(1, keepdims=True), ~linked.any(0, keepdims=True)
-        if not free_rows.any() or not free_columns.any():
-            break
-        eligible = free_rows | free_columns
-        weight = np.where(free_rows & free_columns, 1.0, ALPHA) * eligible
-        linked = linked | (argmax_links(similarity * weight) & eligible)
-    return linked
+    eligible = free_rows | free_columns
+    weight = np.where(free_rows & free_columns, 1.0, ALPHA) * eligible
+    return linked | (argmax_links(similarity * weight) & eligible)
 
 
 def cosine(left: FloatArray, right: FloatArray) -> FloatArray:
@@ -70,15 +63,12 @@ def cosine(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def word_links(linked: BoolArray, row_word: IntArray, column_word: IntArray, shape: tuple[int, int]) -> IntArray:
-    """Two words are linked when any of their sub-words are.
+    """Sorted pairs of words any of whose sub-words are linked, shape [links, 2].
 
     Args:
-        linked: which sub-words are, shape [rows, columns].
-        row_word, column_word: the word of each, shape [rows] and [columns].
-        shape: how many words each side has.
-
-    Returns:
-        Sorted pairs of words, shape [links, 2].
+        linked: which sub-words are linked, shape [rows, columns].
+        row_word, column_word: the word of each sub-word, shape [rows] and [columns].
+        shape: numbers of words of both sides.
     """
     rows, columns = np.nonzero(linked)
     words = np.zeros(shape, bool)
@@ -86,11 +76,6 @@ def word_links(linked: BoolArray, row_word: IntArray, column_word: IntArray, sha
     return np.argwhere(words)
 
 
-def _softmax(similarity: FloatArray, axis: int) -> FloatArray:
-    powers = np.exp(similarity - similarity.max(axis, keepdims=True))
-    return np.asarray(powers / powers.sum(axis, keepdims=True))
-
-
 def _unit(vectors: FloatArray) -> FloatArray:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0))  # a zero vector is as far from all others
+    return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0))  # a zero vector is equally far from all others

@@ -53,7 +53,6 @@ def read_links(path: Path, pairs: Sequence[TextPair], *, first: int = 0) -> list
 
     Args:
         path: one line for each pair, such as `0-0 1-2 2p3`.
-        pairs: what the links are about.
         first: the number of the first word of a text in the file, 0 or 1.
     """
     content = _lines(path)
@@ -66,7 +65,7 @@ def read_links(path: Path, pairs: Sequence[TextPair], *, first: int = 0) -> list
 
 
 def write_links(path: Path, links: Iterable[Links]) -> None:
-    """Write a file in Pharaoh's format, words counted from 0; the file is there whole or not at all."""
+    """Write a file in Pharaoh's format, words counted from 0, atomically."""
     content = "".join(f"{format_links(one)}\n" for one in links)
     try:
         replace_file(path, content.encode())
@@ -82,7 +81,7 @@ def _lines(path: Path) -> list[tuple[int, str]]:
 
 
 def _text(raw: str, what: str, split: Split, lang: str) -> Text:
-    text = split(raw.strip(), lang)
+    text = split(raw.strip(" \t\r\n"), lang)
     if not text.words:
         raise UserError(f"{what} has no words")
     return text

@@ -15,7 +15,7 @@ class Given:
     """Links given with the data.
 
     Args:
-        possible: count links that are possible as well as those that are sure.
+        possible: use possible links in addition to sure ones.
     """
 
     possible: bool = False

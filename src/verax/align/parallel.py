@@ -18,12 +18,7 @@ class Parallel(NamedTuple):
 
 
 def parallel_instances(dataset: Dataset, reference: str, lang: str) -> list[Parallel]:
-    """Each input of a language with that of the reference language that shares its `parallel_id`, in the data's order.
-
-    Args:
-        dataset: holds both languages.
-        reference, lang: the two languages.
-    """
+    """Each input of a language with the one in the reference language that has the same `parallel_id`."""
     langs = {instance.lang for instance in dataset.instances}
     for field, wanted in (("reference", reference), ("lang", lang)):
         if wanted not in langs:
@@ -41,7 +36,7 @@ def parallel_instances(dataset: Dataset, reference: str, lang: str) -> list[Para
     return [Parallel(references[number], instance) for number, instance in instances.items()]
 
 
-def check_parts(both: Parallel) -> None:
+def check_same_parts(both: Parallel) -> None:
     """Reject two inputs with different numbers of parts."""
     reference, translation = both
     if len(reference.parts) != len(translation.parts):
@@ -58,7 +53,7 @@ def text_pairs(both: Parallel, aligned: Mapping[str, Sequence[GivenAlignment]]) 
         both: the two inputs.
         aligned: as `Dataset.aligned`.
     """
-    check_parts(both)
+    check_same_parts(both)
     reference, translation = both
     given = next((alignment for alignment in aligned.get(translation.id, ()) if alignment.lang == reference.lang), None)
     return tuple(

@@ -15,7 +15,7 @@ from verax.types import IntArray, Undefined, UserError
 
 
 @dataclass(frozen=True)
-class Random:
+class RandomLinks:
     """About as many links as itermax gives, between random words.
 
     Args:
@@ -35,7 +35,7 @@ class Random:
             raise UserError(f"random: seed: expected at least 0, got {self.seed}")
 
     def align(self, pairs: Sequence[TextPair]) -> Iterator[IntArray | Undefined]:
-        """Links of a matrix of similarities between words that is drawn uniformly."""
+        """Links by itermax on a uniform random matrix of similarities."""
         return (pair.empty or self._links(pair) for pair in pairs)
 
     def _links(self, pair: TextPair) -> IntArray:

@@ -10,14 +10,14 @@ from verax.types import Links
 
 @dataclass(frozen=True, slots=True)
 class AlignmentScores:
-    """Links of a whole corpus against its gold, counted over all pairs of texts.
+    """Counts over all pairs of texts of a corpus.
 
     Args:
-        pairs: how many pairs of texts.
-        links: how many links were found (A).
-        sure: how many sure links there are (S).
-        right: how many of those found are sure or possible (A and P).
-        surely_right: how many of those found are sure (A and S).
+        pairs: pairs of texts.
+        links: links of the aligner (A).
+        sure: sure gold links (S).
+        right: links of the aligner that are sure or possible (A and P).
+        surely_right: links of the aligner that are sure (A and S).
     """
 
     pairs: int
@@ -28,17 +28,17 @@ class AlignmentScores:
 
     @property
     def precision(self) -> float | None:
-        """The share of links found that are sure or possible; None if none was found."""
+        """Share of the aligner's links that are sure or possible; None without links."""
         return self.right / self.links if self.links else None
 
     @property
     def recall(self) -> float | None:
-        """The share of sure links that were found; None if there is none."""
+        """Share of the sure links that the aligner has; None without sure links."""
         return self.surely_right / self.sure if self.sure else None
 
     @property
     def f1(self) -> float | None:
-        """The harmonic mean of both."""
+        """Harmonic mean of precision and recall."""
         precision, recall = self.precision, self.recall
         if precision is None or recall is None:
             return None
@@ -51,17 +51,15 @@ class AlignmentScores:
         return 1 - (self.surely_right + self.right) / total if total else None
 
 
-def score_alignments(found: Iterable[Links], gold: Iterable[tuple[Links, Links]]) -> AlignmentScores:
-    """Compare the links of each pair of texts with its sure and its possible ones.
+def score_alignments(aligned: Iterable[Links], gold: Iterable[tuple[Links, Links]]) -> AlignmentScores:
+    """Compare the links of each pair of texts with its sure and its possible gold links.
 
     Args:
-        found: for each pair of texts, the links that an aligner gave.
-        gold: for each, those that are sure, and those that are possible; a sure link is always possible too.
+        aligned: the links of an aligner for each pair of texts.
+        gold: the sure and the possible links of each; a sure link is always possible too.
     """
-    counts = [0, 0, 0, 0, 0]
-    for links, (sure, possible) in zip(found, gold, strict=True):
+    counts = [(0, 0, 0, 0, 0)]
+    for links, (sure, possible) in zip(aligned, gold, strict=True):
         a, s = set(links), set(sure)
-        p = s | set(possible)
-        for place, value in enumerate((1, len(a), len(s), len(a & p), len(a & s))):
-            counts[place] += value
-    return AlignmentScores(*counts)
+        counts.append((1, len(a), len(s), len(a & (s | set(possible))), len(a & s)))
+    return AlignmentScores(*map(sum, zip(*counts, strict=True)))

@@ -1,1 +1,1 @@
-"""Does a method or metric of one's own keep what the rest of verax relies on?"""
+"""Checks that a method or metric has the properties that the rest of verax relies on."""

@@ -1,4 +1,4 @@
-"""What a check has found, in plain words."""
+"""Results of checks."""
 
 from __future__ import annotations
 
@@ -7,26 +7,31 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One property: whether it holds, and what was seen; where it does not hold, `detail` says what is wrong."""
+    """One property: whether it holds, and a detail, which says what is wrong if it does not."""
 
     name: str
     ok: bool
     detail: str = ""
 
+    @classmethod
+    def of(cls, name: str, problem: str | None) -> Check:
+        """A property that holds unless there is a problem."""
+        return cls(name, not problem, problem or "")
+
     def __str__(self) -> str:
-        said = f"{'ok  ' if self.ok else 'FAIL'}  {self.name}"
-        return f"{said}: {self.detail}" if self.detail else said
+        state = f"{'ok  ' if self.ok else 'FAIL'}  {self.name}"
+        return f"{state}: {self.detail}" if self.detail else state
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What was found of one method or metric.
+    """The checks of one method or metric.
 
     Args:
-        subject: its name, with the parameters that are not as they are by default.
+        subject: its name, with the parameters that differ from their defaults.
         model: name of the model that it was tried on.
-        inputs: how many inputs it was tried on.
-        checks: every property, in the order in which they were looked at.
+        inputs: number of inputs that it was tried on.
+        checks: every property, in the order in which they were checked.
     """
 
     subject: str
@@ -45,7 +50,7 @@ class Checked:
         return tuple(check for check in self.checks if not check.ok)
 
     def raise_if_failed(self) -> None:
-        """Raise an AssertionError that lists everything that does not hold; for use in a test."""
+        """Raise an AssertionError that lists all failures; for use in a test."""
         if self.failures:
             raise AssertionError("\n".join([self._title(), *(f"  {check}" for check in self.failures)]))
 

@@ -1,4 +1,4 @@
-"""What a method or metric says of itself, before it is run: its type, its description, its parameters."""
+"""Checks of a component before it is run: its type, its description, its parameters."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from verax.run.parameters import Configured, from_config, from_parameters
 from verax.types import SCORE_KINDS, UserError
 
 
-def name_it(namespace: Namespace, given: Any, model: Classifier, seed: int) -> tuple[str, Any]:
-    """The label and the thing itself; refuses what the model can't do.
+def label_and_component(namespace: Namespace, given: Any, model: Classifier, seed: int) -> tuple[str, Any]:
+    """The label of a method or metric, and the component; raises UserError for one that does not fit the model.
 
     Args:
-        room: `methods` or `metrics`.
-        given: a name, `{name: {parameter: value}}`, or the thing itself, whatever state it is in.
-        model: what it will be tried on.
-        seed: for what has a `seed` and was given none.
+        namespace: `methods` or `metrics`.
+        given: a name, `{name: {parameter: value}}`, or an object, which may be invalid in any way.
+        model: the model that it will be tried on.
+        seed: for components with a `seed` that was not given.
     """
     if isinstance(given, type):
         raise UserError(f"{namespace}: {given.__name__} is a class; give an object of it: {given.__name__}()")
@@ -31,43 +31,46 @@ def name_it(namespace: Namespace, given: Any, model: Classifier, seed: int) -> t
     named: Configured[Any] = from_config(namespace, given, seed)
     try:
         check_fit(named, model)
-    except UserError:
-        raise
-    except Exception:  # noqa: BLE001, S110 - it stumbled over a fault that a check will name
-        pass
+    except Exception as error:  # other errors are reported by the check of their cause
+        if isinstance(error, UserError):
+            raise
     return named.label, named.component
 
 
-def frozen_dataclass(what: Any) -> Check:
-    """Parameters that can change after they were recorded would be recorded wrongly."""
-    problem, kind = "", cast("Any", type(what))
-    if not dataclasses.is_dataclass(what):
+def declaration_checks(component: Any, *, is_metric: bool) -> list[Check]:
+    """Checks of type, description and parameters."""
+    return [_frozen_dataclass(component), _description(component, is_metric), _parameters(component)]
+
+
+def _frozen_dataclass(component: Any) -> Check:
+    """Parameters that change after they were recorded would be recorded wrongly."""
+    problem, kind = "", cast("Any", type(component))
+    if not dataclasses.is_dataclass(component):
         problem = f"{kind.__name__} is no dataclass; put @dataclass(frozen=True) above the class"
     elif not kind.__dataclass_params__.frozen:
         problem = f"{kind.__name__} can be changed after it was made; use @dataclass(frozen=True)"
-    return Check("frozen dataclass", not problem, problem)
+    return Check.of("frozen dataclass", problem)
 
 
-def description(what: Any, *, metric: bool) -> Check:
+def _description(component: Any, is_metric: bool) -> Check:
     """Version, reference, number of passes; the kind of a method, the direction and range of a metric."""
-    version, reference = getattr(what, "version", None), getattr(what, "reference", None)
-    holds = {
+    version, reference = getattr(component, "version", None), getattr(component, "reference", None)
+    rules = {
         "version must be a whole number from 1": type(version) is int and version >= 1,
         "reference must say whose it is": isinstance(reference, str) and bool(reference.strip()),
-        "passes(n) must say how many passes it asks for": callable(getattr(what, "passes", None)),
+        "passes(n) must say how many passes it asks for": callable(getattr(component, "passes", None)),
     }
-    if metric:
-        better = getattr(what, "higher_is_better", None)
-        holds["higher_is_better must be True or False"] = isinstance(better, bool)
-        holds["range must be (lowest, highest), None where there is no bound"] = is_range(getattr(what, "range", None))
+    if is_metric:
+        better, bounds = getattr(component, "higher_is_better", None), getattr(component, "range", None)
+        rules["higher_is_better must be True or False"] = isinstance(better, bool)
+        rules["range must be (lowest, highest), None where there is no bound"] = is_range(bounds)
     else:
-        holds[f"kind must be one of {', '.join(SCORE_KINDS)}"] = getattr(what, "kind", None) in SCORE_KINDS
-    wrong = [rule for rule, held in holds.items() if not held]
-    return Check("description", not wrong, "; ".join(wrong))
+        rules[f"kind must be one of {', '.join(SCORE_KINDS)}"] = getattr(component, "kind", None) in SCORE_KINDS
+    return Check.of("description", "; ".join(rule for rule, holds in rules.items() if not holds))
 
 
 def is_range(given: Any) -> bool:
-    """Whether something is a pair of bounds, the lower one first; None where there is no bound."""
+    """Whether a value is a pair of bounds, the lower one first, None where there is no bound."""
     if not isinstance(given, tuple) or len(given) != 2:
         return False
     low, high = given
@@ -76,25 +79,25 @@ def is_range(given: Any) -> bool:
     return low is None or high is None or low < high
 
 
-def parameters(what: Any) -> Check:
-    """Every field has a default, and the parameters of one can be written as JSON and read back to the same."""
+def _parameters(component: Any) -> Check:
+    """Every field has a default, and parameters that are written as JSON give the same component again."""
     name = "parameters"
-    if not dataclasses.is_dataclass(what) or isinstance(what, type):
-        return Check(name, False, "without dataclass fields it has no parameters that could be recorded")
-    missing = [field.name for field in dataclasses.fields(what) if _has_no_default(field)]
-    if missing:
-        return Check(name, False, f"no default for {', '.join(missing)}; it could not be used by its name alone")
+    if not dataclasses.is_dataclass(component) or isinstance(component, type):
+        return Check.of(name, "without dataclass fields it has no parameters that could be recorded")
+    missing = dataclasses.MISSING
+    required = [
+        field.name
+        for field in dataclasses.fields(component)
+        if field.default is missing and field.default_factory is missing
+    ]
+    if required:
+        return Check.of(name, f"no default for {', '.join(required)}; it could not be used by its name alone")
     try:
-        named: Configured[Any] = Configured(type(what).__name__, cast(Any, what))
-        again: Any = from_parameters(
-            cast(Any, type(what)), json.loads(json.dumps(named.parameters, allow_nan=False)), ""
-        )
-    except Exception as error:  # noqa: BLE001 - fields of any type: whatever goes wrong is the finding
-        return Check(name, False, f"do not survive JSON: {type(error).__name__}: {error}".partition("\n")[0])
-    if again != what:
-        return Check(name, False, f"come back from JSON as {again!r} instead of {what!r}")
-    return Check(name, True)
-
-
-def _has_no_default(field: dataclasses.Field[Any]) -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        named: Configured[Any] = Configured(type(component).__name__, cast(Any, component))
+        recorded = json.loads(json.dumps(named.parameters, allow_nan=False))
+        again: Any = from_parameters(cast(Any, type(component)), recorded, "")
+    except Exception as error:  # noqa: BLE001 - fields may have any type: every error is a problem to report
+        return Check.of(name, f"do not survive JSON: {type(error).__name__}: {error}".partition("\n")[0])
+    if again != component:
+        return Check.of(name, f"come back from JSON as {again!r} instead of {component!r}")
+    return Check.of(name, None)

@@ -1,4 +1,4 @@
-"""`check_metric`: does a metric keep what the rest of verax relies on?"""
+"""`check_metric`: checks of a metric."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from verax.checks.behaviour import Behaviour
+from verax.checks.behaviour import Behaviour, check_component
 from verax.checks.checked import Check, Checked
-from verax.checks.declaration import description, frozen_dataclass, is_range, name_it, parameters
-from verax.checks.inputs import default_inputs, default_model, readable
-from verax.checks.trials import Case, first_of, improper, numbers
-from verax.engine.engine import Outcome
+from verax.checks.declaration import is_range
+from verax.checks.trials import Case, first_problem, numbers_of, wrong_refusal
+from verax.engine.engine import TaskResult
 from verax.engine.protocols import Metric
 from verax.models.classifier import Classifier
 from verax.models.subject import Subject
 from verax.types import SCORE_KINDS, Highlight, Instance, Kind, Measured, Span, Target, Unit
 
 ROUNDING = 1e-9
-"""How far a value may be outside its range by rounding alone."""
+"""Distance that a value may lie outside of its range."""
 
 
 def check_metric(
@@ -30,50 +29,44 @@ def check_metric(
     inputs: Sequence[Instance] | None = None,
     seed: int = 0,
 ) -> Checked:
-    """Try a metric on explanations with random scores, and say in plain words what does not hold.
+    """Try a metric on explanations with random scores, and report which properties that verax relies on do not hold.
 
     Args:
-        metric: a name, `{name: {parameter: value}}`, or a metric of one's own.
+        metric: a name, `{name: {parameter: value}}`, or a metric object.
         model: from `load_model`, best in float64; the shipped `world/nli` by default.
-        inputs: what the explanations are of; by default a few pairs, plain and awkward, two of them with gold words.
-        seed: of the scores, and for a metric that draws at random and was given none.
+        inputs: inputs that are explained; by default a few pairs, some of them awkward, two with human highlights.
+        seed: of the scores, and for a metric that draws at random and was given no seed.
     """
-    model = default_model() if model is None else model
-    label, what = name_it("metrics", metric, model, seed)
-    subjects = readable(model, default_inputs() if inputs is None else inputs)
-    cases = []
-    for number, x in enumerate(subjects, 1):
-        cases += [Case(f"{number} {x.instance.id}, {made.kind}", x, made) for made in _explanations(x, seed)]
-    declared = [frozen_dataclass(what), description(what, metric=True), parameters(what)]
-    behaviour = Behaviour(what, model, cases)
-    own = [case for case in cases if _kind(case) in _own_kinds(behaviour)]
-    try:
-        checks = [
-            *declared,
-            behaviour.value("measures", "measures"),
-            _values(behaviour, own),
-            _refusals(behaviour, "refusals", own),
-            _refusals(behaviour, "other kinds", [case for case in cases if case not in own]),
-            _bears(behaviour, "constant scores", [even for case in own for even in _constant(case)]),
-            _bears(behaviour, "missing words", [less for case in own for less in _incomplete(case)]),
-            behaviour.passes(),
-            behaviour.same_twice(),
-            *behaviour.batch_and_order(),
-            behaviour.seed(),
-            *behaviour.global_random(),
-            *behaviour.leaves_alone(),
-        ]
-    finally:
-        behaviour.leave()
-    return Checked(label, model.name, len(subjects), tuple(checks))
+
+    def cases_of(number: int, x: Subject) -> Iterable[Case]:
+        return [Case(f"{number} {x.instance.id}, {made.kind}", x, made) for made in _explanations(x, seed)]
+
+    return check_component("metrics", metric, model, inputs, seed, cases_of=cases_of, own_checks=_own_checks)
+
+
+def _own_checks(behaviour: Behaviour) -> Iterable[Check]:
+    measured = {_highlight(case).kind for case in behaviour.cases if behaviour.first[case.name].error is None}
+    own = [case for case in behaviour.cases if _highlight(case).kind in measured]
+    others = [case for case in behaviour.cases if case not in own]
+    yield behaviour.value("measures")
+    values = {case.name: _bad_value(behaviour.component, behaviour.first[case.name]) for case in own}
+    yield Check.of("value", first_problem(values))
+    yield behaviour.refusals("refusals", own)
+    yield behaviour.refusals("other kinds", others)
+    yield _tolerates(behaviour, "constant scores", [even for case in own for even in _constant(case)])
+    yield _tolerates(behaviour, "missing words", [less for case in own for less in _incomplete(case)])
 
 
 def _explanations(x: Subject, seed: int) -> Iterable[Highlight]:
     """One explanation of each kind, with scores of both signs."""
+    words = [len(part.words) for part in x.instance.parts]
+    last = len(words) - 1
+    # the first and the last part; of an input with one part, its first word and the part
+    halves = Span(0, 0, words[0] if last else 1), Span(last, 0, words[last])
     kinds: dict[Kind, list[Unit]] = {
         "token": list(x.units),
         "token_interaction": [(*left, *right) for left, right in pairwise(x.units)],
-        "span_interaction": [_halves(x)],
+        "span_interaction": [halves],
     }
     draw = x.rng(seed)
     for kind in SCORE_KINDS:
@@ -82,72 +75,48 @@ def _explanations(x: Subject, seed: int) -> Iterable[Highlight]:
         yield Highlight(x.instance.id, "random", kind, Target(), units, scores, notes={"made_for": "a check"})
 
 
-def _halves(x: Subject) -> Unit:
-    """The first and the last part, as two spans; of an input with one part, that part and its first word."""
-    words = [len(part.words) for part in x.instance.parts]
-    last = len(words) - 1
-    return Span(0, 0, words[0] if last else 1), Span(last, 0, words[last])
-
-
-def _kind(case: Case) -> Kind | None:
-    return None if case.highlight is None else case.highlight.kind
-
-
-def _own_kinds(behaviour: Behaviour) -> set[Kind | None]:
-    """Kinds of explanation that the metric has given some value for."""
-    return {_kind(case) for case in behaviour.cases if behaviour.first[case.name].error is None}
+def _highlight(case: Case) -> Highlight:
+    assert case.highlight is not None  # noqa: S101 - every case of a metric has one
+    return case.highlight
 
 
 def _constant(case: Case) -> Iterable[Case]:
-    """The same explanation with all scores alike."""
+    """The same explanation with equal scores."""
+    highlight = _highlight(case)
     for score in (0.0, 0.5):
-        assert case.highlight is not None  # noqa: S101 - every case of a metric has one
-        scores = (score,) * len(case.highlight.scores)
-        yield Case(f"{case.name}, all scores {score}", case.x, replace(case.highlight, scores=scores))
+        scores = (score,) * len(highlight.scores)
+        yield Case(f"{case.name}, all scores {score}", case.x, replace(highlight, scores=scores))
 
 
 def _incomplete(case: Case) -> Iterable[Case]:
-    """The same explanation without each second unit, and without any."""
-    for which, step in {"every second unit": slice(None, None, 2), "any unit": slice(0)}.items():
-        assert case.highlight is not None  # noqa: S101 - every case of a metric has one
-        units, scores = case.highlight.units[step], case.highlight.scores[step]
-        yield Case(f"{case.name}, without {which}", case.x, replace(case.highlight, units=units, scores=scores))
+    """The same explanation without every second unit, and without any."""
+    highlight = _highlight(case)
+    for which, kept in {"every second unit": slice(None, None, 2), "any unit": slice(0)}.items():
+        fewer = replace(highlight, units=highlight.units[kept], scores=highlight.scores[kept])
+        yield Case(f"{case.name}, without {which}", case.x, fewer)
 
 
-def _values(behaviour: Behaviour, own: Iterable[Case]) -> Check:
-    """A finite number within the range, as a Measured."""
-    problem = first_of({case.name: _bad_value(behaviour.what, behaviour.first[case.name]) for case in own})
-    return Check("value", not problem, problem)
+def _tolerates(behaviour: Behaviour, name: str, cases: Sequence[Case]) -> Check:
+    """Awkward explanations have a value or raise Undefined; problems of the plain ones are reported elsewhere."""
+    known = {_problem(behaviour.component, outcome) for outcome in behaviour.first.values()}
+    problems = {case: _problem(behaviour.component, outcome) for case, outcome in behaviour.once(cases).items()}
+    return Check.of(name, first_problem({case: why for case, why in problems.items() if why not in known}))
 
 
-def _refusals(behaviour: Behaviour, name: str, cases: Iterable[Case]) -> Check:
-    problem = first_of({case.name: improper(behaviour.first[case.name]) for case in cases})
-    return Check(name, not problem, problem)
+def _problem(metric: Any, outcome: TaskResult[Any]) -> str | None:
+    return wrong_refusal(outcome) or _bad_value(metric, outcome)
 
 
-def _bears(behaviour: Behaviour, name: str, cases: Sequence[Case]) -> Check:
-    """Awkward explanations have a value or are refused properly; what already befalls plain ones is told there."""
-    ended = behaviour.once(cases)
-    plain = {_bad(behaviour.what, outcome) for outcome in behaviour.first.values()}
-    wrong = {name: _bad(behaviour.what, outcome) for name, outcome in ended.items()}
-    problem = first_of({name: said for name, said in wrong.items() if said not in plain})
-    return Check(name, not problem, problem)
-
-
-def _bad(what: Any, outcome: Outcome[Any]) -> str | None:
-    return improper(outcome) or _bad_value(what, outcome)
-
-
-def _bad_value(what: Any, outcome: Outcome[Any]) -> str | None:
+def _bad_value(metric: Any, outcome: TaskResult[Any]) -> str | None:
+    """The problem with a value: it must be a Measured with finite numbers within the range."""
     if outcome.error is not None:
         return None
     if not isinstance(outcome.value, Measured):
         return f"returned a {type(outcome.value).__name__}, not a Measured"
-    found = numbers(outcome)
-    value = outcome.value.value
-    if found is None or not all(map(math.isfinite, found.tolist())):
+    measured, value = numbers_of(outcome), outcome.value.value
+    if measured is None or not all(map(math.isfinite, measured.tolist())):
         return f"the value or its curve is not finite: {value}; raise Undefined where there is no value"
-    bounds: Any = getattr(what, "range", None)
-    low, high = bounds if is_range(bounds) else (None, None)  # a range that is none is told by the description
+    bounds: Any = getattr(metric, "range", None)
+    low, high = bounds if is_range(bounds) else (None, None)  # the description reports an invalid range
     below, above = low is not None and value < low - ROUNDING, high is not None and value > high + ROUNDING
     return f"{value:g} is outside of its range, {low} to {high}" if below or above else None

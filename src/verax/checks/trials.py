@@ -1,4 +1,4 @@
-"""Run a method or metric on a few cases, alone or together, and compare what comes out."""
+"""Run a method or metric on a few cases, alone or together, and compare the results."""
 
 from __future__ import annotations
 
@@ -9,19 +9,66 @@ from typing import Any
 
 import numpy as np
 
-from verax.engine.engine import Engine, Outcome, Task
+from verax.data.load import load_dataset
+from verax.data.text import split_words
+from verax.engine.engine import Engine, Task, TaskResult
 from verax.engine.protocols import as_generator
 from verax.engine.questions import Question, QuestionGenerator
+from verax.models.classifier import Classifier
+from verax.models.load import load_model
 from verax.models.subject import Memo, Subject
-from verax.types import Attribution, Cost, FloatArray, Highlight, Measured, Undefined, UserError
+from verax.types import Attribution, Cost, FloatArray, Highlight, Instance, Measured, Undefined, UserError
 
 SMALL_BUDGET = 160
-"""Tokens in a batch when cases are run together: small, so that other rows meet than when each runs alone."""
+"""Tokens in a batch when cases are run together: small, so that batches differ from those of cases run alone."""
+CORPUS = "world/nli"
+AWKWARD = {
+    "one word a part": ("rain", "weather", "en"),
+    "a repeated word": ("the dog and the dog", "dog dog", "en"),
+    "emoji": ("a 🐕 is happy 👩‍👩‍👧!", "🙂", "en"),
+    "right to left": ("הכלב רץ בגן", "הכלב בחוץ", "he"),
+    "long": (
+        "The old doctor with a small purple rucksack is in the cold park, while a gloomy teacher is not far away.",
+        "A person is outdoors.",
+        "en",
+    ),
+}
+
+
+def default_model() -> Classifier:
+    """The shipped model in float64, where rounding is far below every tolerance.
+
+    It is loaded anew each time: a faulty component may have changed the previous one.
+    """
+    return load_model(CORPUS, dtype="float64")
+
+
+def default_inputs() -> list[Instance]:
+    """Two short pairs of the built-in corpus, with human highlights, and some awkward pairs."""
+    corpus = sorted(load_dataset(CORPUS, limit=50).instances, key=lambda instance: len(instance.units))
+    awkward = [
+        Instance(name, (split_words(premise, lang), split_words(hypothesis, lang)), "neutral", lang)
+        for name, (premise, hypothesis, lang) in AWKWARD.items()
+    ]
+    return [*corpus[:2], *awkward]
+
+
+def readable(model: Classifier, inputs: Sequence[Instance]) -> list[Subject]:
+    """The inputs that the model can read."""
+    subjects = []
+    for instance in inputs:
+        try:
+            subjects.append(Subject(instance, model).encoded())
+        except Undefined:  # methods and metrics never see such an input
+            continue
+    if not subjects:
+        raise UserError(f"inputs: the model {model.name!r} can read none of the {len(inputs)}")
+    return subjects
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One thing to do: an input to explain, or an explanation of it to measure."""
+    """An input to explain, or an explanation of it to measure."""
 
     name: str
     x: Subject
@@ -29,50 +76,50 @@ class Case:
 
     @property
     def args(self) -> tuple[Any, ...]:
-        """What the method or metric is called with."""
+        """Arguments of the method or metric."""
         return (self.x,) if self.highlight is None else (self.x, self.highlight)
 
     def copy(self, memo: Memo) -> Case:
-        """A copy in arrays of its own, so that a change to one does not show in the other."""
+        """A copy that shares no array with the original."""
         return Case(self.name, self.x.copy(memo), copy.deepcopy(self.highlight))
 
 
-Outcomes = dict[str, Outcome[Any]]
+TaskResults = dict[str, TaskResult[Any]]
 """By the name of the case."""
 
 
-def alone(what: Any, cases: Iterable[Case]) -> Outcomes:
-    """Outcome of each case, run in an engine of its own."""
-    ended: Outcomes = {}
+def run_alone(component: Any, cases: Iterable[Case]) -> TaskResults:
+    """Result of each case, run in an engine of its own."""
+    outcomes: TaskResults = {}
     for case in cases:
-        ended.update(_run(Engine(), what, [case]))
-    return ended
+        outcomes.update(_run(Engine(), component, [case]))
+    return outcomes
 
 
-def together(what: Any, cases: Sequence[Case]) -> Outcomes:
-    """What becomes of each case when all are run at once, in this order, in small batches."""
-    return _run(Engine(SMALL_BUDGET), what, cases)
+def run_together(component: Any, cases: Sequence[Case]) -> TaskResults:
+    """Result of each case when all are run at once, in this order, in small batches."""
+    return _run(Engine(SMALL_BUDGET), component, cases)
 
 
-def _run(engine: Engine, what: Any, cases: Sequence[Case]) -> Outcomes:
-    ended: Outcomes = {}
+def _run(engine: Engine, component: Any, cases: Sequence[Case]) -> TaskResults:
+    outcomes: TaskResults = {}
 
     def task(case: Case) -> Task[Any]:
-        def done(outcome: Outcome[Any]) -> tuple[()]:
-            ended[case.name] = outcome
+        def done(outcome: TaskResult[Any]) -> tuple[()]:
+            outcomes[case.name] = outcome
             return ()
 
-        return Task(_guarded(as_generator(what, *case.args)), done)
+        return Task(_guarded(as_generator(component, *case.args)), done)
 
     try:
         engine.run(task(case) for case in cases)
-    except Exception as error:  # noqa: BLE001 - a question that can't be asked ends the run: that is a finding, no crash
-        return {case.name: ended.get(case.name, Outcome(None, error, Cost())) for case in cases}
-    return ended
+    except Exception as error:  # noqa: BLE001 - a question that cannot be answered ends the run: a problem to report
+        return {case.name: outcomes.get(case.name, TaskResult(None, error, Cost())) for case in cases}
+    return outcomes
 
 
 def _guarded(generator: QuestionGenerator[Any]) -> QuestionGenerator[Any]:
-    """The same generator, but what would end the whole run ends it alone: no question at all, a UserError."""
+    """A generator in which errors that would end the whole run (a UserError, no question) end only its own case."""
     try:
         ask: Any = next(generator)
         while True:
@@ -80,7 +127,7 @@ def _guarded(generator: QuestionGenerator[Any]) -> QuestionGenerator[Any]:
                 raise TypeError(f"yielded {ask!r}, which is no question")
             try:
                 answer = yield ask
-            except Exception as error:  # noqa: BLE001 - whatever stands in place of an answer is handed on
+            except Exception as error:  # noqa: BLE001 - an error in place of an answer is passed on
                 ask = generator.throw(error)
             else:
                 ask = generator.send(answer)
@@ -90,7 +137,7 @@ def _guarded(generator: QuestionGenerator[Any]) -> QuestionGenerator[Any]:
         raise RuntimeError(f"a UserError in the middle of a run ends it for all inputs: {error}") from error
 
 
-def numbers(outcome: Outcome[Any]) -> FloatArray | None:
+def numbers_of(outcome: TaskResult[Any]) -> FloatArray | None:
     """The scores of an explanation, or the value and curve of a metric; None if there is neither."""
     value = outcome.value
     if isinstance(value, Attribution):
@@ -100,52 +147,51 @@ def numbers(outcome: Outcome[Any]) -> FloatArray | None:
     return None
 
 
-def apart(first: Outcomes, second: Outcomes, tolerance: float) -> str | None:
-    """The first case of which two runs do not give the same, and how; None if there is none.
+def difference(first: TaskResults, second: TaskResults, tolerance: float) -> str | None:
+    """The first case in which two runs differ, and how; None if there is none.
 
     Args:
-        first, second: of the same cases.
+        first, second: outcomes of the same cases.
         tolerance: largest difference, relative to the largest number where that is above 1; 0 for the same bits.
     """
     for name in first:
-        one, other = numbers(first[name]), numbers(second[name])
+        one, other = numbers_of(first[name]), numbers_of(second[name])
         if one is None or other is None:
-            if said(first[name]) != said(second[name]):
-                return f"{name!r}: {said(first[name])}, then {said(second[name])}"
+            ends = ending(first[name]), ending(second[name])
+            if ends[0] != ends[1]:
+                return f"{name!r}: {ends[0]}, then {ends[1]}"
         elif one.shape != other.shape:
             return f"{name!r}: {len(one)} numbers, then {len(other)}"
         elif tolerance == 0 and one.tobytes() != other.tobytes():
             return f"{name!r}: numbers differ by up to {np.abs(one - other).max():.2g}"
-        elif not np.allclose(one, other, rtol=0, atol=tolerance * max(1.0, _largest(one)), equal_nan=True):
-            return f"{name!r}: numbers differ by up to {np.abs(one - other).max():.2g}, allowed {tolerance:g}"
+        else:
+            largest = float(np.abs(one[np.isfinite(one)]).max(initial=0.0))
+            if not np.allclose(one, other, rtol=0, atol=tolerance * max(1.0, largest), equal_nan=True):
+                return f"{name!r}: numbers differ by up to {np.abs(one - other).max():.2g}, allowed {tolerance:g}"
     return None
 
 
-def _largest(array: FloatArray) -> float:
-    return float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
-
-
-def said(outcome: Outcome[Any]) -> str:
+def ending(outcome: TaskResult[Any]) -> str:
     """How a case ended, in a few words."""
     if outcome.error is not None:
         return f"{type(outcome.error).__name__}: {outcome.error}"
-    return "a value" if numbers(outcome) is not None else f"a {type(outcome.value).__name__}"
+    return "a value" if numbers_of(outcome) is not None else f"a {type(outcome.value).__name__}"
 
 
-def improper(outcome: Outcome[Any]) -> str | None:
-    """What is wrong with the way a case was refused: anything but Undefined with a reason; None if nothing is."""
+def wrong_refusal(outcome: TaskResult[Any]) -> str | None:
+    """The problem with the error of a case: anything but Undefined with a reason; None if there is no problem."""
     error = outcome.error
     if error is None:
         return None
     if not isinstance(error, Undefined):
-        return f"raised {said(outcome)}; raise Undefined(reason, detail) where there is no value"
+        return f"raised {ending(outcome)}; raise Undefined(reason, detail) where there is no value"
     if not str(error.reason or "").strip():
         return "raised Undefined without a reason; say it in one word of the field"
     return None
 
 
-def first_of(cases: Mapping[str, str | None]) -> str:
-    """The first case that something is wrong with, and in how many more it is; empty if with none."""
-    wrong = [f"{name!r}: {problem}" for name, problem in cases.items() if problem is not None]
+def first_problem(problems: Mapping[str, str | None]) -> str:
+    """The first problem with its case, and the number of further cases with one; empty without any."""
+    wrong = [f"{name!r}: {problem}" for name, problem in problems.items() if problem is not None]
     more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
     return wrong[0] + more if wrong else ""

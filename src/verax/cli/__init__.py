@@ -1,7 +1,8 @@
-"""The command line. What a command needs is imported when it is called, so that listing and help are instant."""
+"""The command line. Commands import what they need when they are called, so that listing and help are instant."""
 
 from verax.cli import (
     aligning,
+    annotating,
     explaining,
     highlights,
     roaring,
@@ -9,13 +10,13 @@ from verax.cli import (
     show,
     similarity,
     training,
-    training_text,
+    verifying,
 )
-from verax.cli.app import app
-from verax.cli.main import main
+from verax.cli.app import app, main
 
 __all__ = [
     "aligning",
+    "annotating",
     "app",
     "explaining",
     "highlights",
@@ -25,5 +26,5 @@ __all__ = [
     "show",
     "similarity",
     "training",
-    "training_text",
+    "verifying",
 ]

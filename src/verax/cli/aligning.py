@@ -1,21 +1,20 @@
-"""The command that aligns words with those of their translations."""
+"""The commands that align words with those of their translations, and convert the checkpoints of aligners."""
 # ruff: noqa: PLC0415
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
-from verax.cli.app import Json, app, notes, out, print_json, print_raw
+from verax.cli.app import Device, Json, app, notes, print_json, print_raw, print_table
 from verax.cli.explaining import open_inputs
+from verax.data.pharaoh import format_links
 from verax.registry import unknown
-from verax.results.render.numbers import count, number, plural
+from verax.results.render.numbers import plural
 from verax.types import Links, Undefined, UserError
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def align(
         int | None,
         typer.Option(help="embedding: layer, 0 for the embeddings; default: two thirds of the way up.", min=0),
     ] = None,
-    extract: Annotated[str | None, typer.Option(help="embedding: softmax (default), argmax or itermax.")] = None,
+    extract: Annotated[str | None, typer.Option(help="embedding: itermax (default), argmax or softmax.")] = None,
     threshold: Annotated[float | None, typer.Option(help="embedding: threshold of softmax; default: 0.001.")] = None,
     links: Annotated[Path | None, typer.Option(help="given: a Pharaoh file with the links of these files.")] = None,
     possible: Annotated[bool, typer.Option("--possible", help="given: count possible links too.")] = False,
@@ -63,8 +62,10 @@ def align(
         typer.Option(help="Evaluate against this Pharaoh file; `data` means the links that came with --data."),
     ] = None,
     one_based: Annotated[
-        bool, typer.Option("--one-based", "--one-indexed", help="--gold and --links count words from 1.")
-    ] = False,
+        list[str] | None,
+        typer.Option(help="The file of --gold or --links that counts words from 1; can be repeated.", metavar="FILE"),
+    ] = None,
+    device: Device = None,
     as_json: Json = False,
 ) -> None:
     """Link the words of texts with those of their translations; evaluate links against human ones.
@@ -75,52 +76,47 @@ def align(
 
     Examples: `verax align --source a.en --target a.de --encoder my-xlm-r --out links.txt`
 
-    `verax align pairs.txt --encoder my-xlm-r --extract itermax --gold gold.txt --one-based`
+    `verax align pairs.txt --encoder my-xlm-r --extract itermax --gold gold.txt --one-based gold.txt`
 
     `verax align pairs.txt --aligner given --links other.txt --gold gold.txt`
 
     `verax align --data parallel.yaml --reference en --lang de --encoder my-xlm-r --gold data`
     """
-    if to is not None:
-        _check_out(to)
-    asked = {"encoder": encoder, "layer": layer, "extract": extract, "threshold": threshold, "symmetrise": symmetrise}
-    made = _aligner(aligner, {**asked, "possible": possible or None}, seed)
-    _check_links(aligner, links, data)
-    texts = _texts(pairs, source, target, data, words, (reference, lang))
-    texts = texts if links is None else _with_links(texts, links, one_based)
-    right = None if gold is None else _gold(texts, gold, one_based)
-    found, skipped = _align(made, texts)
-    if to is not None:
-        _write(to, found)
-    if right is not None:
-        _show_scores(aligner, found, right, sum(map(len, skipped.values())), as_json)
-    elif to is None:
-        _show_links(found, as_json)
-    _warn(skipped)
+    from verax.align.files import read_links, write_links
+    from verax.run.parameters import from_config
 
-
-def _check_out(to: Path) -> None:
-    """Refuse a path that can't be written, before the work and not after it."""
-    if to.is_dir():
-        raise UserError(f"--out: {str(to)!r} is a folder; name a file")
-    if not to.parent.is_dir():
-        raise UserError(f"--out: there is no folder {str(to.parent)!r}")
-
-
-def _check_links(aligner: str, links: Path | None, data: str | None) -> None:
+    if to is not None and (to.is_dir() or not to.parent.is_dir()):  # before the work, not after it
+        problem = "is a folder; name a file" if to.is_dir() else "is in a folder that does not exist"
+        raise UserError(f"--out: {str(to)!r} {problem}")
+    given = {"encoder": encoder, "layer": layer, "extract": extract, "threshold": threshold, "symmetrise": symmetrise}
+    parameters = {name: value for name, value in {**given, "possible": possible or None}.items() if value is not None}
+    made: Aligner = from_config("aligners", {aligner: parameters}, seed).component
     if links is not None and aligner != "given":
         raise UserError(f"--links: {aligner} makes links of its own; --aligner given reads them")
     if aligner == "given" and data is None and links is None:
         raise UserError("given: these files bring no links; name a Pharaoh file by --links, or --data that has some")
-
-
-def _aligner(name: str, asked: dict[str, Any], seed: int) -> Aligner:
-    from verax.run.parameters import from_config
-
-    made: Aligner = from_config(
-        "aligners", {name: {key: value for key, value in asked.items() if value is not None}}, seed
-    ).component
-    return made
+    from_one = set(one_based or ())
+    for name in from_one - {gold, str(links)}:
+        raise UserError(f"--one-based: {name!r} is neither the file of --gold nor that of --links")
+    texts = _texts(pairs, source, target, data, words, (reference, lang))
+    if links is not None:
+        read = read_links(links, texts, first=int(str(links) in from_one))
+        texts = [pair._replace(sure=sure, possible=maybe) for pair, (sure, maybe) in zip(texts, read, strict=True)]
+    right = None if gold is None else _gold(texts, gold, first=int(gold in from_one))
+    aligned, skipped = _align(made, texts, device or "auto")
+    if to is not None:
+        write_links(to, aligned)
+        written = f"Wrote {to}: {plural(sum(map(len, aligned)), 'link')} of {plural(len(aligned), 'pair')}"
+        notes.print(Text(written), soft_wrap=True)
+    if right is not None:
+        _print_scores(aligner, aligned, right, sum(map(len, skipped.values())), as_json)
+    elif to is None and as_json:
+        print_json([[list(link) for link in links] for links in aligned])
+    elif to is None:
+        print_raw("".join(f"{format_links(links)}\n" for links in aligned))
+    for reason, numbers in skipped.items():
+        line = f"not aligned: {plural(len(numbers), 'pair')} ({reason}); the first is pair {numbers[0]}"
+        notes.print(Text(line, "yellow"), soft_wrap=True)
 
 
 def _texts(
@@ -147,10 +143,9 @@ def _of_data(data: str, langs: tuple[str, str | None]) -> list[TextPair]:
 
     reference, lang = langs
     if lang is None:
-        raise UserError("--lang: say which language of --data is aligned with the reference")
+        raise UserError("--lang: name the language of --data that is aligned with the reference")
     inputs = open_inputs(data)
-    both = parallel_instances(inputs, reference, lang)
-    return [pair for one in both for pair in text_pairs(one, inputs.aligned)]
+    return [pair for both in parallel_instances(inputs, reference, lang) for pair in text_pairs(both, inputs.aligned)]
 
 
 def _of_files(
@@ -174,80 +169,73 @@ def _of_files(
     return files.read_two_files(source, target, split, known)
 
 
-def _with_links(texts: Sequence[TextPair], links: Path, one_based: bool) -> list[TextPair]:
-    from verax.align.files import read_links
-
-    read = read_links(links, texts, first=int(one_based))
-    return [pair._replace(sure=sure, possible=maybe) for pair, (sure, maybe) in zip(texts, read, strict=True)]
-
-
-def _gold(texts: Sequence[TextPair], gold: str, one_based: bool) -> list[tuple[Links, Links]]:
+def _gold(texts: Sequence[TextPair], gold: str, *, first: int) -> list[tuple[Links, Links]]:
     """Sure and possible links of each pair."""
     from verax.align.files import read_links
 
     if gold != FROM_DATA:
-        return read_links(Path(gold), texts, first=int(one_based))
+        return read_links(Path(gold), texts, first=first)
     without = sum(pair.sure is None for pair in texts)
     if without:
         raise UserError(f"--gold data: {without} of {plural(len(texts), 'pair')} came without links")
     return [(pair.sure or (), pair.possible) for pair in texts]
 
 
-def _align(aligner: Aligner, texts: Sequence[TextPair]) -> tuple[list[Links], dict[str, list[int]]]:
-    """Links of each pair, none where it can't be aligned; and the numbers of those pairs by reason, from 1."""
+def _align(aligner: Aligner, texts: Sequence[TextPair], device: str) -> tuple[list[Links], dict[str, list[int]]]:
+    """Links of each pair, empty if it cannot be aligned; and the numbers of those pairs by reason, from 1."""
+    from verax.align.embedding import Embedding
     from verax.run.progress import progress_counter
 
-    found: list[Links] = []
+    aligned: list[Links] = []
     skipped: dict[str, list[int]] = {}
-    answers = aligner.align(texts)  # an encoder is loaded, or refused, before the bar is there
+    # an encoder is loaded, or rejected, before the bar is shown
+    answers = aligner.align(texts, device) if isinstance(aligner, Embedding) else aligner.align(texts)
     with progress_counter("aligning", len(texts), notes) as advance:
         for links in answers:
             if isinstance(links, Undefined):
-                skipped.setdefault(links.reason, []).append(len(found) + 1)
-                found.append(())
+                skipped.setdefault(links.reason, []).append(len(aligned) + 1)
+                aligned.append(())
             else:
-                found.append(tuple((int(one), int(other)) for one, other in links))
+                aligned.append(tuple((int(one), int(other)) for one, other in links))
             advance()
-    return found, skipped
+    return aligned, skipped
 
 
-def _write(to: Path, found: Sequence[Links]) -> None:
-    from verax.align.files import write_links
-
-    write_links(to, found)
-    told = f"Wrote {to}: {plural(sum(map(len, found)), 'link')} of {plural(len(found), 'pair')}"
-    notes.print(Text(told), soft_wrap=True)
-
-
-def _warn(skipped: dict[str, list[int]]) -> None:
-    for reason, numbers in skipped.items():
-        first = f"the first is pair {numbers[0]}"
-        notes.print(Text(f"not aligned: {plural(len(numbers), 'pair')} ({reason}); {first}", "yellow"), soft_wrap=True)
-
-
-def _show_links(found: Sequence[Links], as_json: bool) -> None:
-    from verax.data.pharaoh import format_links
-
-    if as_json:
-        print_json([[list(link) for link in links] for links in found])
-    else:
-        print_raw("".join(f"{format_links(links)}\n" for links in found))
-
-
-def _show_scores(
-    aligner: str, found: Sequence[Links], right: Sequence[tuple[Links, Links]], skipped: int, as_json: bool
+def _print_scores(
+    aligner: str, aligned: Sequence[Links], right: Sequence[tuple[Links, Links]], skipped: int, as_json: bool
 ) -> None:
     from verax.align.scores import score_alignments
+    from verax.results.table import Column, Table, table_row
 
-    scores = score_alignments(found, right)
+    scores = score_alignments(aligned, right)
     shares = {"precision": scores.precision, "recall": scores.recall, "f1": scores.f1, "aer": scores.aer}
     counts = {"links": scores.links, "pairs": scores.pairs, "skipped": skipped}
     if as_json:
         print_json({"aligner": aligner, **shares, **counts})
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("aligner", no_wrap=True)
-    for head in ("precision", "recall", "F1", "AER", "links", "pairs", "skipped"):
-        table.add_column(head, justify="right", no_wrap=True)
-    table.add_row(aligner, *map(number, shares.values()), *map(count, counts.values()))
-    out.print(table)
+    titles = {"f1": "F1", "aer": "AER"}
+    columns = (
+        Column("aligner", "aligner", "text"),
+        *(Column(name, titles.get(name, name)) for name in shares),
+        *(Column(name, name, "count") for name in counts),
+    )
+    row = table_row(aligner, *shares.values(), *counts.values())
+    print_table(Table("alignment", "Links compared with the gold links", columns, (row,)))
+
+
+@app.command("convert-checkpoint")
+def convert_checkpoint(
+    folder: Annotated[Path, typer.Argument(help="The folder with pytorch_model.bin.", metavar="DIR")],
+    out: Annotated[Path, typer.Option(help="A new folder for the checkpoint.")],
+) -> None:
+    """Convert a checkpoint with pickled weights, such as one of awesome-align, to safetensors.
+
+    verax loads safetensors only, because a pickle can run code. Here it is read by torch's restricted reader, which
+    runs none. Config and tokenizer are copied.
+
+    Example: `verax convert-checkpoint awesome-align-with-co --out my-aligner`
+    """
+    from verax.jobs.convert import convert_checkpoint as convert
+
+    weights = convert(folder, out)
+    notes.print(Text(f"Wrote {out}: {plural(len(weights), 'weight')}. Use it by --encoder {out}"), soft_wrap=True)

@@ -1,19 +1,34 @@
-"""The application that commands are added to, and how they print."""
+"""The application: its entry point, its consoles, and the options and output that commands share."""
 # ruff: noqa: PLC0415
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import signal
 import sys
+import traceback
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import RenderableType
+from rich.text import Text
 
+from verax.results.render.console import TerminalConsole
+from verax.store.files import disk_problem
+from verax.store.interrupt import interruptible, received_signal
 from verax.types import UserError
 
 if TYPE_CHECKING:
     from verax.results.table import Table
+
+INTERRUPTED = 130
+FILE_WIDTH = 120
+"""Columns of terminal output that is written to a file."""
 
 app = typer.Typer(
     help="Tell whether an explanation of a language model can be trusted.",
@@ -21,13 +36,29 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-out = Console()
-notes = Console(stderr=True)
+out = TerminalConsole()
+notes = TerminalConsole(stderr=True)
+
+
+class OutputFormat(StrEnum):
+    """Formats of results."""
+
+    terminal = "terminal"
+    json = "json"
+    csv = "csv"
+    latex = "latex"
+    markdown = "markdown"
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-Csv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
-Latex = Annotated[bool, typer.Option("--latex", help="Print a LaTeX table (booktabs).")]
-Markdown = Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")]
+Device = Annotated[
+    str | None, typer.Option(help="cpu, cuda, cuda:1, mps; default: auto, the first of cuda, mps and cpu here.")
+]
+DTypeOption = Annotated[
+    str | None, typer.Option(help="float32 (default), float64, bfloat16, float16, or auto: that of the checkpoint.")
+]
+FormatOption = Annotated[OutputFormat, typer.Option("--format", "-f", help="Output format.")]
+FileOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write to a file instead of the terminal.")]
 
 
 @app.callback()
@@ -39,36 +70,135 @@ def _options(
     context.obj = {"debug": debug}
 
 
-def print_table(table: Table, records: Table | None = None, **wanted: bool) -> None:
-    """Print a table in the one format that was asked for (json, csv, latex, markdown), or for the terminal.
+def main() -> None:
+    """Run the command line.
+
+    Invalid input gives one line and exit code 2. Ctrl-C, SIGTERM and SIGHUP store finished work, and give one line and
+    exit code 128 + the number of the signal.
+    """
+    # threads that wait by spinning make torch many times slower on a machine that others use too
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    args = sys.argv[1:] or ["--help"]
+    debug = "--debug" in args  # anywhere in the command
+    try:
+        with interruptible():
+            code = app(args=["--debug"] * debug + [arg for arg in args if arg != "--debug"], standalone_mode=False)
+        if code == INTERRUPTED:  # some versions of typer return it, others raise
+            raise KeyboardInterrupt
+    except UserError as error:
+        code = _complain(f"error: {error}", debug=debug, code=2)
+    except (KeyboardInterrupt, typer.Abort):
+        code = _stopped(debug=debug)
+    except Exception as error:  # noqa: BLE001 - an unexpected error is one line too, with an exit code
+        if received_signal() is not None:  # a library turned the interruption into an error of its own
+            code = _stopped(debug=debug)
+        elif (problem := disk_problem(error)) is not None:
+            code = _complain(f"error: {problem}", debug=debug, code=2)
+        elif hasattr(error, "format_message"):  # wrong usage; typer may bring its own click to raise it
+            known = [command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands]
+            known += [group.name or "" for group in app.registered_groups]
+            about = f"verax {args[0]} --help" if args[0] in known else "verax --help"
+            code = _complain(f"error: {error.format_message().strip()} (see {about})", debug=debug, code=2)
+        else:
+            text = f"error: unexpected {type(error).__name__}: {error} (--debug shows where)"
+            code = _complain(text, debug=debug, code=1)
+    except BaseException as error:
+        from verax.models.panics import is_panic
+
+        if not is_panic(error):
+            raise
+        code = _complain(f"error: a Rust library panicked: {error} (--debug shows where)", debug=debug, code=1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _stopped(*, debug: bool) -> int:
+    number = received_signal() or signal.SIGINT
+    by = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
+    text = f"stopped{by}; finished work is stored, and the same command continues from there"
+    return _complain(text, debug=debug, code=128 + number)
+
+
+def _complain(text: str, *, debug: bool, code: int) -> int:
+    if debug:
+        notes.print(Text(traceback.format_exc()), soft_wrap=True)
+    notes.print(Text(" ".join(text.splitlines()), "red"), soft_wrap=True)
+    return code
+
+
+def print_results(
+    format: OutputFormat,  # noqa: A002 - the name of the option
+    file: Path | None,
+    *,
+    shown: Sequence[RenderableType],
+    tables: Sequence[Table],
+    as_json: Callable[[], str],
+) -> None:
+    """Print results, or write them to a file.
 
     Args:
-        records: the table that JSON and CSV hold instead.
+        shown: what a terminal shows.
+        tables: for CSV, LaTeX and Markdown.
+        as_json: gives the JSON.
     """
     from verax.results.render import plain
-    from verax.results.render.terminal import Board
 
-    chosen = [name for name, yes in wanted.items() if yes]
-    if len(chosen) > 1:
-        raise UserError(f"--{chosen[0]} and --{chosen[1]} exclude each other: choose one")
-    match chosen:
-        case []:
-            out.print(Board(table))
-        case ["json"]:
-            print_json((records or table).records())
-        case ["csv"]:
-            print_raw(plain.to_csv([records or table]))
-        case ["latex"]:
-            print_raw(plain.to_latex([table]))
-        case _:
-            print_raw(plain.to_markdown([table]))
+    if format is OutputFormat.terminal and file is None:
+        for renderable in shown:
+            out.print(renderable)
+        return
+    match format:
+        case OutputFormat.terminal:
+            written = io.StringIO()
+            TerminalConsole(file=written, width=FILE_WIDTH).print(*shown, sep="\n")
+            text = written.getvalue()
+        case OutputFormat.json:
+            text = as_json()
+        case OutputFormat.csv:
+            text = plain.to_csv(tables)
+        case OutputFormat.latex:
+            text = plain.to_latex(tables)
+        case OutputFormat.markdown:
+            text = plain.to_markdown(tables)
+    if file is None:
+        print_raw(text)
+        return
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        raise UserError(f"--out: {file} cannot be written: {error.strerror}") from None
+
+
+def print_table(
+    table: Table,
+    format: OutputFormat = OutputFormat.terminal,  # noqa: A002 - the name of the option
+    file: Path | None = None,
+    records: Table | None = None,
+) -> None:
+    """Print one table, or write it to a file; `records` replaces it in JSON and CSV."""
+    from verax.results.render.terminal import TerminalTable
+
+    data = records or table
+    tables = [data if format is OutputFormat.csv else table]
+    print_results(format, file, shown=[TerminalTable(table)], tables=tables, as_json=lambda: json_text(data.records()))
+
+
+def model_line(model: Any) -> str:
+    """The name of a loaded model, and where and in which precision it computes."""
+    used = model.explainer if hasattr(model, "explainer") else model
+    facts = [used.about["device"], used.fingerprint.get("dtype", "")]
+    return f"model {model.name}: {', '.join(filter(None, facts))}"
+
+
+def json_text(value: Any) -> str:
+    """A value as JSON that any terminal can print."""
+    return json.dumps(value, ensure_ascii=True, indent=1, allow_nan=False) + "\n"
 
 
 def print_json(value: Any) -> None:
-    """A value for a program."""
-    print_raw(json.dumps(value, ensure_ascii=True, indent=1, allow_nan=False))
+    """Print a value as JSON."""
+    print_raw(json_text(value))
 
 
 def print_raw(text: str) -> None:
-    """Text for a program: no wrapping, no colour."""
+    """Print text without wrapping or colour."""
     sys.stdout.write(text if text.endswith("\n") else text + "\n")

@@ -3,52 +3,108 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from verax.cli.app import Json, app, notes, out, print_json
-from verax.registry import NAMESPACES, described, entries, unknown
+from verax.cli.app import (
+    Device,
+    DTypeOption,
+    FileOption,
+    FormatOption,
+    Json,
+    OutputFormat,
+    app,
+    json_text,
+    notes,
+    out,
+    print_json,
+    print_results,
+)
+from verax.registry import NAMESPACES, described, entries, resolve, unknown
 from verax.types import Dataset, Undefined, UserError
+
+if TYPE_CHECKING:
+    from verax.api import Explanation, SideBySide
+    from verax.models.classifier import Classifier
+    from verax.models.self_explainer import SelfExplainer
+    from verax.registry.lookup import RegistryEntry
 
 
 @app.command("list")
 def list_names(
     namespace: Annotated[
-        str, typer.Argument(metavar="COMPONENTS", help=f"{', '.join(NAMESPACES[:-1])} or {NAMESPACES[-1]}.")
-    ],
-    as_json: Json = False,
+        str | None,
+        typer.Argument(
+            metavar="[COMPONENTS]", help=f"{', '.join(NAMESPACES[:-1])} or {NAMESPACES[-1]}.  [default: all]"
+        ),
+    ] = None,
+    format: FormatOption = OutputFormat.terminal,  # noqa: A002 - the name of the option
+    file: FileOption = None,
 ) -> None:
-    """List available components.
+    """List available components, those of installed plug-ins last.
 
-    Those of installed plug-ins come last.
+    Examples: `verax list`
 
-    Examples: `verax list methods`
+    `verax list methods`
 
-    `verax list datasets --json`
+    `verax list datasets --format json`
     """
-    if namespace not in NAMESPACES:
+    from verax.results.table import Column, table_row
+    from verax.results.table import Table as ResultTable
+
+    if namespace is not None and namespace not in NAMESPACES:
         raise UserError(unknown("list", namespace, NAMESPACES))
-    listed = [described(entry) for entry in entries(namespace).values()]
-    if as_json:
-        fields = ("name", "display", "kind", "summary", "cost", "reference")
-        print_json([{field: getattr(entry, field) for field in fields} for entry in listed])
-        return
-    table = Table(box=None, pad_edge=False)
-    table.add_column("name", style="bold", no_wrap=True)
-    table.add_column("kind", no_wrap=True)
-    table.add_column("")
-    for entry in listed:
-        facts = Text(entry.summary)
-        if entry.cost:
-            facts.append(f"\npasses for n words: {entry.cost}", "dim")
-        if entry.reference:
-            facts.append(f"\n{entry.reference}", "dim italic")
-        table.add_row(Text(entry.name), Text(entry.kind), facts)
-    out.print(table)
+    names = NAMESPACES if namespace is None else (namespace,)
+    listed = {name: [described(entry) for entry in entries(name).values()] for name in names}
+    fields = ("name", "display", "kind", "summary", "cost", "reference")
+    columns = tuple(Column(field, field, "text") for field in fields)
+    tables = []
+    for name, own in listed.items():
+        rows = tuple(table_row(*(getattr(entry, field) for field in fields)) for entry in own)
+        tables.append(ResultTable(name, name, columns, rows))
+    records = {table.title: table.records() for table in tables}
+    if namespace is None:
+        shown = [_summaries(name, own) for name, own in listed.items() if own]
+    else:
+        shown = [_details(listed[namespace])]
+    print_results(
+        format,
+        file,
+        shown=shown,
+        tables=tables,
+        as_json=lambda: json_text(records if namespace is None else records[namespace]),
+    )
+
+
+def _summaries(namespace: str, components: Sequence[RegistryEntry]) -> Table:
+    """Components of one namespace, a line each."""
+    shown = Table(box=None, pad_edge=False, title=namespace, title_justify="left", show_header=False)
+    shown.add_column(style="bold", min_width=max(len(component.name) for component in components))  # never cut off
+    shown.add_column(no_wrap=True, overflow="ellipsis")
+    for component in components:
+        shown.add_row(Text(component.name), Text(component.summary))
+    return shown
+
+
+def _details(components: Sequence[RegistryEntry]) -> Table:
+    """Components with all that is known of them before they are imported."""
+    shown = Table(box=None, pad_edge=False)
+    shown.add_column("name", style="bold", no_wrap=True)
+    shown.add_column("kind", no_wrap=True)
+    shown.add_column("")
+    for component in components:
+        facts = Text(component.summary)
+        if component.cost:
+            facts.append(f"\npasses for n words: {component.cost}", "dim")
+        if component.reference:
+            facts.append(f"\n{component.reference}", "dim italic")
+        shown.add_row(Text(component.name), Text(component.kind), facts)
+    return shown
 
 
 @app.command()
@@ -58,8 +114,8 @@ def explain(
     method: Annotated[
         list[str] | None,
         typer.Option(
-            help="A name that `verax list methods` shows, integrated_gradients by default; repeat it, or say all, to "
-            "see several side by side."
+            help="A name from `verax list methods`; repeat it, or give all, to see several. Default: "
+            "integrated_gradients, or the method that the model was trained for."
         ),
     ] = None,
     settings: Annotated[
@@ -67,48 +123,114 @@ def explain(
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the method (one method only); repeat it."),
     ] = None,
     target: Annotated[
-        str | None, typer.Option(help="prediction (the default), gold, loss, or the name of a class.")
+        str | None, typer.Option(help="prediction (default), gold, loss, or the name of a class.")
     ] = None,
     label: Annotated[str | None, typer.Option(help="The gold class, for the targets gold and loss.")] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            help="The classes that a model that follows instructions chooses from: `yes,no`.",
+            rich_help_panel="Free text",
+        ),
+    ] = None,
+    endpoint: Annotated[
+        str | None,
+        typer.Option(help="Base URL of an endpoint that serves the model.", metavar="URL", rich_help_panel="Free text"),
+    ] = None,
+    prompts: Annotated[
+        Path | None, typer.Option(help="A file of prompts that replaces the shipped ones.", rich_help_panel="Free text")
+    ] = None,
+    max_new_tokens: Annotated[
+        int | None,
+        typer.Option(
+            help="Length of the longest free-text explanation, in tokens; default 64.",
+            min=1,
+            rich_help_panel="Free text",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="For methods that draw at random.", min=0)] = 0,
+    device: Device = None,
+    dtype: DTypeOption = None,
     as_json: Json = False,
 ) -> None:
-    """Explain one input.
+    """Explain one input: by scores of its words, or in free text by a model that explains itself.
 
     Examples: `verax explain "A red kettle is in the kitchen." "The kettle is blue." --method leave_one_out`
 
     `verax explain "A red kettle is in the kitchen." "The kettle is blue." --method all`
-    """
-    from verax.api import explain as explain_one
-    from verax.api import explain_all
-    from verax.models.load import load_model
-    from verax.report import terminal
 
-    methods = method or ["integrated_gradients"]
+    `verax explain "A red kettle is in the kitchen." "The kettle is blue." --model world/nli-mt-ra`
+    """
+    from verax.api import SideBySide, default_method, explain_all
+    from verax.api import explain as explain_one
+    from verax.report import terminal
+    from verax.run.parameters import from_config
+
     parameters = _parameters(settings or [])
-    several = len(methods) > 1 or methods == ["all"]
+    several = method is not None and (len(method) > 1 or "all" in method)
     if several and parameters:
         raise UserError("--set: several methods are shown, and a parameter belongs to one; name one --method")
     if target is not None:
         if "target" in parameters:
-            raise UserError("--target and --set target=... say the same thing: give one of them")
+            raise UserError("--target and --set target=... give the same parameter: use one of them")
         parameters["target"] = target
+    for name in method or ():  # before the model is loaded, which may take minutes
+        if name != "all":
+            from_config("methods", {name: parameters}, seed)
+    options: dict[str, Any] = {"label": label, "seed": seed}
     try:
         with notes.status("explaining"):
-            opened = load_model(model)
-            if several:
-                chosen = None if "all" in methods else methods
-                found = explain_all(opened, *texts, methods=chosen, target=target, label=label, seed=seed)
+            precision: dict[str, Any] = {"device": device or "auto", "dtype": dtype or "float32"}
+            opened = _open_model(model, texts, method or [], labels, endpoint, prompts, max_new_tokens, precision)
+            if not several:
+                chosen = {method[0] if method else default_method(opened): parameters}
+                shown: Explanation | SideBySide = explain_one(opened, *texts, method=chosen, **options)
             else:
-                made = explain_one(opened, *texts, method={methods[0]: parameters}, label=label, seed=seed)
+                methods = None if method is None or "all" in method else method
+                shown = explain_all(opened, *texts, methods=methods, target=target, **options)
     except Undefined as undefined:
-        raise UserError(f"this input can't be explained: {undefined}") from undefined
+        raise UserError(f"this input cannot be explained: {undefined}") from undefined
     if as_json:
-        print_json(found.to_dict() if several else made.to_dict())
-    elif several:
-        out.print(terminal.side_by_side(found.highlights, found.instance, found.prediction, found.skipped))
+        print_json(shown.to_dict())
+    elif isinstance(shown, SideBySide):
+        rows = [made.row for made in shown.explanations]
+        out.print(terminal.side_by_side(rows, shown.instance, shown.prediction, shown.skipped))
     else:
-        out.print(terminal.explanation(made.highlight, made.instance, made.prediction))
+        out.print(terminal.explanation(shown.row, shown.instance, shown.prediction))
+
+
+def _open_model(
+    model: str,
+    texts: Sequence[str],
+    methods: Sequence[str],
+    labels: str | None,
+    endpoint: str | None,
+    prompts: Path | None,
+    max_new_tokens: int | None,
+    precision: Mapping[str, Any],
+) -> Classifier | SelfExplainer:
+    """A classifier, or a model that explains itself if it was trained to, or if a method or option prompts it."""
+    from verax.models.endpoint import Endpoint
+    from verax.models.load import load_model
+    from verax.models.self_explainer import is_trained, load_self_explainer
+
+    known = entries("methods")
+    text = [resolve("methods", name) for name in methods if name in known and known[name].kind == "text"]
+    prompted = endpoint is not None or prompts is not None or any(not method.trained for method in text)
+    trained = endpoint is None and not model.startswith("python:") and is_trained(model)
+    if not prompted and not trained:
+        return load_model(model, **precision)
+    if labels is None and not trained:
+        raise UserError("--labels: a model that follows instructions needs the names of its classes, such as yes,no")
+    return load_self_explainer(
+        model,
+        labels=[one.strip() for one in labels.split(",")] if labels else (),
+        parts=len(texts),
+        prompts=prompts,
+        endpoint=None if endpoint is None else Endpoint(endpoint, model),
+        max_new_tokens=max_new_tokens,
+        **precision,
+    )
 
 
 @app.command("import")
@@ -129,11 +251,9 @@ def import_file(
     """
     from verax.data.imports.load import import_explanations
 
-    inputs = open_inputs(data)
-    chosen: Any = aggregate
+    options: dict[str, Any] = {"method": method, "target": target, "tokenizer": tokenizer, "aggregate": aggregate}
     names = None if ids is None else _lines_of(ids)
-    options: dict[str, Any] = {"method": method, "target": target, "tokenizer": tokenizer, "ids": names}
-    found = import_explanations(kind, file, inputs, out=to, aggregate=chosen, **options)
+    found = import_explanations(kind, file, open_inputs(data), out=to, ids=names, **options)
     out.print(Text(f"Wrote {to}: {sum(map(len, found.values()))} explanations by {', '.join(found)}"), soft_wrap=True)
 
 
@@ -157,10 +277,13 @@ def open_inputs(data: str, limit: int | None = None) -> Dataset:
 
 
 def _lines_of(path: Path) -> list[str]:
+    from verax.data.table import check_regular
+
+    check_regular(path)
     try:
         return [line for line in path.read_text("utf-8").splitlines() if line]
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"--ids: {path} can't be read: {error}") from None
+        raise UserError(f"--ids: {path} cannot be read: {error}") from None
 
 
 def _parameters(settings: list[str]) -> dict[str, Any]:

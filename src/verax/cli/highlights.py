@@ -12,20 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from verax.cli.app import Csv, Json, Latex, Markdown, app, notes, out, print_table
+from verax.cli.app import Device, FileOption, FormatOption, OutputFormat, app, notes, out, print_table
+from verax.cli.training import SpecFile, spec_content
 from verax.types import UserError
 
 if TYPE_CHECKING:
-    from verax.jobs.highlights.build import Built
+    from verax.jobs.highlights.card import Built
     from verax.jobs.highlights.choose import Tuned
+    from verax.results.table import Table
 
 
 @app.command("build-highlights")
 def build_highlights(
-    spec: Annotated[
-        Path | None,
-        typer.Argument(help="A YAML file with any of the options below and more fields.", metavar="[SPEC.yaml]"),
-    ] = None,
+    spec: SpecFile = None,
     *,
     folder: Annotated[Path, typer.Option("--out", help="Folder of the dataset: new, empty, or of the same build.")],
     model: Annotated[str | None, typer.Option(help="The model that is explained.")] = None,
@@ -52,6 +51,7 @@ def build_highlights(
         int | None, typer.Option(help="Inputs of each class and language for people to check; default: 10.", min=0)
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Default: 0.", min=0)] = None,
+    device: Device = None,
 ) -> None:
     """Make a dataset with highlights in several languages: choose, binarise, project, write, validate.
 
@@ -67,35 +67,22 @@ def build_highlights(
     sections = {"model": model, "data": data, "tuning": tuning, "tuning_model": tuning_model}
     fields = {
         "reference": reference,
-        "methods": None if methods is None else [_component("--methods", one) for one in methods],
+        "methods": None if methods is None else [_component("--methods", name) for name in methods],
         "method": None if method is None else _component("--method", method),
         "threshold": threshold,
         "aligner": None if aligner is None else _component("--aligner", aligner),
         "sample": sample,
         "seed": seed,
     }
-    parsed = parse_highlights_spec(_content(spec, sections, fields))
-    flags = {**sections, **{name: value for name, value in fields.items() if name != "methods"}}
+    named = {section: {"name": name} for section, name in sections.items()}
+    named["model"]["device"] = device
+    if tuning_model is not None:
+        named["tuning_model"]["device"] = device
+    content = spec_content(spec, fields, named, ("model", "data"), "verax build-highlights")
+    parsed = parse_highlights_spec(content)
+    flags = {**sections, "device": device, **{name: value for name, value in fields.items() if name != "methods"}}
     built = build(parsed, folder, command=_command(spec, folder, flags, methods or ()), console=notes)
     _print_built(built, folder)
-
-
-def _content(spec: Path | None, sections: dict[str, str | None], fields: dict[str, Any]) -> dict[str, Any]:
-    """The content of a spec file, overridden by flags: the names of sections, and other fields."""
-    from verax.run.spec import by_name, read_spec
-
-    content = {} if spec is None else read_spec(spec)
-    for field, name in sections.items():
-        if name is not None:
-            before = by_name(content.get(field) or {})
-            content[field] = {**before, "name": name} if isinstance(before, dict) else before
-    content |= {field: value for field, value in fields.items() if value is not None}
-    for field in ("model", "data"):
-        if not content.get(field):
-            raise UserError(
-                f"{field} is missing: give --{field}, or name it in a spec: verax build-highlights spec.yaml"
-            )
-    return content
 
 
 def _component(flag: str, value: str) -> Any:
@@ -129,18 +116,17 @@ def _print_built(built: Built, folder: Path) -> None:
 
     choice = built.choice
     if choice.tuned is not None:
-        _print_candidates(choice.tuned)
+        print_table(_candidates(choice.tuned))
     agreement = " (both given)" if choice.tuned is None else _agreement(choice.tuned)
-    out.print(Text(f"method: {choice.method.label}; threshold: {choice.threshold:g}{agreement}"), soft_wrap=True)
-    _print_languages(built)
-    out.print(Text(f"Wrote {folder / JSONL} and {folder / FOLDER}"), soft_wrap=True)
     read = {"name": str(folder / JSONL), **built.reading}
-    out.print(Text(f"In a spec: data: {json.dumps(read)}"), soft_wrap=True)
+    lines = [f"Wrote {folder / JSONL} and {folder / FOLDER}", f"In a spec: data: {json.dumps(read)}"]
     if built.sampled:
         rows, check = sum(built.sampled.values()), f"verax check-highlights {shlex.quote(str(folder))}"
-        out.print(
-            Text(f"To check: {rows} rows in {folder / SAMPLES}; move the asterisks, then {check}"), soft_wrap=True
-        )
+        lines.append(f"To check: {rows} rows in {folder / SAMPLES}; move the asterisks, then {check}")
+    out.print(Text(f"method: {choice.method.label}; threshold: {choice.threshold:g}{agreement}"), soft_wrap=True)
+    print_table(_languages(built))
+    for line in lines:
+        out.print(Text(line), soft_wrap=True)
 
 
 def _agreement(tuned: Tuned) -> str:
@@ -151,62 +137,45 @@ def _agreement(tuned: Tuned) -> str:
     return f" ({shares} over {count(tuned.words)} words of {count(tuned.inputs)} inputs with human highlights)"
 
 
-def _print_candidates(tuned: Tuned) -> None:
+def _candidates(tuned: Tuned) -> Table:
     from verax.results.table import Column, Table, table_row
 
     title = "Plausibility on the tuning set (mean average precision, higher is better)"
-    columns = (
-        Column("method", "method", "text"),
-        Column("plausibility", "mean"),
-        Column("n", "n", "count"),
-        Column("skipped", "skipped", "count"),
-    )
-    print_table(Table("candidates", title, columns, tuple(table_row(*candidate) for candidate in tuned.candidates)))
+    counts = (Column("n", "n", "count"), Column("skipped", "skipped", "count"))
+    columns = (Column("method", "method", "text"), Column("plausibility", "mean"), *counts)
+    return Table("candidates", title, columns, tuple(table_row(*candidate) for candidate in tuned.candidates))
 
 
-def _print_languages(built: Built) -> None:
+def _languages(built: Built) -> Table:
     from verax.jobs.highlights.card import reasons
     from verax.results.table import Column, Table, table_row
 
     columns = (
         Column("language", "language", "text"),
-        Column("rows", "rows", "count"),
-        Column("words", "words", "count"),
-        Column("highlighted", "highlighted", "count"),
+        *(Column(name, name, "count") for name in ("rows", "words", "highlighted")),
         Column("plausibility", "AP"),
         Column("n", "n", "count"),
         Column("skipped", "skipped", "text"),
         Column("left_out", "left out", "text"),
     )
-    rows = tuple(
-        table_row(
-            one.lang,
-            one.rows,
-            one.words,
-            one.highlighted,
-            one.plausibility,
-            one.n,
-            reasons(one.skipped),
-            reasons(one.left_out),
-        )
-        for one in built.languages
-    )
-    print_table(Table("languages", "Average precision of the same method against the highlights", columns, rows))
+    rows = []
+    for one in built.languages:
+        counts = (one.rows, one.words, one.highlighted, one.plausibility, one.n)
+        rows.append(table_row(one.lang, *counts, reasons(one.skipped), reasons(one.left_out)))
+    return Table("languages", "Average precision of the same method against the highlights", columns, tuple(rows))
 
 
 @app.command("check-highlights")
 def check_highlights(
     folder: Annotated[Path, typer.Argument(help="The folder of a build.", metavar="DIR")],
-    as_json: Json = False,
-    as_csv: Csv = False,
-    as_latex: Latex = False,
-    as_markdown: Markdown = False,
+    format: FormatOption = OutputFormat.terminal,  # noqa: A002 - the name of the option
+    file: FileOption = None,
 ) -> None:
     """Print precision, recall and F1 of automatic highlights against those that people have edited.
 
     The files in DIR/annotations are read; remove those of languages that have not been checked.
 
-    Example: `verax check-highlights runs/highlights --latex`
+    Example: `verax check-highlights runs/highlights --format latex`
     """
     from verax.jobs.highlights.build import check_highlights as check
     from verax.results.table import Column, Table, table_row
@@ -222,7 +191,7 @@ def check_highlights(
     )
     rows = tuple(table_row(one.lang, *one.overlap, one.rows, one.edited) for one in checked)
     table = Table("checked", "Automatic highlights compared with edited ones", columns, rows)
-    print_table(table, json=as_json, csv=as_csv, latex=as_latex, markdown=as_markdown)
+    print_table(table, format, file)
     untouched = [one.lang for one in checked if not one.edited]
     if untouched:
         warning = f"nothing was changed in {', '.join(untouched)}: remove files that have not been checked"

@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from verax.cli.app import app, notes, out
-from verax.cli.training import FIELDS, Limit, SpecFile, TrainOn, spec_content, with_options
+from verax.cli.training import BATCHES, FIELDS, Limit, Sample, SpecFile, TrainOn, spec_content, with_options
 
 _FIELDS: dict[str, Any] = {
     **{name: FIELDS[name] for name in ("base", "validation")},
@@ -22,8 +22,8 @@ _FIELDS: dict[str, Any] = {
     ],
     "steps": Annotated[int | None, typer.Option(help="From nothing masked to everything masked; default: 10.", min=1)],
     "seed": Annotated[int | None, typer.Option(help="Default: 0.", min=0)],
-    "epochs": Annotated[int | None, typer.Option(help="Epochs of each training; default: 10.", min=1)],
-    **{name: FIELDS[name] for name in ("learning_rate", "batch_size", "device")},
+    "epochs": Annotated[int | None, typer.Option(help="Epochs of each training; default: as for verax train.", min=1)],
+    **{name: FIELDS[name] for name in ("learning_rate", *BATCHES, "longest", "on_long", "device")},
 }
 
 
@@ -33,18 +33,20 @@ def _roar(
     folder: Annotated[Path, typer.Option("--out", help="Folder of the result: new, empty, or of the same ROAR.")],
     data: TrainOn = None,
     limit: Limit = None,
+    sample: Sample = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the cost and stop.")] = False,
     **fields: Any,
 ) -> None:
     """Run Recursive ROAR and print its table."""
     from verax.jobs.roar.recursive_roar import roar as run_roar
-    from verax.jobs.roar.spec import RoarSpec
-    from verax.jobs.training.spec import parse
+    from verax.jobs.training.spec import RoarSpec
     from verax.results.render.terminal import show_findings
     from verax.results.roar import RESULT
+    from verax.run.spec import parse
     from verax.studies.masking.roar import NOTE, roar_findings
 
-    parsed = parse(RoarSpec, spec_content(spec, fields, {"name": data, "limit": limit}, "verax roar"))
+    sections = {"data": {"name": data, "limit": limit, "sample": sample}}
+    parsed = parse(RoarSpec, spec_content(spec, fields, sections, ("base", "data"), "verax roar"))
 
     def announce(lines: Sequence[str]) -> None:
         for line in lines:
@@ -64,7 +66,7 @@ def roar(**options: Any) -> None:
     """Recursive ROAR: train a new model for each step of each importance measure, on what its explanations leave.
 
     Slow: the default is 38 trainings; the cost is printed first. If it is interrupted, the same command continues from
-    the last complete epoch.
+    the last stored state.
 
     Examples: `verax roar --base my-bert --data sst2 --out runs/roar --dry-run`
 

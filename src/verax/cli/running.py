@@ -4,103 +4,214 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
-from verax.cli.app import app, notes, out
+from verax.cli.app import Device, DTypeOption, app, model_line, notes, out
 from verax.types import UserError
 
 if TYPE_CHECKING:
-    from verax.results.run import Run
+    from verax.results.run import Labels, Run
     from verax.run.plan import Remaining
     from verax.run.prepare import Prepared
-    from verax.types import IntArray
+    from verax.types import BoolArray, IntArray, Score, Skip
 
 
 @app.command()
 def run(
-    spec: Annotated[
-        Path | None, typer.Argument(help="The YAML file that says what to run.", metavar="[SPEC.yaml]")
-    ] = None,
+    spec: Annotated[Path | None, typer.Argument(help="The YAML file of the run.", metavar="[SPEC.yaml]")] = None,
     preset: Annotated[
-        str | None, typer.Option(help="Methods and metrics under one name: `verax list presets` shows them.")
+        str | None, typer.Option(help="A name from `verax list presets`: methods and metrics of a study.")
     ] = None,
-    folder: Annotated[Path | None, typer.Option("--out", help="Where to keep it; runs/NAME by default.")] = None,
+    folder: Annotated[Path | None, typer.Option("--out", help="Folder of the run; default: runs/NAME.")] = None,
     limit: Annotated[
         int | None,
         typer.Option(help="Only the first N inputs (in each language).", min=1),
     ] = None,
-    model: Annotated[str | None, typer.Option(help="Another model than the spec's.")] = None,
-    data: Annotated[str | None, typer.Option(help="Other data than the spec's.")] = None,
-    validation: Annotated[
-        str | None, typer.Option(help="What in_distribution learns from; the data's split `validation` by default.")
+    sample: Annotated[
+        int | None,
+        typer.Option(help="Only N inputs, drawn at random by the seed (in each language).", min=1),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Another seed than the spec's.", min=0)] = None,
+    model: Annotated[str | None, typer.Option(help="Replaces the model of the spec.", rich_help_panel="Model")] = None,
+    on_long: Annotated[
+        str | None,
+        typer.Option(
+            help="Inputs beyond the model's length: error skips them (default), truncate cuts them.",
+            rich_help_panel="Model",
+        ),
+    ] = None,
+    device: Device = None,
+    dtype: DTypeOption = None,
+    data: Annotated[str | None, typer.Option(help="Replaces the data of the spec.")] = None,
+    validation: Annotated[
+        str | None, typer.Option(help="Data that in_distribution learns from; default: the split `validation`.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Replaces the seed of the spec.", min=0)] = None,
     editor: Annotated[
-        str | None, typer.Option(help="Of free-text explanations: a folder made by `verax train editor`.")
+        str | None,
+        typer.Option(help="Of free-text explanations: a folder made by `verax train editor`.", rich_help_panel="Model"),
     ] = None,
     endpoint: Annotated[
         str | None,
         typer.Option(
-            help="Of free-text explanations: base URL that the model is asked at, by its name.", metavar="URL"
+            help="Of free-text explanations: base URL that the model is asked at, by its name.",
+            metavar="URL",
+            rich_help_panel="Model",
         ),
+    ] = None,
+    allow_key_env: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An environment variable that the spec's endpoint may be sent, besides those that end in _API_KEY or "
+            "_TOKEN; repeat it.",
+            metavar="NAME",
+            rich_help_panel="Model",
+        ),
+    ] = None,
+    allow_insecure: Annotated[
+        bool,
+        typer.Option(
+            "--allow-insecure", help="Send keys over plain HTTP to other machines, too.", rich_help_panel="Model"
+        ),
+    ] = False,
+    import_from: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder with the module of a model `python:module:function`; code in it is executed.",
+            metavar="FOLDER",
+            exists=True,
+            file_okay=False,
+            rich_help_panel="Model",
+        ),
+    ] = None,
+    max_new_tokens: Annotated[
+        int | None,
+        typer.Option(
+            help="Of free-text explanations: length of the longest, in tokens; default 64.",
+            min=1,
+            rich_help_panel="Model",
+        ),
+    ] = None,
+    retry_failed: Annotated[
+        bool,
+        typer.Option(
+            "--retry-failed",
+            help="Compute all rows again that failed, not only temporary failures.",
+            rich_help_panel="Failures",
+        ),
+    ] = False,
+    fail_on_error: Annotated[
+        int | None, typer.Option(help="Stop after N failed rows.", metavar="N", min=1, rich_help_panel="Failures")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
 ) -> None:
-    """Explain and measure, as a spec says; go on by itself where an earlier run of it stopped.
+    """Explain and measure as a spec defines; an interrupted run is continued.
+
+    Rows that failed for a reason that may pass (a callable that raised, a broken connection, out of memory) are
+    computed again when the run is continued. The exit code is 0 if the run is finished, 1 if it is finished with
+    failures, 3 if it was stopped by --fail-on-error.
 
     Examples: `verax run spec.yaml --out runs/mine --limit 50`
+
+    `verax run spec.yaml --sample 200 --seed 1`
 
     `verax run --preset attribution-table --model my-model --data reviews.csv`
 
     `verax run --preset nle --model my-nle-model --editor my-editor --data test.jsonl`
     """
+    from verax.models.endpoint import Permissions
     from verax.run.execute_run import remaining_in
     from verax.run.prepare import prepare
     from verax.run.spec import override, parse_spec, preset_spec, read_spec
 
     if spec is None and preset is None:
-        raise UserError("say what to run: a spec (verax run spec.yaml), a preset (--preset attribution-table), or both")
+        raise UserError("name a spec (verax run spec.yaml), a preset (--preset attribution-table), or both")
     content = {} if spec is None else read_spec(spec)
     if preset is not None:
         content = preset_spec(preset, content)
-    content = override(
-        content, limit=limit, model=model, data=data, validation=validation, seed=seed, endpoint=endpoint
-    )
+    served = None if endpoint is None else _served(content, endpoint)
+    sections: dict[str, dict[str, Any]] = {
+        "model": {
+            "name": model,
+            "endpoint": served,
+            "on_long": on_long,
+            "max_new_tokens": max_new_tokens,
+            "device": device,
+            "dtype": dtype,
+        },
+        "data": {"name": data, "limit": limit, "sample": sample},
+        "validation": {"name": validation},
+    }
+    content = override(content, {"seed": seed}, sections)
     content = _edited_by(content, preset, editor)
     folder = folder or Path("runs") / (preset if spec is None else spec.stem)  # type: ignore[operator]
     command = ["verax", "run", *([] if spec is None else [str(spec)]), "--out", str(folder)]
-    flags = {"--preset": preset, "--limit": limit, "--model": model, "--data": data, "--validation": validation}
-    for flag, value in {**flags, "--seed": seed, "--editor": editor, "--endpoint": endpoint}.items():
+    flags: dict[str, Any] = {
+        "--preset": preset,
+        "--limit": limit,
+        "--sample": sample,
+        "--model": model,
+        "--on-long": on_long,
+        "--device": device,
+        "--dtype": dtype,
+        "--data": data,
+        "--validation": validation,
+    }
+    flags |= {"--seed": seed, "--editor": editor, "--endpoint": endpoint, "--import-from": import_from}
+    flags |= {"--max-new-tokens": max_new_tokens}
+    for flag, value in flags.items():
         command += [] if value is None else [flag, str(value)]
+    command += [part for name in allow_key_env or () for part in ("--allow-key-env", name)]
+    command += ["--allow-insecure"] * allow_insecure
+    parsed = parse_spec(content)
+    if import_from is not None:
+        _allow_imports(import_from, parsed.model.name)
     with notes.status("loading model and data"):
-        prepared = prepare(parse_spec(content))
+        prepared = prepare(parsed, permissions=Permissions(frozenset(allow_key_env or ()), allow_insecure))
     if dry_run:
-        _announce(prepared, folder, remaining_in(prepared, folder))
+        _announce(prepared, folder, remaining_in(prepared, folder, retry_failed=retry_failed))
         return
-    show_run(prepared, folder, shlex.join(command))
+    show_run(prepared, folder, shlex.join(command), retry_failed=retry_failed, fail_on_error=fail_on_error)
     out.print(Text(f"Next: verax report {shlex.quote(str(folder))}"))
 
 
-def _edited_by(content: dict[str, Any], preset: str | None, editor: str | None) -> dict[str, Any]:
-    """A spec's content with the editor that a flag names, or without the shipped one on other data."""
-    from verax.run.editor_option import with_editor, without_shipped_editor
+def _allow_imports(folder: Path, model: str) -> None:
+    """Let modules of a folder be imported, after those that are installed."""
+    if not model.startswith("python:"):
+        raise UserError(f"--import-from: it is for models given as python:module:function, and the model is {model!r}")
+    sys.path.append(str(folder.resolve()))
 
-    if preset == "nle" and editor is None and (fitting := without_shipped_editor(content)) != content:
-        notes.print(Text("edits are drawn at random alone; --editor names one that `verax train editor` made"))
-        return fitting
-    return with_editor(content, editor)
+
+def _served(content: Mapping[str, Any], url: str) -> dict[str, Any]:
+    """The section `model.endpoint` of a spec with another URL."""
+    model = content.get("model")
+    section = model.get("endpoint") if isinstance(model, Mapping) else None
+    return {**(section if isinstance(section, Mapping) else {}), "url": url}
+
+
+def _edited_by(content: dict[str, Any], preset: str | None, editor: str | None) -> dict[str, Any]:
+    """A spec's content with the editor that a flag names; a preset's, fitted to the data."""
+    from verax.run.editor_option import fitted_to_data, with_editor
+
+    if preset != "nle":
+        return with_editor(content, editor)
+    fitted = fitted_to_data(content)
+    if editor is None and len(fitted["metrics"]) < len(content["metrics"]):
+        notes.print(Text("edits are random only; --editor names a folder made by `verax train editor`"))
+    return with_editor(fitted, editor)
 
 
 @app.command()
 def demo(
-    folder: Annotated[Path, typer.Option("--out", help="Where to keep it.")] = Path("runs/demo"),
-    limit: Annotated[int, typer.Option(help="How many instances.", min=1)] = 200,
+    folder: Annotated[Path, typer.Option("--out", help="Folder of the run.")] = Path("runs/demo"),
+    limit: Annotated[int, typer.Option(help="Number of instances.", min=1)] = 200,
+    device: Device = None,
 ) -> None:
     """Explain and measure the shipped model on the built-in corpus, and write the report.
 
@@ -111,40 +222,47 @@ def demo(
     from verax.run.spec import parse_spec
 
     spec: dict[str, Any] = {
-        "model": "world/nli",
+        "model": {"name": "world/nli", "device": device or "auto"},
         "data": {"name": "world/nli", "split": "test", "limit": limit},
         "methods": ["random", "leave_one_out", "saliency", "input_x_gradient", "integrated_gradients"],
         "metrics": ["comprehensiveness", "sufficiency", "agreement", "complexity"],
     }
     prepared = prepare(parse_spec(spec))
-    show_run(prepared, folder, shlex.join(["verax", "demo", "--out", str(folder), "--limit", str(limit)]))
+    command = ["verax", "demo", "--out", str(folder), "--limit", str(limit)]
+    show_run(prepared, folder, shlex.join(command + ([] if device is None else ["--device", device])))
     out.print(Text(f"Wrote {write_report(folder)}: open it in a browser"))
     out.print(Text('Next: verax explain "The small red boat is on the lake." "The boat is green."'))
 
 
-def show_run(prepared: Prepared, folder: Path, command: str) -> None:
-    """Execute a run, and print what it found and what is missing in it."""
-    from verax.run.execute_run import execute_run
-
-    execute_run(
-        prepared,
-        folder,
-        command=command,
-        console=notes,
-        announce=lambda left: _announce(prepared, folder, left),
-    )
-    show_finished(folder)
-
-
-def show_finished(folder: Path) -> None:
-    """Print the findings of a run, its counts, missing values and warnings; exit with 1 if rows failed."""
+def show_run(
+    prepared: Prepared,
+    folder: Path,
+    command: str,
+    *,
+    retry_failed: bool = False,
+    fail_on_error: int | None = None,
+) -> None:
+    """Execute a run, and print its findings, counts, missing values and warnings; exit with 1 if rows failed."""
     from verax.cli.show import findings_of
-    from verax.results.render.terminal import show_findings
-    from verax.results.run import Run
+    from verax.results.render.terminal import show_results
+    from verax.results.run import UNFINISHED
+    from verax.run.execute_run import TooManyFailures, execute_run
 
-    run = Run(folder)
-    for findings in findings_of([run]):
-        out.print(show_findings(findings))
+    try:
+        run = execute_run(
+            prepared,
+            folder,
+            command=command,
+            console=notes,
+            announce=lambda left: _announce(prepared, folder, left),
+            retry_failed=retry_failed,
+            fail_on_error=fail_on_error,
+        )
+    except TooManyFailures as error:
+        notes.print(Text(f"unfinished: {error}", "red"), soft_wrap=True)
+        raise typer.Exit(UNFINISHED) from None
+    for part in show_results([run.headline], findings_of([run])):
+        out.print(part)
     counts = run.manifest.counts
     if counts is not None:
         parts = f"{counts.done} done + {counts.failed} failed + {counts.skipped} skipped"
@@ -154,45 +272,55 @@ def show_finished(folder: Path) -> None:
     for warning in run.manifest.warnings:
         notes.print(Text(f"warning: {warning}", "yellow"))
     if counts is not None and counts.failed:
-        first = next((skip for skip in run.skips() if skip.failed), None)
-        row = None if first is not None else next(iter(run.score_rows(rows=_failed(run)[:1])), None)
-        method, detail = (
-            (first.method, first.detail)
-            if first is not None
-            else (getattr(row, "method", ""), getattr(row, "detail", ""))
-        )
-        notes.print(Text(f"{counts.failed} rows failed, the first: {method}: {detail}", "red"))
+        first = _first_failure(run)
+        notes.print(Text(f"{counts.failed} rows failed, the first: {first.method}: {first.detail}", "red"))
         raise typer.Exit(1)
 
 
-def _failed(run: Run) -> IntArray:
+def _first_failure(run: Run) -> Skip | Score:
+    """An explanation that failed, or else a score."""
     import numpy as np
 
-    return np.flatnonzero(run.scores.reason.codes == run.scores.reason.code("failed"))
+    for (failed, _), rows in run.skip_groups().items():
+        if failed:
+            return run.skips(rows=rows[:1])[0]
+    reason = run.scores.reason
+    return run.score_rows(rows=np.flatnonzero(reason.codes == reason.code("failed"))[:1])[0]
 
 
 def _missing(run: Run) -> Iterator[str]:
-    """Values and explanations that are missing, by reason, with the methods they concern."""
-    found: dict[str, Counter[str]] = {}
-    for skip in run.skips():
-        found.setdefault(skip.reason, Counter())[skip.method] += 1
-    scores = run.scores
-    for reason, code in ((name, scores.reason.code(name)) for name in scores.reason.names):
-        for method in scores.method.codes[scores.reason.codes == code].tolist():
-            found.setdefault(reason, Counter())[scores.method.names[method]] += 1
-    for reason, methods in sorted(found.items(), key=lambda item: -item[1].total()):
+    """Missing explanations and scores by reason, with the methods that they concern."""
+    counts: dict[str, Counter[str]] = {}
+    explained = run.labels("explanations", "method")
+    for (_, reason), rows in run.skip_groups().items():
+        _count(counts.setdefault(reason, Counter()), explained, rows)
+    for code, reason in enumerate(run.scores.reason.names):
+        rows = run.scores.reason.codes == code
+        _count(counts.setdefault(reason, Counter()), run.scores.method, rows)
+    for reason, methods in sorted(counts.items(), key=lambda item: -item[1].total()):
         named = sorted(methods)
         more = f" and {len(named) - 3} more" if len(named) > 3 else ""
         yield f"without a value: {reason} {methods.total()} ({', '.join(named[:3])}{more})"
 
 
+def _count(counter: Counter[str], methods: Labels, rows: IntArray | BoolArray) -> None:
+    """Count the rows of each method among some rows."""
+    import numpy as np
+
+    codes, numbers = np.unique(methods.codes[rows], return_counts=True)
+    counter.update({methods.names[code]: n for code, n in zip(codes.tolist(), numbers.tolist(), strict=True)})
+
+
 def _announce(prepared: Prepared, folder: Path, left: Remaining) -> None:
+    from verax.results.render.numbers import plural
     from verax.run.endpoint import endpoint_of, most_requests
 
     run, plan = prepared.run, prepared.plan
     counted = "predictions, explanations, scores" if run.scores_words else "explanations, scores"
     lines = [
-        f"{len(plan)} instances x {len(plan.labels())} methods x {len(run.metrics)} metrics: {left.rows} rows "
+        model_line(run.model),
+        f"{plural(len(plan), 'instance')} x {plural(len(plan.labels()), 'method')} x "
+        f"{plural(len(run.metrics), 'metric')}: {plural(left.rows, 'row')} "
         f"({counted}) in {folder}",
         f"done already: {left.done}; to do: {left.rows - left.done}",
     ]

@@ -4,34 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
-from verax.cli.app import app, notes, out
+from verax.cli.app import FileOption, FormatOption, OutputFormat, app, notes, out, print_results
 from verax.types import UserError
 
 if TYPE_CHECKING:
     from verax.results.run import Run
     from verax.results.study import Findings, Study
-    from verax.results.table import Table
 
 
-class OutputFormat(StrEnum):
-    """How results are printed."""
-
-    terminal = "terminal"
-    json = "json"
-    csv = "csv"
-    latex = "latex"
-    markdown = "markdown"
-
-
-FormatOption = Annotated[OutputFormat, typer.Option("--format", "-f", help="Output format.")]
-FileOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write to a file instead of the terminal.")]
 TableOption = Annotated[
     list[str] | None,
     typer.Option("--table", help="Show only this table; repeat for several. `list` prints their names."),
@@ -50,27 +36,39 @@ def show(
 ) -> None:
     """Show the results of one run, or of several: seeds, models or data sets; or of a ROAR (`verax roar`).
 
+    With both runs and ROARs on the same data, recursive masking gets a column for the ROARs.
+
     Every study that applies to the runs gives its tables: the leaderboard, recursive masking, the unified framework,
     evaluation across languages, free text, and those of plug-ins. Methods are matched between runs; parameters that
     differ are shown. Runs that do not belong together are refused with the difference.
+
+    The first line states the status of the run. The exit code is 0 if it is finished, 1 if it is finished with
+    failures, and 3 if rows are missing or files are damaged.
 
     Examples: `verax show runs/demo`
 
     `verax show runs/sst2-seed-* --study masking --format latex --out table.tex`
 
     `verax show runs/mine --table comprehensiveness --format csv`
+
+    `verax show runs/nle --study free_text --table cards --format csv --out cards.csv`
     """
     from verax.results.roar import has_result
-    from verax.studies.masking.roar import roar_findings
+    from verax.studies.masking.roar import findings_with_roar, roar_findings
 
-    if study in {None, "masking"} and any(map(has_result, folders)):
-        _print(_chosen([roar_findings(folders)], table), format, file)
+    roars = [folder for folder in folders if has_result(folder)]
+    if study in {None, "masking"} and roars:
+        others = open_all([folder for folder in folders if folder not in roars])
+        found_roar = findings_with_roar(others, roars) if others else roar_findings(roars)
+        _print(_chosen([found_roar], table), format, file)
         return
-    runs = open_all(folders)
+    runs = open_all(folders, warn=format is not OutputFormat.terminal)
     found = findings_of(runs, study)
     if not found:
-        raise UserError(f"{folders[0]}: no study applies to what this run holds; verax list studies names them all")
-    _print(_chosen(found, table), format, file)
+        open_all(folders)  # what cannot be read may be the reason
+        raise UserError(f"{folders[0]}: no study applies to this run; `verax list studies` lists them")
+    _print(_chosen(found, table), format, file, _headlines(runs))
+    _exit_by_status(runs)
 
 
 @app.command()
@@ -80,7 +78,7 @@ def compare(
     format: FormatOption = OutputFormat.terminal,  # noqa: A002 - the name of the option
     file: FileOption = None,
 ) -> None:
-    """Compare two runs instance by instance: a paired test for each method and metric, Holm-corrected.
+    """Compare two runs instance by instance: a joint test of all methods and metrics.
 
     Example: `verax compare runs/base runs/large`
     """
@@ -90,13 +88,15 @@ def compare(
     from verax.studies.leaderboard.analysis import contrast
     from verax.studies.leaderboard.tables import comparison, unshared
 
-    first, second = open_all([folder_a, folder_b])
+    first, second = open_all([folder_a, folder_b], warn=format is not OutputFormat.terminal)
     require_same_texts(first, second)
     contrasts = contrast(first, second)
     if not contrasts:
         raise UserError(f"{folder_a} and {folder_b} share no method under the same metric")
-    table = comparison(contrasts, (str(folder_a), str(folder_b)))
-    _print([Findings(STUDY, (table,), (), tuple(unshared(first, second)), ())], format, file)
+    table = comparison(contrasts, (first, second))
+    _print(
+        [Findings(STUDY, (table,), (), tuple(unshared(first, second)), ())], format, file, _headlines([first, second])
+    )
 
 
 @app.command()
@@ -107,31 +107,52 @@ def report(
 ) -> None:
     """Write the report of a run: one HTML file that needs no network.
 
+    The exit code is that of `verax show`.
+
     Example: `verax report runs/demo -o report.html`
     """
     from verax.report.page import write_report
+    from verax.results.roar import has_result
 
-    out.print(Text(f"Wrote {write_report(folder, file, instances=instances)}"))
+    runs = [] if has_result(folder) else open_all([folder])
+    path = write_report(folder, file, instances=instances, run=runs[0] if runs else None)
+    out.print(Text(f"Wrote {path}"))
+    _exit_by_status(runs)
 
 
-def open_all(folders: Sequence[Path]) -> list[Run]:
-    """Open runs, and warn about what is missing in them."""
+def _exit_by_status(runs: Sequence[Run]) -> None:
+    """Exit with the highest code of several runs unless it is 0."""
+    code = max((run.exit_code for run in runs), default=0)
+    if code:
+        raise typer.Exit(code)
+
+
+def open_all(folders: Sequence[Path], *, warn: bool = True) -> list[Run]:
+    """Open runs, and warn about unreadable data and unfinished runs, unless the output itself says so."""
     from verax.results.run import open_runs
 
     runs = open_runs(folders)
-    for run in runs:
-        for line in run.problems:
-            notes.print(Text(f"warning: {run.folder}: {line}", "yellow"))
+    for line in _problems(runs) if warn else ():
+        notes.print(Text(line, "yellow"))
     return runs
 
 
+def _problems(runs: Sequence[Run]) -> list[str]:
+    return [f"warning: {run.folder}: {line}" for run in runs for line in run.problems]
+
+
+def _headlines(runs: Sequence[Run]) -> list[str]:
+    """What a reader must know first: the status, what was run on what, how accurate the model is, and problems."""
+    return [*(run.headline for run in runs), *_problems(runs)]
+
+
 def findings_of(runs: Sequence[Run], name: str | None = None) -> list[Findings]:
-    """What the studies that apply show; the one that was asked for must apply."""
+    """Findings of all studies that apply, or of the named one, which must apply."""
     from verax.registry import resolve
     from verax.results.study import studies
 
     if name is None:
-        return _applicable(runs, studies())
+        return _applicable(runs, studies(runs))
     found = resolve("studies", name).apply(runs)
     if found is None:
         presets = " or ".join(preset.name for preset in resolve("studies", name).presets)
@@ -140,10 +161,10 @@ def findings_of(runs: Sequence[Run], name: str | None = None) -> list[Findings]:
     return [found]
 
 
-def _applicable(runs: Sequence[Run], every: Sequence[Study[Any]]) -> list[Findings]:
-    """What all studies that accept the runs show; one that refuses them is a note, unless no other accepts them."""
+def _applicable(runs: Sequence[Run], candidates: Sequence[Study[Any]]) -> list[Findings]:
+    """Findings of the studies that apply; one that rejects the runs is a note, unless no other accepts them."""
     found, refused = [], []
-    for study in every:
+    for study in candidates:
         try:
             findings = study.apply(runs)
         except UserError as error:
@@ -159,14 +180,14 @@ def _applicable(runs: Sequence[Run], every: Sequence[Study[Any]]) -> list[Findin
 
 
 def _chosen(found: Sequence[Findings], names: Sequence[str] | None) -> list[Findings]:
-    """The findings with the tables that were asked for."""
+    """The findings with the named tables only; all if none is named."""
     from dataclasses import replace
 
     from verax.registry import unknown
 
     if not names:
         return list(found)
-    known = [table.name for findings in found for table in findings.tables]
+    known = [name for findings in found for name in (*(t.name for t in findings.all_tables), *findings.exports)]
     if "list" in names:
         out.print(Text("\n".join(known)))
         raise typer.Exit
@@ -174,39 +195,30 @@ def _chosen(found: Sequence[Findings], names: Sequence[str] | None) -> list[Find
         if name not in known:
             raise UserError(f"--table: {unknown('table', name, known)}")
     kept = [
-        replace(one, tables=tuple(table for table in one.tables if table.name in names), figures=(), sentences=())
-        for one in found
+        replace(
+            findings,
+            tables=(
+                *(table for table in findings.all_tables if table.name in names),
+                *(make() for name, make in findings.exports.items() if name in names),
+            ),
+            figures=(),
+            sentences=(),
+            verdict=None,
+        )
+        for findings in found
     ]
-    return [one for one in kept if one.tables]
+    return [findings for findings in kept if findings.tables]
 
 
-def _print(found: Sequence[Findings], format: OutputFormat, file: Path | None) -> None:  # noqa: A002
-    """Print findings, or write them to a file."""
-    from verax.results.render import plain
-    from verax.results.render.terminal import show_findings
+def _print(
+    found: Sequence[Findings],
+    format: OutputFormat,  # noqa: A002
+    file: Path | None,
+    headlines: Sequence[str] = (),
+) -> None:
+    from verax.results.render.plain import to_json
+    from verax.results.render.terminal import show_results
 
-    tables: list[Table] = [table for findings in found for table in findings.tables]
-    if format is OutputFormat.terminal:
-        if file is None:
-            for findings in found:
-                out.print(show_findings(findings))
-            return
-        from rich.console import Console
-
-        try:
-            with file.open("w", encoding="utf-8") as stream:
-                console = Console(file=stream, width=120)
-                for findings in found:
-                    console.print(show_findings(findings))
-        except OSError as error:
-            raise UserError(f"--out: {file} cannot be written: {error.strerror}") from None
-        return
-    writers = {"csv": plain.to_csv, "latex": plain.to_latex, "markdown": plain.to_markdown}
-    text = plain.to_json(found) if format is OutputFormat.json else writers[format.value](tables)
-    if file is None:
-        typer.echo(text, nl=False)
-        return
-    try:
-        file.write_text(text, "utf-8")
-    except OSError as error:
-        raise UserError(f"--out: {file} cannot be written: {error.strerror}") from None
+    tables = [table for findings in found for table in findings.all_tables]
+    shown = show_results(headlines, found)
+    print_results(format, file, shown=shown, tables=tables, as_json=lambda: to_json(found))

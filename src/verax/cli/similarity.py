@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
-from verax.cli.app import Csv, Json, Latex, Markdown, app, notes, print_table
+from verax.cli.app import Device, FileOption, FormatOption, OutputFormat, app, model_line, notes, print_table
 from verax.cli.explaining import open_inputs
 
 if TYPE_CHECKING:
@@ -37,10 +38,9 @@ def similarity(
     ] = None,
     pooling: Annotated[str, typer.Option(help="mean (over the tokens of words) or first (the first token).")] = "mean",
     seed: Annotated[int, typer.Option(help="Seed of the batches.", min=0)] = 0,
-    as_json: Json = False,
-    as_csv: Csv = False,
-    as_latex: Latex = False,
-    as_markdown: Markdown = False,
+    device: Device = None,
+    format: FormatOption = OutputFormat.terminal,  # noqa: A002 - the name of the option
+    file: FileOption = None,
 ) -> None:
     """Tell whether translations of an input are similar inputs to a model, as cross-lingual faithfulness assumes.
 
@@ -58,41 +58,35 @@ def similarity(
     inputs = open_inputs(data, limit)
     options: dict[str, Any] = {"batch": batch, "candidates": candidates, "layer": layer, "pooling": pooling}
     options |= {"reference": reference, "langs": langs, "seed": seed, "console": notes}
-    found: list[Similarity] = []
+    measured: list[Similarity] = []
     for name in dict.fromkeys([model, *(also or [])]):
-        found += representation_similarity(load_encoder(name), inputs, **options)
-    records = [{**asdict(one), **dict(zip(("accuracy", "low", "high"), one.accuracy, strict=True))} for one in found]
-    print_table(
-        _table(found, batch, candidates),
-        from_records("similarity", "Linear CKA accuracy", records),
-        json=as_json,
-        csv=as_csv,
-        latex=as_latex,
-        markdown=as_markdown,
-    )
+        encoder = load_encoder(name, device=device or "auto")
+        notes.print(Text(model_line(encoder)), soft_wrap=True)
+        measured += representation_similarity(encoder, inputs, **options)
+    records = [{**asdict(one), **dict(zip(("accuracy", "low", "high"), one.accuracy, strict=True))} for one in measured]
+    table = _table(measured, batch, candidates)
+    print_table(table, format, file, from_records("similarity", "Linear CKA accuracy", records))
 
 
-def _table(found: Sequence[Similarity], batch: int, candidates: int) -> Table:
-    """A row for each language, a column for each model; the fewest batches and the most skipped pairs of any model."""
+def _table(measured: Sequence[Similarity], batch: int, candidates: int) -> Table:
+    """A row for each language; for each model its accuracy, the batches it is over, and the pairs it cannot read."""
     from verax.results.render.numbers import number
     from verax.results.table import Column, Table, table_row
 
-    models = list(dict.fromkeys(one.model for one in found))
+    models = list(dict.fromkeys(one.model for one in measured))
     short = [Path(name).name for name in models]  # a table of long paths does not fit a terminal
     titles = short if len(set(short)) == len(models) else models
     rows = []
-    for lang in dict.fromkeys(one.lang for one in found):
-        of_lang = [one for one in found if one.lang == lang]
-        fewest, most = min(one.batches for one in of_lang), max(one.skipped for one in of_lang)
-        rows.append(table_row(lang, *(one.accuracy for one in of_lang), fewest, most))
+    for lang in dict.fromkeys(one.lang for one in measured):
+        of_lang = [one for one in measured if one.lang == lang]
+        cells = [cell for one in of_lang for cell in (one.accuracy, one.batches, one.skipped)]
+        rows.append(table_row(lang, *cells))
     title = (
-        f"Linear CKA accuracy with {found[0].reference}: batches of {batch}, {candidates} random ones in addition, "
-        f"{number(found[0].chance)} expected by guessing"
+        f"Linear CKA accuracy with {measured[0].reference}: batches of {batch}, {candidates} random ones in addition, "
+        f"{number(measured[0].chance)} expected by guessing"
     )
-    columns = (
-        Column("language", "language", "text"),
-        *(Column(name, title) for name, title in zip(models, titles, strict=True)),
-        Column("batches", "batches", "count"),
-        Column("skipped", "skipped", "count"),
-    )
-    return Table("similarity", title, columns, tuple(rows))
+    columns = [Column("language", "language", "text")]
+    for name, shown in zip(models, titles, strict=True):
+        counts = [Column(f"{count}_{name}", count, "count") for count in ("batches", "skipped")]
+        columns += [Column(name, shown), *counts]
+    return Table("similarity", title, tuple(columns), tuple(rows))

@@ -7,23 +7,31 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from typing import NamedTuple
 
-from verax.data.aligned import GivenLinks, in_columns, in_files, parse_alignments
 from verax.data.columns import Columns, with_defaults
 from verax.data.gold import read_human
 from verax.data.labels import check_names, read_label, sorted_names
-from verax.data.parallel import LanguageOptions, LanguageRow, SelectedRows, check_labels, select_rows
+from verax.data.parallel import (
+    LanguageOptions,
+    ParallelRow,
+    SelectedRows,
+    by_language,
+    check_labels,
+    holds_translations,
+    select_rows,
+)
+from verax.data.pharaoh import GivenLinks, in_columns, in_files, parse_alignments
 from verax.data.rows import Record, Source
 from verax.data.segmenters import Splitter
 from verax.data.text import from_words, split_at_spaces
-from verax.data.translations import by_language, holds_translations
 from verax.registry import unknown
 from verax.types import Dataset, Instance, Text, UserError
 
 
-class _Reading(NamedTuple):
+class _RowReader(NamedTuple):
     """How a row becomes an instance: columns, class names, word splitter, and links from alignment files."""
 
     columns: Columns
+    guessed_id: bool
     names: Sequence[str] | None
     split: Callable[[str, str], Text]
     files: Mapping[str, Sequence[Sequence[GivenLinks]]]
@@ -55,6 +63,7 @@ def assemble(
         first = next(unread, None)
         if first is None:
             raise UserError(f"{source.name}: contains no rows")
+        guessed_id = columns.id is None
         columns = with_defaults(columns, first.cells, source.name)
         given = labels if labels is not None else source.class_names.get(columns.label or "")
         names = None if given is None else check_names(given)
@@ -62,9 +71,9 @@ def assemble(
         if holds_translations(first, columns):
             rows, columns = by_language(rows, columns)
         picked = select_rows(source.name, rows, columns, lang=lang, limit=limit, options=options)
-        files = in_files(options.alignments, picked.counts, len(columns.parts))
+        files = in_files(options.alignments, picked.counts, len(columns.parts), options.one_based)
         splitter = Splitter(options.segment)
-        instances, links = _instances(source.name, picked, _Reading(columns, names, splitter, files))
+        instances, links = _instances(source.name, picked, _RowReader(columns, guessed_id, names, splitter, files))
     check_labels(source.name, instances)
     if names is None:
         names = sorted_names(instance.label for instance in instances if instance.label is not None)
@@ -75,7 +84,7 @@ def assemble(
 
 
 def _instances(
-    name: str, picked: SelectedRows, reading: _Reading
+    name: str, picked: SelectedRows, reading: _RowReader
 ) -> tuple[tuple[Instance, ...], dict[str, list[GivenLinks]]]:
     """The instances, and the given links by instance id."""
     columns = reading.columns
@@ -89,7 +98,10 @@ def _instances(
         seen_columns |= dict.fromkeys(row.cells)
         instance = _instance(placed, picked.name_of(placed, count, _id(row, columns.id)), reading)
         if instance.id in positions:
-            raise row.error(columns.id or "id", f"{instance.id!r} is already the id of {positions[instance.id]}")
+            problem = f"{instance.id!r} is already the id of {positions[instance.id]}"
+            if reading.guessed_id:
+                problem += "; name a column of unique ids, or set columns.id to an empty name to number the rows"
+            raise row.error(columns.id or "id", problem)
         positions[instance.id] = row.position
         instances.append(instance)
         files = reading.files.get(placed.lang, ())
@@ -100,7 +112,7 @@ def _instances(
     return tuple(instances), links
 
 
-def _instance(placed: LanguageRow, name: str, reading: _Reading) -> Instance:
+def _instance(placed: ParallelRow, name: str, reading: _RowReader) -> Instance:
     row, lang, columns = placed.row, placed.lang, reading.columns
     split = reading.split
     parts = tuple(
@@ -117,7 +129,7 @@ def _instance(placed: LanguageRow, name: str, reading: _Reading) -> Instance:
 
 
 def _id(row: Record, field: str | None) -> str | None:
-    if field is None:
+    if not field:
         return None
     row.require(field)
     name = row.name(field)

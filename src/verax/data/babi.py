@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from verax.data.assemble import assemble
 from verax.data.columns import Columns
+from verax.data.formats import check_split, four_fifths
 from verax.data.labels import sorted_names
-from verax.data.public.splits import check_split, four_fifths
-from verax.data.rows import Record, Source
-from verax.data.table import fingerprint, lines
+from verax.data.rows import Record, Source, without_none
+from verax.data.table import file_hash, lines
 from verax.types import Dataset, UserError
 
 SUFFIX = ".txt"
@@ -126,8 +125,7 @@ def load_babi(
             )
         ((task, files),) = tasks.items()
         return load_task(f"babi-{task}", files, split=split or "test", limit=limit, labels=labels, lang=lang)
-    extra = {} if split is None else {"split": split}
-    return _dataset(path, _questions(path), path.stem, limit, labels, lang, extra)
+    return _dataset(path, _questions(path), path.stem, limit, labels, lang, split)
 
 
 def load_task(
@@ -158,7 +156,7 @@ def load_task(
     else:
         end = _cut(rows)
         rows = rows[:end] if split == "train" else rows[end:]
-    return _dataset(files[file], rows, f"{name}/{split}", limit, labels, lang, {"split": split})
+    return _dataset(files[file], rows, f"{name}/{split}", limit, labels, lang, split)
 
 
 def _cut(rows: Sequence[Record]) -> int:
@@ -170,7 +168,7 @@ def _cut(rows: Sequence[Record]) -> int:
 
 
 def _questions(path: Path) -> list[Record]:
-    fingerprint(path)  # raises a UserError for an unreadable file
+    file_hash(path)  # raises a UserError for an unreadable file
     return list(read_babi(path))
 
 
@@ -185,14 +183,10 @@ def _dataset(
     limit: int | None,
     labels: Sequence[str] | None,
     lang: str,
-    extra: Mapping[str, str],
+    split: str | None,
 ) -> Dataset:
-    provenance = {"path": str(path), "sha256": fingerprint(path), **extra}
-    source = Source(str(path), (_with_id(row, prefix) for row in rows), provenance)
+    provenance = {"path": str(path), "sha256": file_hash(path), **without_none(split=split)}
+    named = (row.with_cells({"id": f"{prefix}/{row.cells['number']:05d}"}) for row in rows)
+    source = Source(str(path), named, provenance)
     names = _answers(rows) if labels is None else labels
     return assemble(source, columns=_COLUMNS, labels=names, lang=lang, limit=limit)
-
-
-def _with_id(row: Record, prefix: str) -> Record:
-    cells: dict[str, Any] = {**row.cells, "id": f"{prefix}/{row.cells['number']:05d}"}
-    return Record(row.where, row.position, cells)

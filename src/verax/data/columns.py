@@ -38,7 +38,7 @@ GOLD = ("gold_words", "gold_mask", "gold_spans", "gold_chars")
 
 
 class Columns(BaseModel):
-    """Column names of a user table; `parts` and `label` are guessed when omitted."""
+    """Column names of a user table; most are guessed when omitted."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -54,13 +54,14 @@ class Columns(BaseModel):
     )
     id: str | None = Field(
         default=None,
-        description="Column with a unique id for each row. Default: the number of the row, from 1.",
+        description="Column with a unique id for each row. Default: `id`, if present, or else the number of the row, "
+        "from 1; an empty name always gives the number.",
     )
     lang: str | None = Field(default=None, description="Column with the language code of each row.")
     parallel_id: str | None = Field(
         default=None,
         description="Column whose value is shared by the translations of a row. Default: `parallel_id`, if "
-        "present; then `lang` or `language` and `id` are used too.",
+        "present; then `lang` or `language` is used too.",
     )
     alignment: Names = Field(
         default=(),
@@ -164,8 +165,8 @@ def parse_columns(value: Columns | Mapping[str, Any] | None) -> Columns:
 def with_defaults(columns: Columns, available: Collection[str], where: str) -> Columns:
     """Complete omitted columns with guesses from the available column names.
 
-    Guessed are `parts`, `label` and `explanations`; and `lang` and `id` if a column `parallel_id` marks the rows as
-    translations of each other.
+    Guessed are `parts`, `label`, `id`, `explanations` and gold words (by the names of their fields); and `lang` if a
+    column `parallel_id` marks the rows as translations of each other.
     """
     by_lower = {name.lower(): name for name in reversed(list(available))}
     guessed: dict[str, Any] = {}
@@ -179,11 +180,14 @@ def with_defaults(columns: Columns, available: Collection[str], where: str) -> C
         guessed["parts"] = tuple(by_lower[name] for name in known)
     if columns.label is None:
         guessed["label"] = next((by_lower[name] for name in KNOWN_LABELS if name in by_lower), None)
+    if columns.id is None:
+        guessed["id"] = by_lower.get(KNOWN_ID)
+    if not any(getattr(columns, field) for field in GOLD):
+        guessed |= {field: (by_lower[field],) for field in [name for name in GOLD if name in by_lower][:1]}
     if not columns.explanations:
         guessed["explanations"] = tuple(by_lower[name] for name in KNOWN_EXPLANATIONS if name in by_lower)[:1]
     if columns.parallel_id is None and KNOWN_PARALLEL_ID in by_lower:
         guessed["parallel_id"] = by_lower[KNOWN_PARALLEL_ID]
         guessed["lang"] = columns.lang or next((by_lower[name] for name in KNOWN_LANGS if name in by_lower), None)
-        guessed["id"] = columns.id or by_lower.get(KNOWN_ID)
     # Validated again, since consistency can only be checked once the parts are known.
     return parse_columns(columns.model_dump() | guessed)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from verax.data.columns import Columns
-from verax.data.formats import Beside, Format, Reader, has, with_cells
+from verax.data.formats import Companions, Format, Reader, has
 from verax.data.rows import Record
 from verax.data.table import lines, read_csv, read_jsonl
 from verax.types import UserError
@@ -32,54 +32,44 @@ def _companion_files(path: Path) -> tuple[Path, ...]:
 
 def _answered(files: tuple[Path, ...], rows: Iterator[Record]) -> Iterator[Record]:
     """Rows joined by id with the labels and reasons of the companion files."""
-    by_subtask = {file.name[len("subtask")]: _by_id(file) for file in files}
+    companions = {file.name[len("subtask")]: (file.name, _by_id(file)) for file in files}
     for row in rows:
-        name = row.name(_ID) or ""
-        label = _answer(row, name, by_subtask["A"]) if "A" in by_subtask else None
-        reasons = _reasons(row, name, by_subtask["C"]) if "C" in by_subtask else None
-        yield with_cells(row, **{_LABEL: label, _REASONS: reasons})
+        cells: dict[str, Any] = {_LABEL: None, _REASONS: None}
+        for subtask, (file, by_id) in companions.items():
+            name = row.name(_ID) or ""
+            if name not in by_id:
+                raise row.error(_ID, f"{file} has no line for {name!r}")
+            if subtask == "A":
+                cells[_LABEL] = _answer(*by_id[name])
+            else:
+                cells[_REASONS] = _reasons(*by_id[name])
+        yield row.with_cells(cells)
 
 
-class _Lines(dict[str, tuple[int, list[str]]]):
-    """Line number and fields of each line of a file, by the id in its first field."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.path = path
-
-    def of(self, row: Record, name: str) -> tuple[str, list[str]]:
-        """Location and fields of the line with an id."""
-        if name not in self:
-            raise row.error(_ID, f"{self.path.name} has no line for {name!r}")
-        number, fields = self[name]
-        return f"{self.path}:{number}", fields
-
-
-def _by_id(path: Path) -> _Lines:
-    """The lines of a CSV file without header."""
-    by_id = _Lines(path)
+def _by_id(path: Path) -> dict[str, tuple[str, list[str]]]:
+    """Location and fields of each line of a CSV file without header, by the id in its first field."""
+    by_id: dict[str, tuple[str, list[str]]] = {}
     reader = csv.reader((line for _, line in lines(path)), strict=True)
     try:
         for fields in reader:
+            where = f"{path}:{reader.line_num}"
             if fields and fields[0] in by_id:
-                raise UserError(f"{path}:{reader.line_num}: duplicate id {fields[0]!r}")
+                raise UserError(f"{where}: duplicate id {fields[0]!r}")
             if fields:
-                by_id[fields[0]] = (reader.line_num, fields[1:])
+                by_id[fields[0]] = (where, fields[1:])
     except csv.Error as error:
         raise UserError(f"{path}:{reader.line_num}: not well-formed: {error}") from None
     return by_id
 
 
-def _answer(row: Record, name: str, answers: _Lines) -> str:
+def _answer(where: str, fields: list[str]) -> str:
     """Which of the two sentences contradicts common sense; the file counts from 0."""
-    where, fields = answers.of(row, name)
     if len(fields) != 1 or fields[0].strip() not in ("0", "1"):
         raise UserError(f"{where}: expected an id and 0 or 1, got {', '.join(map(repr, fields)) or 'an id alone'}")
     return LABELS[int(fields[0])]
 
 
-def _reasons(row: Record, name: str, reasons: _Lines) -> list[str]:
-    where, fields = reasons.of(row, name)
+def _reasons(where: str, fields: list[str]) -> list[str]:
     if not 1 <= len(fields) <= _MAX_REASONS:
         raise UserError(f"{where}: expected an id and 1 to {_MAX_REASONS} reasons, got {len(fields)}")
     return fields
@@ -90,7 +80,7 @@ def _format(
     reader: Reader,
     parts: tuple[str, str],
     fits: Callable[[Mapping[str, Any]], bool],
-    beside: Beside | None = None,
+    companions: Companions | None = None,
 ) -> Format:
     return Format(
         name="ComVE",
@@ -99,9 +89,9 @@ def _format(
         convert=lambda rows: rows,
         columns=Columns(parts=parts, label=_LABEL, id=_ID, explanations=(_REASONS,)),
         labels=LABELS,
-        beside=beside,
+        companions=companions,
     )
 
 
-COMVE = _format(".csv", read_csv, _PUBLISHED, has(_ID, *_PUBLISHED), Beside(_companion_files, _answered))
+COMVE = _format(".csv", read_csv, _PUBLISHED, has(_ID, *_PUBLISHED), Companions(_companion_files, _answered))
 COMVE_TABLE = _format(".jsonl", read_jsonl, _TABLE, _is_table)

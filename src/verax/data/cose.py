@@ -9,7 +9,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from verax.data.columns import Columns
-from verax.data.formats import Beside, Format, with_cells
+from verax.data.formats import Companions, Format
 from verax.data.rows import Record, describe
 from verax.data.table import read_jsonl
 from verax.data.text import split_words
@@ -39,7 +39,7 @@ def _explained(files: tuple[Path, ...], rows: Iterator[Record]) -> Iterator[Reco
             explanations[row.name(_ID)] = row.cells[_WHY]
     for row in rows:
         explanation = explanations.get(row.name(_ID)) if explanations else None
-        yield row if explanation is None else with_cells(row, **{_WHY: explanation})
+        yield row if explanation is None else row.with_cells({_WHY: explanation})
 
 
 def _choices_of(cells: Mapping[str, Any]) -> int:
@@ -66,7 +66,7 @@ def _answered(rows: Iterator[Record], letters: Sequence[str]) -> Iterator[Record
         words = None if selected is None else _selected_words(stem, selected)
         gold = None if words is None else [words, *([] for _ in letters)]
         choice_cells = {_CHOICE.format(letter): choice for letter, choice in zip(letters, choices, strict=True)}
-        yield with_cells(row, **{_QUESTION: stem, _LABEL: label, _WHY: explanation, _GOLD: gold, **choice_cells})
+        yield row.with_cells({_QUESTION: stem, _LABEL: label, _WHY: explanation, _GOLD: gold, **choice_cells})
 
 
 def _lettered(row: Record, question: Mapping[str, Any], letters: Sequence[str]) -> tuple[list[str], str | None]:
@@ -165,7 +165,7 @@ def _format(count: int) -> Format:
             maskable_part=(_QUESTION,),
         ),
         labels=letters,
-        beside=Beside(_explained_in, _explained),
+        companions=Companions(_explained_in, _explained),
     )
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from verax.data.assemble import assemble
 from verax.data.columns import Columns
-from verax.data.formats import first_cells, has, provenance, with_cells
-from verax.data.rows import Record, Source, describe
+from verax.data.formats import first_cells, has, provenance
+from verax.data.rows import Record, Source, describe, without_none
 from verax.data.table import lines, read_jsonl
 from verax.registry import unknown
 from verax.types import Dataset, UserError
@@ -47,8 +48,7 @@ def load_eraser(
         if split not in files:
             raise UserError(f"{path}: {unknown('split', split, files)}")
         path = files[split]
-    extra = {} if split is None else {"split": split}
-    source = Source(str(path), _rows(path), {**provenance([path]), **extra})
+    source = Source(str(path), _rows(path), {**provenance([path]), **without_none(split=split)})
     return assemble(source, columns=_columns(path), labels=labels, lang=lang, limit=limit)
 
 
@@ -76,7 +76,7 @@ def _columns(path: Path) -> Columns:
 
 def _rows(path: Path) -> Generator[Record, None, None]:
     """Rows with the words of each document part and the indices of the evidence words."""
-    documents = _Documents.of(path.parent)
+    documents = _read_documents(path.parent)
     for row in read_jsonl(path):
         evidences = _evidences(row)
         cells: dict[str, Any] = {}
@@ -84,7 +84,7 @@ def _rows(path: Path) -> Generator[Record, None, None]:
             words: list[str] = []
             gold: list[int] = []
             for name in names:
-                tokens = documents.tokens(row, name)
+                tokens = _tokens(row, name, path.parent, documents)
                 inside = [evidence.checked(row, len(tokens)) for evidence in evidences if evidence.document == name]
                 for number, token in enumerate(tokens):
                     if not token.strip():  # other white space counts as a token but is no word
@@ -93,7 +93,7 @@ def _rows(path: Path) -> Generator[Record, None, None]:
                         gold.append(len(words))
                     words.append(token)
             cells |= {part: words, _GOLD.format(part=part): gold if evidences else None}
-        yield with_cells(row, **cells)
+        yield row.with_cells(cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,45 +151,30 @@ def _wanted(row: Record, evidences: Sequence[_Evidence]) -> dict[str, list[str]]
     return parts
 
 
-@dataclass(frozen=True, slots=True)
-class _Documents:
-    """Documents by their names.
+def _read_documents(folder: Path) -> Mapping[str, str] | None:
+    """Documents by name, if they are in one file; None if each has its own."""
+    file = folder / _TOGETHER
+    if not file.is_file():
+        return None
+    return {
+        row.text("docid", row.cells.get("docid")): row.text(_DOCUMENT, row.cells.get(_DOCUMENT))
+        for row in read_jsonl(file)
+    }
 
-    Args:
-        place: a folder with one file per document, or one file with all documents.
-        texts: documents of the single file; None for a folder.
-    """
 
-    place: Path
-    texts: Mapping[str, str] | None
-
-    @classmethod
-    def of(cls, folder: Path) -> _Documents:
-        """The documents for the annotations in a folder."""
-        file = folder / _TOGETHER
-        if not file.is_file():
-            return cls(folder / _APART, None)
-        texts = (
-            (row.text("docid", row.cells.get("docid")), row.text(_DOCUMENT, row.cells.get(_DOCUMENT)))
-            for row in read_jsonl(file)
-        )
-        return cls(file, dict(texts))
-
-    def tokens(self, row: Record, name: str) -> list[str]:
-        """The tokens of a document, sentence after sentence."""
-        sentences = self._sentences(name)
-        if sentences is None:
-            raise row.error(_DOCIDS, f"document {name!r} not found in {self.place}")
-        return [token for sentence in sentences for token in sentence.strip().split(" ") if token]
-
-    def _sentences(self, name: str) -> list[str] | None:
-        if self.texts is not None:
-            return self.texts[name].split("\n") if name in self.texts else None
-        path = self.place / name
-        try:
-            return [line for _, line in lines(path)] if path.parent == self.place else None
-        except (OSError, ValueError):  # an invalid file name is treated as a missing file
-            return None
+def _tokens(row: Record, name: str, folder: Path, documents: Mapping[str, str] | None) -> list[str]:
+    """The tokens of a document, sentence by sentence."""
+    path = folder / _APART / name
+    sentences: list[str] | None = None
+    if documents is not None:
+        sentences = documents[name].split("\n") if name in documents else None
+    elif path.parent == folder / _APART:
+        with suppress(OSError, ValueError):  # an invalid file name is treated as a missing file
+            sentences = [line for _, line in lines(path)]
+    if sentences is None:
+        place = folder / (_APART if documents is None else _TOGETHER)
+        raise row.error(_DOCIDS, f"document {name!r} not found in {place}")
+    return [token for sentence in sentences for token in sentence.strip().split(" ") if token]
 
 
 def _has_documents(folder: Path) -> bool:

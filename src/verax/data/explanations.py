@@ -31,7 +31,7 @@ def load_explanations(path: Path, dataset: Dataset) -> dict[str, list[Highlight]
     each word of the instance) or `parts` (per part `scores` with their `words` or character `offsets`) or `pairs`
     (interactions: two `spans` of words and a `score` each). A sub-word adds its score to the word it overlaps most.
 
-    An unknown id is an error, unless the dataset was loaded with a limit; then it is skipped.
+    An unknown id is an error, unless the dataset was loaded with a limit or sample; then it is skipped.
     """
     if not path.is_file():
         raise UserError(f"no such file: {path}")
@@ -44,7 +44,7 @@ def collect(rows: Iterable[Record], dataset: Dataset, name: str) -> dict[str, li
     by_method: dict[str, list[Highlight]] = {}
     positions: dict[tuple[str, str], str] = {}
     for row in rows:
-        if "limit" in dataset.provenance and row.name("id") not in instances:
+        if dataset.is_partial and row.name("id") not in instances:
             continue
         highlight = _highlight(row, instances, dataset.labels)
         key = (highlight.instance_id, highlight.method)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from verax.data.columns import Columns
-from verax.data.formats import Format, has, with_cells
+from verax.data.formats import Format, has
 from verax.data.rows import Record, describe
 from verax.data.table import read_jsonl
 
@@ -31,7 +31,7 @@ def _joined(rows: Iterator[Record]) -> Iterator[Record]:
         name = row.name(_ID)
         seen[name] += 1
         unique_id = f"{name}/{seen[name]}" if name is not None and seen[name] > 1 else name
-        yield with_cells(row, **{_EVIDENCE: text, _ID: unique_id})
+        yield row.with_cells({_EVIDENCE: text, _ID: unique_id})
 
 
 def _sentence(row: Record, number: int, item: Any) -> str:

@@ -40,6 +40,8 @@ def _expanded(text: str, *, among_several: bool) -> list[Path]:
     if path.is_file():
         return [path]
     if path.exists():
+        if not path.is_dir():
+            raise UserError(f"data: {text} is a pipe or device, not a file")
         if among_several:
             raise UserError(f"data: {text} is a folder; a list of several names may only contain files")
         return []

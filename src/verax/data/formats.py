@@ -11,15 +11,17 @@ from typing import Any
 from verax.data.assemble import assemble
 from verax.data.columns import Columns
 from verax.data.parallel import LanguageOptions
-from verax.data.rows import Record, Source
-from verax.data.table import fingerprint
+from verax.data.rows import Record, Source, without_none
+from verax.data.table import file_hash
+from verax.registry import unknown
 from verax.types import Dataset, UserError
 
 Reader = Callable[[Path], Generator[Record, None, None]]
+SPLITS = ("train", "validation", "test")
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class Companions:
     """Companion files that were published separately from the rows they belong to.
 
     Args:
@@ -42,7 +44,7 @@ class Format:
         convert: converts rows of the file to rows with the cells that `columns` names.
         columns: meaning of these cells, and the performance measure.
         labels: class names in index order; None: those seen, sorted.
-        beside: companion files that are read together with a file.
+        companions: files that are read together with a file.
     """
 
     name: str
@@ -51,7 +53,7 @@ class Format:
     convert: Callable[[Iterator[Record]], Iterator[Record]]
     columns: Columns
     labels: tuple[str, ...] | None
-    beside: Beside | None = None
+    companions: Companions | None = None
 
     def load(
         self,
@@ -75,20 +77,21 @@ class Format:
             # `convert` has counted words, without a segmenter
             options = replace(options, segment="clusters")
         rows = (row for path in paths for row in self._rows(path))
-        extra = {} if split is None else {"split": split}
-        files = [file for path in paths for file in (path, *(self.beside.files(path) if self.beside else ()))]
-        source = Source(str(paths[0]), _generated(self.convert(rows)), {**provenance(files), **extra})
+        files = [file for path in paths for file in (path, *(self.companions.files(path) if self.companions else ()))]
+        source = Source(
+            str(paths[0]), _generated(self.convert(rows)), {**provenance(files), **without_none(split=split)}
+        )
         names = self.labels if labels is None else labels
         return assemble(source, columns=self.columns, labels=names, lang=lang, limit=limit, options=options)
 
     def _rows(self, path: Path) -> Iterator[Record]:
         rows = self.readers[path.suffix.lower()](path)
-        return rows if self.beside is None else self.beside.join(self.beside.files(path), rows)
+        return rows if self.companions is None else self.companions.join(self.companions.files(path), rows)
 
 
 def provenance(paths: Sequence[Path]) -> dict[str, str]:
     """Paths and SHA-256 of files; raises a UserError for one that cannot be read."""
-    return {"path": ", ".join(map(str, paths)), "sha256": ", ".join(map(fingerprint, paths))}
+    return {"path": ", ".join(map(str, paths)), "sha256": ", ".join(map(file_hash, paths))}
 
 
 def first_cells(reader: Reader, path: Path) -> Mapping[str, Any]:
@@ -101,11 +104,6 @@ def first_cells(reader: Reader, path: Path) -> Mapping[str, Any]:
     return {} if first is None else first.cells
 
 
-def with_cells(row: Record, **cells: Any) -> Record:
-    """Copy of a row with additional cells."""
-    return Record(row.where, row.position, {**row.cells, **cells})
-
-
 def has(*names: str) -> Callable[[Mapping[str, Any]], bool]:
     """A predicate: whether a row has all these columns."""
     return lambda cells: all(name in cells for name in names)
@@ -113,3 +111,14 @@ def has(*names: str) -> Callable[[Mapping[str, Any]], bool]:
 
 def _generated(rows: Iterable[Record]) -> Generator[Record, None, None]:
     yield from rows
+
+
+def check_split(name: str, split: str, splits: Iterable[str] = SPLITS) -> None:
+    """Reject an unknown split."""
+    if split not in splits:
+        raise UserError(f"{name}: {unknown('split', split, splits)}")
+
+
+def four_fifths(n: int) -> int:
+    """Number of training rows out of n: 0.8 n, rounded."""
+    return (8 * n + 5) // 10

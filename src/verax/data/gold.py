@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from verax.data.columns import Columns
@@ -11,6 +12,8 @@ from verax.data.table import parse_json
 from verax.data.text import words_over
 from verax.types import Human, Span, Text, Unit
 
+RELATIONS = "relations by annotator"
+"""Cell with the relations of each annotator, as a tuple; readers of public formats fill it."""
 WordReader = Callable[[Record, str, Any, Text], tuple[int, ...]]
 
 
@@ -21,15 +24,15 @@ def read_human(row: Record, columns: Columns, parts: Sequence[Text]) -> Human | 
     explanations = tuple(sentence for field in columns.explanations for sentence in _sentences(row, field))
     if words is None and span_pairs is None and not explanations:
         return None
-    return Human(words, span_pairs, explanations)
+    return Human(words, span_pairs, explanations, row.cells.get(RELATIONS, ()) if columns.span_pairs else ())
 
 
 def _gold(row: Record, columns: Columns, parts: Sequence[Text]) -> tuple[tuple[int, ...], ...] | None:
     readings: tuple[tuple[tuple[str | None, ...], WordReader], ...] = (
         (columns.gold_words, _from_numbers),
         (columns.gold_mask, _from_mask),
-        (columns.gold_spans, _from_spans),
-        (columns.gold_chars, _from_characters),
+        (columns.gold_spans, partial(_union, read=_words_between)),
+        (columns.gold_chars, partial(_union, read=read_characters)),
     )
     for fields, read in readings:
         values = [None if field is None else _structured(row, field) for field in fields]
@@ -66,14 +69,6 @@ def _from_mask(row: Record, field: str, value: Any, text: Text) -> tuple[int, ..
     if wrong := [item for item in mask if item not in (0, 1)]:
         raise row.error(field, f"expected 0 or 1, got {describe(wrong[0])}")
     return tuple(number for number, item in enumerate(mask) if item)
-
-
-def _from_spans(row: Record, field: str, value: Any, text: Text) -> tuple[int, ...]:
-    return _union(row, field, value, text, _words_between)
-
-
-def _from_characters(row: Record, field: str, value: Any, text: Text) -> tuple[int, ...]:
-    return _union(row, field, value, text, read_characters)
 
 
 def _union(

@@ -9,21 +9,30 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from verax.data.assemble import assemble
 from verax.data.babi import SUFFIX, is_babi, load_babi
 from verax.data.columns import Columns, parse_columns
+from verax.data.comve import COMVE, COMVE_TABLE
+from verax.data.cose import COSE_3, COSE_5
 from verax.data.eraser import is_eraser, load_eraser
+from verax.data.esnli import ESNLI, EXNLI
+from verax.data.fever import FEVER
 from verax.data.files import languages_of, named_files
+from verax.data.formats import Format, first_cells
 from verax.data.hub import NotFound, open_folder, open_hub
-from verax.data.parallel import LanguageOptions, Missing, only_languages
-from verax.data.recognise import detect_format
-from verax.data.rows import Source
+from verax.data.parallel import LANG, LanguageOptions, Missing, only_languages, with_language
+from verax.data.rows import Source, without_none
 from verax.data.segmenters import Segment
+from verax.data.snli import SNLI, XNLI
+from verax.data.spanex import SPANEX_FEVER, SPANEX_SNLI
 from verax.data.table import SUFFIXES, open_file
-from verax.data.translations import LANG, with_language
 from verax.registry import entries, resolve, unknown
 from verax.types import Dataset, UserError
 
+# XNLI before SNLI, whose columns it also has.
+FORMATS = (XNLI, SNLI, ESNLI, EXNLI, FEVER, SPANEX_SNLI, SPANEX_FEVER, COSE_3, COSE_5, COMVE, COMVE_TABLE)
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?(:[\w.-]+)?", re.ASCII)
 
 
@@ -32,6 +41,7 @@ def load_dataset(
     *,
     split: str | None = None,
     limit: int | None = None,
+    sample: int | None = None,
     columns: Columns | Mapping[str, Any] | None = None,
     labels: Sequence[str] | None = None,
     lang: str = "en",
@@ -41,23 +51,26 @@ def load_dataset(
     missing: Missing = "error",
     segment: Segment = "auto",
     alignments: Mapping[str, str | Sequence[str]] | None = None,
+    one_based: Sequence[str] = (),
 ) -> Dataset:
     """Load instances by name.
 
     Args:
         name: a name that `verax list datasets` shows; or the path of a JSONL, CSV, TSV or Parquet file, or of a folder
             that the `datasets` library can read; or a text file of bAbI, or a folder with those of a task; or a file of
-            SNLI, XNLI, e-SNLI, FEVER with gold evidence or SpanEx as it was published, or a folder in the format of
-            ERASER, which are recognised unless `columns` are given; or a dataset of the Hugging Face hub, `owner/name`
-            or `owner/name:configuration`. Several files are a list, comma-separated names, or a pattern
+            SNLI, XNLI, e-SNLI, e-XNLI, FEVER with gold evidence or SpanEx as it was published, or a folder in the
+            format of ERASER, which are recognised unless `columns` are given; or a dataset of the Hugging Face hub,
+            `owner/name` or `owner/name:configuration`. Several files are a list, comma-separated names, or a pattern
             (`test.*.jsonl`); if their names differ only in a language code, it is the default language of their rows.
         split: `test` by default, or the only one available. For a file it is only recorded.
         limit: maximum number of rows to read; of parallel data the maximum number of inputs, each in all languages.
+        sample: number of inputs to draw at random by `seed`, out of the first `limit` if both are given; of parallel
+            data each in all languages. They keep their order.
         columns: meaning of each column; see `Columns`.
         labels: class names in index order. Default: those that the dataset declares, otherwise the sorted set of
             those seen.
         lang: language of rows that do not declare one.
-        seed: seed of a built-in dataset; other data is not drawn at random.
+        seed: seed of a built-in dataset, and of `sample`.
         revision: branch, tag or commit of a dataset of the hub.
         langs: languages to keep; default: all.
         missing: treatment of inputs of parallel data that are missing in some language: `error`, or `skip`, which
@@ -66,6 +79,7 @@ def load_dataset(
             character clusters otherwise, `clusters` always uses clusters, `required` fails without a segmenter.
         alignments: word alignment files in Pharaoh format by language pair (`en-de`, reference first): one file per
             part, one line per row of the second language.
+        one_based: those of the files that count words from 1 instead of 0.
     """
     request = _Request(
         title=str(name) if isinstance(name, (str, Path)) else ", ".join(map(str, name)),
@@ -74,12 +88,29 @@ def load_dataset(
         seed=seed,
         columns=columns,
         revision=revision,
-        options=LanguageOptions(None if langs is None else tuple(langs), missing, segment, _listed(alignments or {})),
+        options=LanguageOptions(
+            None if langs is None else tuple(langs), missing, segment, _listed(alignments or {}), tuple(one_based)
+        ),
         common={"limit": limit, "labels": labels, "lang": lang},
     )
     dataset = _load_registered(request) if request.title in entries("datasets") else _read(request)
-    extra = {} if limit is None else {"limit": str(limit)}
-    return replace(dataset, provenance={**dataset.provenance, **extra})
+    if limit is not None:
+        dataset = replace(dataset, provenance={**dataset.provenance, "limit": str(limit)})
+    return dataset if sample is None else draw_sample(dataset, sample, seed)
+
+
+def draw_sample(dataset: Dataset, size: int, seed: int) -> Dataset:
+    """Draw inputs at random, without replacement; translations of one input stay together, and the order stays.
+
+    A larger sample by the same seed contains a smaller one. All inputs if there are no more.
+    """
+    if size < 1:
+        raise UserError(f"sample: expected at least 1, got {size}")
+    inputs = list(dict.fromkeys(one.parallel_id or one.id for one in dataset.instances))
+    chosen = {inputs[i] for i in np.random.default_rng(seed).permutation(len(inputs))[:size]}
+    kept = tuple(one for one in dataset.instances if (one.parallel_id or one.id) in chosen)
+    drawn = f"{len(chosen)} of {len(inputs)}, seed {seed}"
+    return replace(dataset, instances=kept, provenance={**dataset.provenance, "sample": drawn})
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +176,6 @@ def _load_several(request: _Request) -> Dataset:
                 raise UserError(f"{path}: expected the format {public[0].name}, like {paths[0]}")
         return replace(public[0].load(paths, split=split, options=request.options, **request.common), name=title)
     sources = [open_file(path) for path in paths]
-    extra = {} if split is None else {"split": split}
     kept = {field: ", ".join(source.provenance[field] for source in sources) for field in ("path", "sha256")}
     by_name = languages_of(paths)
     rows = (
@@ -156,7 +186,12 @@ def _load_several(request: _Request) -> Dataset:
     parsed = parse_columns(columns)
     if by_name and parsed.lang is None:
         parsed = parsed.model_copy(update={"lang": LANG})
-    return assemble(Source(title, rows, {**kept, **extra}), columns=parsed, options=request.options, **request.common)
+    return assemble(
+        Source(title, rows, {**kept, **without_none(split=split)}),
+        columns=parsed,
+        options=request.options,
+        **request.common,
+    )
 
 
 def _open(name: str, split: str | None, revision: str | None) -> Source:
@@ -164,8 +199,7 @@ def _open(name: str, split: str | None, revision: str | None) -> Source:
     if path.is_file():
         _reject(f"{name} is a file", revision=revision)
         source = open_file(path)
-        extra = {} if split is None else {"split": split}
-        return replace(source, provenance={**source.provenance, **extra})
+        return replace(source, provenance={**source.provenance, **without_none(split=split)})
     if path.is_dir():
         _reject(f"{name} is a folder", revision=revision)
         return open_folder(path, split)
@@ -197,3 +231,14 @@ def _open_hub_or_explain(name: str, path: Path, split: str | None, revision: str
         return open_hub(name, split, revision)
     except NotFound as error:
         raise UserError(f"{unknown('dataset', name, built_in)}; there is no such file, and {error}") from None
+
+
+def detect_format(path: Path) -> Format | None:
+    """The public format of a file; None for other files, folders and missing paths."""
+    if not path.is_file():
+        return None
+    for candidate in FORMATS:
+        reader = candidate.readers.get(path.suffix.lower())
+        if reader is not None and candidate.fits(first_cells(reader, path)):
+            return candidate
+    return None

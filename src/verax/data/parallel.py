@@ -1,4 +1,4 @@
-"""Parallel data: selection of rows by language, and consistency checks between translations."""
+"""Parallel data: rows by language, selection of languages, and consistency checks between translations."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from verax.data.columns import Columns
-from verax.data.rows import Record
+from verax.data.rows import Record, describe
 from verax.data.segmenters import Segment
 from verax.data.text import has_words
 from verax.registry import unknown
 from verax.types import Dataset, Instance, UserError
 
 Missing = Literal["error", "skip"]
+LANG, PARALLEL_ID = "lang", "parallel_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +28,17 @@ class LanguageOptions:
         missing: treatment of inputs that lack a language: an error, or skipped and counted.
         segment: word segmentation of scripts without spaces (see `Splitter`).
         alignments: word alignment files by language pair, reference first, one file per part.
+        one_based: those of them that count words from 1.
     """
 
     langs: tuple[str, ...] | None = None
     missing: Missing = "error"
     segment: Segment = "auto"
     alignments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    one_based: tuple[str, ...] = ()
 
 
-class LanguageRow(NamedTuple):
+class ParallelRow(NamedTuple):
     """A row with its language, parallel id, and number among the rows of its language."""
 
     row: Record
@@ -54,12 +57,12 @@ class SelectedRows(NamedTuple):
         provenance: entries for the provenance of the dataset.
     """
 
-    rows: Iterable[LanguageRow]
+    rows: Iterable[ParallelRow]
     counts: Mapping[str, int]
     shared_ids: bool
     provenance: Mapping[str, str]
 
-    def name_of(self, placed: LanguageRow, count: int, own: str | None) -> str:
+    def name_of(self, placed: ParallelRow, count: int, own: str | None) -> str:
         """The id of an instance, from the id of its row if there is one, otherwise from its number."""
         if own is not None:
             return f"{own}/{placed.lang}" if self.shared_ids else own
@@ -131,12 +134,12 @@ def check_labels(name: str, instances: Sequence[Instance]) -> None:
             )
 
 
-def _placed(rows: Iterable[Record], columns: Columns, lang: str) -> Iterator[LanguageRow]:
+def _placed(rows: Iterable[Record], columns: Columns, lang: str) -> Iterator[ParallelRow]:
     counts: Counter[str] = Counter()
     for row in rows:
         own = (row.name(columns.lang) if columns.lang else None) or lang
         parallel_id = row.name(columns.parallel_id) if columns.parallel_id else None
-        yield LanguageRow(row, own, parallel_id, counts[own])
+        yield ParallelRow(row, own, parallel_id, counts[own])
         counts[own] += 1
 
 
@@ -148,7 +151,7 @@ def _check_alignable(columns: Columns, options: LanguageOptions) -> None:
         )
 
 
-def _share_ids(table: Sequence[LanguageRow], field: str | None) -> bool:
+def _share_ids(table: Sequence[ParallelRow], field: str | None) -> bool:
     if field is None:
         return False
     pairs = {(row.row.name(field), row.lang) for row in table}
@@ -166,7 +169,7 @@ def _kept(name: str, available: Sequence[str], langs: Sequence[str] | None) -> t
     return tuple(lang for lang in available if lang in langs)
 
 
-def _groups(placed: Iterable[LanguageRow], field: str) -> dict[str, dict[str, Record]]:
+def _groups(placed: Iterable[ParallelRow], field: str) -> dict[str, dict[str, Record]]:
     """Rows by parallel id and language, in order."""
     groups: dict[str, dict[str, Record]] = {}
     for located in placed:
@@ -236,3 +239,51 @@ def _problem(
 
 def _label(instance: Instance) -> str:
     return "none" if instance.label is None else repr(instance.label)
+
+
+def holds_translations(row: Record, columns: Columns) -> bool:
+    """Whether the parts of a row are mappings from language to text."""
+    return all(isinstance(row.cells.get(part), Mapping) for part in columns.parts)
+
+
+def by_language(rows: Iterable[Record], columns: Columns) -> tuple[Iterator[Record], Columns]:
+    """Expand rows whose parts hold translations into one row per language; and the resulting columns.
+
+    A part holds `{"en": ..., "de": ...}` or `{"language": ["en", ...], "translation": [..., ...]}`. The parallel id is
+    the one of the row, or its id, or its number. A part that lacks a language of another part is empty in it.
+    """
+    id_column = columns.parallel_id or columns.id
+    expanded = columns.model_copy(update={"lang": LANG, "parallel_id": id_column or PARALLEL_ID})
+
+    def expanded_rows() -> Iterator[Record]:
+        for number, row in enumerate(rows, start=1):
+            parts = {part: _translations(row, part) for part in columns.parts}
+            shared = {} if id_column else {PARALLEL_ID: str(number)}
+            langs = dict.fromkeys(lang for texts in parts.values() for lang in texts)
+            if not langs:
+                raise row.error(columns.parts[0], "expected translations by language, got none")
+            for lang in langs:
+                cells = {part: texts.get(lang, "") for part, texts in parts.items()}
+                yield row.with_cells({**shared, **cells, LANG: lang})
+
+    return expanded_rows(), expanded
+
+
+def with_language(row: Record, lang: str | None) -> Record:
+    """A row with the language from its file name, unless it declares one."""
+    if lang is None or row.cells.get(LANG):
+        return row
+    own = row.cells.get("language")
+    return row.with_cells({LANG: lang if own is None or own == "" else own})
+
+
+def _translations(row: Record, part: str) -> dict[str, Any]:
+    cell = row.cells.get(part)
+    if not isinstance(cell, Mapping):
+        raise row.error(part, f"expected translations by language, got {describe(cell)}")
+    if set(cell) != {"language", "translation"}:
+        return {str(lang): text for lang, text in cell.items() if text is not None}
+    langs, texts = (row.items(part, cell[side], f"a list of {side}s") for side in ("language", "translation"))
+    if len(langs) != len(texts):
+        raise row.error(part, f"{len(langs)} languages but {len(texts)} translations")
+    return {str(lang): text for lang, text in zip(langs, texts, strict=True) if text is not None}

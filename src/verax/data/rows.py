@@ -22,6 +22,10 @@ class Record:
     position: str
     cells: Mapping[str, Any]
 
+    def with_cells(self, cells: Mapping[str, Any]) -> Record:
+        """A copy with additional cells."""
+        return Record(self.where, self.position, {**self.cells, **cells})
+
     def error(self, field: str, message: str) -> UserError:
         """The error for an invalid field of this row."""
         return UserError(f"{self.where}: field {field!r}: {message}")
@@ -76,6 +80,11 @@ class Source:
     rows: Generator[Record, None, None]
     provenance: Mapping[str, str]
     class_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def without_none(**entries: str | None) -> dict[str, str]:
+    """The entries that have a value."""
+    return {name: value for name, value in entries.items() if value is not None}
 
 
 def describe(value: Any) -> str:

@@ -20,11 +20,18 @@ def open_file(path: Path) -> Source:
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise UserError(f"{path}: unsupported file type {path.suffix!r}; valid: {', '.join(SUFFIXES)}")
-    return Source(str(path), reader(path), {"path": str(path), "sha256": fingerprint(path)})
+    return Source(str(path), reader(path), {"path": str(path), "sha256": file_hash(path)})
 
 
-def fingerprint(path: Path) -> str:
+def check_regular(path: Path) -> None:
+    """Reject pipes and devices: reading one might never end."""
+    if path.exists() and not path.is_file():
+        raise UserError(f"{path} cannot be read: it is {'a folder' if path.is_dir() else 'a pipe or device'}")
+
+
+def file_hash(path: Path) -> str:
     """The SHA-256 of a file; raises a UserError if it cannot be read."""
+    check_regular(path)
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -90,6 +97,7 @@ def read_parquet(path: Path) -> Generator[Record, None, None]:
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
     """Numbered lines of a UTF-8 file, with line ends; a byte-order mark is dropped."""
+    check_regular(path)
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             content = line.removeprefix(_BOM) if number == 1 else line

@@ -45,7 +45,8 @@ _WORD = regex.compile(
     ),
     regex.VERSION1,
 )
-_NO_SPACE = regex.compile(r"\S++")
+_IDEOGRAPHIC_SPACE = "\u3000"
+_NO_SPACE = regex.compile(rf"[\S{_IDEOGRAPHIC_SPACE}]++")
 _UNSPACED_LETTER = regex.compile(rf"[{_UNSPACED}--\p{{P}}--\p{{S}}]", regex.VERSION1)
 
 
@@ -92,7 +93,7 @@ def lacks_spaces(raw: str) -> bool:
 
 
 def split_at_spaces(raw: str, lang: str = "en") -> Text:
-    """Split a text at white space only, for text that is already tokenized."""
+    """Split a text at white space only, for text that is already tokenized; an ideographic space is a character."""
     return _matches(_NO_SPACE, raw, lang)
 
 
@@ -101,7 +102,7 @@ def from_words(words: Sequence[str], lang: str = "en") -> Text:
     spans = []
     start = 0
     for number, word in enumerate(words):
-        if not word.strip():
+        if not word.strip() and _IDEOGRAPHIC_SPACE not in word:
             raise UserError(f"word {number} is empty")
         spans.append((start, start + len(word)))
         start += len(word) + 1

@@ -1,4 +1,4 @@
-"""Passes at models that answer concurrently: tasks continue as their answers arrive, none waits for another's."""
+"""Passes at models that answer concurrently: a task continues as soon as its own answers have arrived."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from verax.engine.questions.base import Pass
 from verax.models.generator import ConcurrentGenerator, Session
 
 _TURN = 0.02
-"""Seconds to wait for one generator before another gets its turn, if a run asks several."""
+"""Seconds to wait for one generator before the next, if a run asks several."""
 
 
 class InFlight:
@@ -35,7 +35,7 @@ class InFlight:
         self._contexts.__exit__(*error)
 
     def submit(self, passes: Sequence[Pass]) -> bool:
-        """Begin passes of one model and question, if both allow to wait for answers; returns whether they do."""
+        """Begin passes of one model and question, if both allow concurrency; returns whether they do."""
         question = passes[0].question
         generator = question.model
         if not question.concurrent or not isinstance(generator, ConcurrentGenerator):
@@ -47,7 +47,7 @@ class InFlight:
         return True
 
     def collect(self, *, wait: bool) -> None:
-        """Settle the passes whose answers have arrived; with `wait`, not before there is one.
+        """Settle the passes whose answers have arrived; with `wait`, at least one.
 
         Time spent waiting is charged in equal shares to the passes that were answered.
         """

@@ -1,4 +1,4 @@
-"""Batches: pooled passes are cut into batches that waste little on padding, and each is settled with its own answer."""
+"""Batches: pooled passes are cut into batches with little padding, and each is settled with its own answer."""
 
 from __future__ import annotations
 
@@ -19,19 +19,14 @@ WORTHWHILE = 1 / 8
 def cut_batches(
     lengths: Sequence[int], buckets: Sequence[Hashable], budget: int, *, even: bool = True
 ) -> list[list[int]]:
-    """Group rows by length, longest first, so that a batch holds at most `budget` tokens (at least one row).
-
-    Rows of equal length form a batch of their own if they are enough to be worth it: such a batch needs no attention
-    mask and no padding, which is worth more on a CPU than a larger batch.
+    """Indices of rows, batch by batch, longest first; a batch holds at most `budget` tokens, or one row.
 
     Args:
         lengths: tokens of each row.
         buckets: rows with different buckets never share a batch.
         budget: tokens in a batch, padding included.
-        even: rows of equal length may be a batch of their own. For generated text a larger batch is worth more.
-
-    Returns:
-        Indices of rows, batch by batch; each row exactly once.
+        even: rows of equal length are a batch of their own if they are enough: it needs no attention mask and no
+            padding, which is worth more on a CPU than a larger batch. For generated text a larger batch is worth more.
     """
     by_bucket: dict[Hashable, list[int]] = {}
     for i, bucket in enumerate(buckets):
@@ -63,20 +58,15 @@ def answer_all(
     *,
     even: bool = True,
 ) -> int:
-    """Compute all passes in batches and settle each with its own answer.
+    """Compute all passes in batches and settle each with its own answer; returns the budget that fits into memory.
 
     A batch that runs out of memory is halved, and so is the budget from then on; finished batches stay finished. A
     batch that fails in any other way is halved too, until the failing pass is alone: only that one has no answer.
 
     Args:
-        passes: in any order.
         compute: answers the requests of one batch, in its order.
-        budget: tokens in a batch.
         on_batch: called with each finished batch.
-        even: rows of equal length may be a batch of their own.
-
-    Returns:
-        The budget that fits into memory.
+        budget, even: as for `cut_batches`.
     """
     lengths = [needed.length for needed in passes]
     buckets = [needed.question.bucket(needed.request, needed.length) for needed in passes]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Generic, TypeVar
 
 from verax.engine.asynchronous import InFlight
 from verax.engine.batches import answer_all
-from verax.engine.questions.base import Pass, Pending, Question, QuestionGenerator
+from verax.engine.questions.base import Pass, Pending, Question, QuestionGenerator, next_question
 from verax.types import Cost, UserError
 
 T = TypeVar("T")
@@ -25,8 +24,8 @@ def token_budget(model: Any) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[T]):
-    """How a task ended: the value or the exception of its generator, and its cost."""
+class TaskResult(Generic[T]):
+    """Result of a task: the value or the exception of its generator, and its cost."""
 
     value: T | None
     error: Exception | None
@@ -35,16 +34,16 @@ class Outcome(Generic[T]):
 
 @dataclass(eq=False, slots=True)
 class Task(Generic[T]):
-    """A generator to run, and what to do when it has ended: `done` may return further tasks."""
+    """A generator to run; `done` is called with its outcome and may return further tasks."""
 
     generator: QuestionGenerator[T]
-    done: Callable[[Outcome[T]], Iterable[Task[Any]]]
+    done: Callable[[TaskResult[T]], Iterable[Task[Any]]]
     question: Any = None
     cost: Cost = Cost()
     seconds: float = 0.0
     pending: list[Pending] = field(default_factory=list)
     failures: dict[int, Exception] = field(default_factory=dict)
-    """Exceptions raised by parts of its question, by their id: they are the answers to these parts."""
+    """Exceptions raised by parts of its question, by their id; they are the answers to these parts."""
 
     @property
     def is_blocked(self) -> bool:
@@ -117,18 +116,16 @@ class Engine:
     def _advance(self, task: Task[Any], answer: Any) -> Iterable[Task[Any]]:
         """Send a task its answer; returns the tasks that now have an open question: itself, or those it led to."""
         try:
-            if isinstance(answer, Exception):
-                task.question = task.generator.throw(answer)
-            else:
-                task.question = task.generator.send(answer)
+            task.question = next_question(task.generator, answer)
         except StopIteration as end:
-            outcome: Outcome[Any] = Outcome(end.value, None, task.cost + Cost(seconds=task.seconds))
+            value, failure = end.value, None
         except UserError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a method raises is its task's outcome, recorded by the run
-            outcome = Outcome(None, error, task.cost + Cost(seconds=task.seconds))
+            value, failure = None, error
         else:
             return [task]
+        outcome = TaskResult(value, failure, task.cost + Cost(seconds=task.seconds))
         return [ready for new in task.done(outcome) for ready in self._advance(new, None)]
 
     def _gather(self, task: Task[Any], pool: _Pool) -> None:
@@ -145,7 +142,9 @@ class Engine:
                 task.failures[id(leaf)] = error
                 continue
             if passes:
-                pool.add(leaf, passes, task)
+                for needed in passes:
+                    needed.payer = task
+                pool.groups.setdefault(leaf.group(), []).extend(passes)
                 # a backward pass is about twice the work of a forward pass
                 work = sum(needed.length for needed in passes) * (2 if leaf.backward else 1)
                 pool.batches += work / self._budget(leaf)
@@ -160,7 +159,7 @@ class Engine:
             question = passes[0].question
             self._budgets[id(question.model), question.budget] = answer_all(
                 passes,
-                partial(question.compute, question.model),
+                question.compute,
                 self._budget(question),
                 lambda batch: self.on_batch(_charge(batch)),
                 even=question.even,
@@ -174,17 +173,11 @@ class Engine:
 
 @dataclass(slots=True)
 class _Pool:
-    """The questions of one round: passes by type of question and model."""
+    """The questions of one round: passes by the group of their question."""
 
     tasks: list[Task[Any]] = field(default_factory=list)
-    groups: dict[tuple[type[Question], int], list[Pass]] = field(default_factory=dict)
+    groups: dict[Hashable, list[Pass]] = field(default_factory=dict)
     batches: float = 0.0
-
-    def add(self, question: Question, passes: Iterable[Pass], task: Task[Any]) -> None:
-        group = self.groups.setdefault((type(question), id(question.model)), [])
-        for needed in passes:
-            needed.payer = task
-            group.append(needed)
 
 
 def _answer(task: Task[Any]) -> Any:

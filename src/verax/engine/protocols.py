@@ -1,4 +1,4 @@
-"""What methods and metrics are to the rest of verax: frozen dataclasses that are called with a subject."""
+"""Protocols of methods and metrics: frozen dataclasses that are called with a subject."""
 
 from __future__ import annotations
 
@@ -19,13 +19,20 @@ Explain = Callable[[Subject], QuestionGenerator[Attribution]]
 
 
 @dataclass(frozen=True, slots=True)
+class RandomDraws:
+    """In place of a random method that would explain again: the metric draws by itself, as often as it needs to."""
+
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """Answer of a self-explaining model to an input.
 
     Args:
         label: the predicted class.
         probabilities: of each class, in the order of the model's labels; empty if the model gives none.
-        label_source: how the class was found.
+        label_source: where the class comes from.
         text: the explanation; None until it is asked for.
         notes: facts about the explanation.
     """
@@ -43,12 +50,11 @@ class Method(Protocol):
 
     Attributes:
         kind: what it scores, or `text`.
-        version: raised whenever the code gives other numbers: it is part of every key in the store.
+        version: raised whenever the code gives other numbers; part of every key in the store.
         reference: the paper that describes it.
 
     Optional class attributes:
-        requires: capabilities that it asks of a model (`frozenset[Capability]`), `outputs` by default, `text` for free
-            text.
+        requires: capabilities that it asks of a model (`frozenset[Capability]`); `outputs`, or `text`, by default.
         recursive: its order already accounts for the words removed before; metrics do not run it again.
         signed: False if its scores are sizes without signs.
         per_layer: it asks for its backward passes once for each layer of the model.
@@ -96,11 +102,12 @@ class Metric(Protocol):
         range: lowest and highest value it can take; None where there is no bound.
 
     Optional class attributes:
+        measures: the property that it measures (`MeasuredProperty`).
         kinds: kinds of explanation that it measures (`frozenset[Kind]`), those by scores by default.
         requires: as for a method.
         needs: names of providers whose products it receives as keyword arguments.
-        ranked: False if it says whether others are valid rather than which explanation is better: no leaderboard.
-        labelled: True if it needs gold classes: data without any is rejected.
+        ranked: False if it checks whether other metrics are valid; it has no leaderboard.
+        labelled: True if it needs gold classes; data without any is rejected.
     """
 
     version: ClassVar[int]
@@ -134,20 +141,9 @@ def kinds_of(metric: Metric) -> frozenset[Kind]:
     return frozenset(getattr(metric, "kinds", SCORE_KINDS))
 
 
-class NamedComponent(Protocol):
-    """A method or metric with its name in the registry and its label in the run."""
-
-    @property
-    def name(self) -> str:
-        """Name in the registry."""
-
-    @property
-    def label(self) -> str:
-        """Name and parameters that differ from their defaults."""
-
-    @property
-    def component(self) -> Any:
-        """The method or metric."""
+def needs(metric: Metric) -> frozenset[str]:
+    """Names of the providers whose products a metric receives."""
+    return frozenset(getattr(metric, "needs", ()))
 
 
 class RunFacts(Protocol):
@@ -166,17 +162,12 @@ class RunFacts(Protocol):
         """The inputs."""
 
     @property
-    def methods(self) -> Sequence[NamedComponent]:
-        """All methods of the run."""
+    def methods(self) -> Sequence[Any]:
+        """All methods of the run, each with its `name`, `label` and `component`."""
 
     @property
-    def metrics(self) -> Sequence[NamedComponent]:
-        """All metrics of the run."""
-
-
-def needs(metric: Metric) -> frozenset[str]:
-    """Names of what a metric receives besides the explanation."""
-    return frozenset(getattr(metric, "needs", ()))
+    def metrics(self) -> Sequence[Any]:
+        """All metrics of the run, as the methods."""
 
 
 def as_generator(call: Callable[..., QuestionGenerator[T] | T], *args: Any) -> QuestionGenerator[T]:
@@ -213,13 +204,7 @@ def requirements(component: Method | Metric) -> frozenset[str]:
 
 
 def check_capabilities(component: Any, model: Model, name: str | None = None) -> list[str]:
-    """What a method or metric, and methods among its parameters, ask of a model that lacks it: one sentence for each.
-
-    Args:
-        component: the method or metric.
-        model: the model that it is to ask.
-        name: of the component in messages.
-    """
+    """Sentences on what a component, or a method among its parameters, needs and the model does not provide."""
     name = name or getattr(component, "name", type(component).__name__)
     sentences = []
     for part in (component, *_methods_in(component)):
@@ -231,8 +216,7 @@ def check_capabilities(component: Any, model: Model, name: str | None = None) ->
 
 
 def _in_words(capabilities: AbstractSet[str]) -> list[str]:
-    known = [words for capability, words in NAMES.items() if capability in capabilities]
-    return known + sorted(capabilities - NAMES.keys())
+    return [words for name, words in NAMES.items() if name in capabilities] + sorted(capabilities - NAMES.keys())
 
 
 def _methods_in(component: Any) -> Iterator[Method]:

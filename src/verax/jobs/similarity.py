@@ -11,11 +11,12 @@ import numpy as np
 from rich.console import Console
 
 from verax.align.parallel import Parallel, parallel_instances
+from verax.engine.ask import ask_all
 from verax.engine.questions import QuestionGenerator, TokenStates
-from verax.jobs.ask import ask_all
 from verax.models.classifier import Encoder
 from verax.models.subject import Subject
 from verax.registry import unknown
+from verax.results.render.console import TerminalConsole
 from verax.run.progress import progress_counter
 from verax.stats.cka import BATCH, CANDIDATES, FEWEST, matched
 from verax.types import Dataset, Estimate, FloatArray, Instance, Undefined, UserError
@@ -85,7 +86,9 @@ def representation_similarity(
     originals = {pair.reference.id: pair.reference for of_lang in pairs.values() for pair in of_lang}
     total = len(originals) + sum(map(len, pairs.values()))
     result = []
-    with progress_counter(f"reading with {Path(model.name).name}", total, console or Console(quiet=True)) as advance:
+    with progress_counter(
+        f"reading with {Path(model.name).name}", total, console or TerminalConsole(quiet=True)
+    ) as advance:
         known = representations(model, originals.values(), layer=layer, pooling=pooling, on_read=advance)
         for lang, of_lang in pairs.items():
             translations = [pair.translation for pair in of_lang]

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
 from verax.models.subject import Subject
+from verax.stats.aggregation import Aggregation, over_dimensions
 from verax.types import FloatArray, IntArray, Undefined
 
-Aggregation = Literal["sum", "mean", "l1", "l2"]
 NOISE = 1e-5
 """A sum smaller than this share of its terms is considered rounding noise, in any precision."""
-
-
-def over_dimensions(scores: FloatArray, how: Aggregation) -> FloatArray:
-    """Aggregate over the dimensions of the word embedding: [tokens, dimensions] -> [tokens]."""
-    if how == "sum":
-        return np.asarray(scores.sum(1))
-    if how == "mean":
-        return np.asarray(scores.mean(1))
-    return np.asarray(np.linalg.norm(scores, ord=1 if how == "l1" else 2, axis=1))
 
 
 def over_subwords(scores: FloatArray, token_unit: IntArray, x: Subject) -> FloatArray:

@@ -1,7 +1,4 @@
-"""Games over the words of an input: which coalitions to evaluate, and the Shapley values that follow.
-
-A coalition is a row of a boolean matrix, True for each word that is kept. A game is its value f at each coalition.
-"""
+"""Coalitions of the words of an input: rows of a boolean matrix, True for each word that is kept."""
 
 from __future__ import annotations
 
@@ -14,28 +11,13 @@ import numpy as np
 
 from verax.types import BoolArray, FloatArray, IntArray
 
-MOST_ENUMERATED = 14
+MAX_ENUMERATED = 14
 """Largest number of words of an enumerated game: 2^14 coalitions are 16,384 forward passes."""
-RIDGE = 1e-3
-"""Penalty of a regression on pairs of words, as a share of the mean weight of a feature."""
 
 
 def all_coalitions(n: int) -> BoolArray:
     """Every coalition of n words, shape [2^n, n]; row k keeps word i where bit i of k is set."""
     return ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(bool)
-
-
-def shapley_values(values: FloatArray) -> FloatArray:
-    """Shapley values from the value of every coalition, in the order of `all_coalitions`: [2^n] -> [n]."""
-    n = len(values).bit_length() - 1
-    numbers = np.arange(len(values))
-    sizes = all_coalitions(n).sum(1)
-    weights = np.array([1 / (n * comb(n - 1, size)) for size in range(n)])
-    scores = np.empty(n)
-    for i in range(n):
-        without = numbers[(numbers >> i) & 1 == 0]
-        scores[i] = weights[sizes[without]] @ (values[without | (1 << i)] - values[without])
-    return scores
 
 
 def permutations(n: int, count: int, rng: np.random.Generator) -> IntArray:
@@ -132,94 +114,3 @@ def _shares(expected: list[float], rng: np.random.Generator) -> list[int]:
     """Whole numbers with the expected values, each off by at most one (systematic sampling)."""
     marks = np.floor(np.concatenate([[0.0], np.cumsum(expected)]) + rng.random())
     return np.diff(marks).astype(int).tolist()  # type: ignore[no-any-return]
-
-
-def kernel_values(game: Weighted, values: FloatArray, nothing: float, everything: float) -> FloatArray:
-    """Shapley values by weighted least squares, such that they sum to f(all) - f(none): [rows] -> [n].
-
-    The part that the sum explains is first removed from both sides, so that the constraint holds by construction.
-    """
-    n = game.keep.shape[1]
-    share = (everything - nothing) / n
-    root = np.sqrt(game.weights)[:, None]
-    centred = game.keep - game.keep.mean(1, keepdims=True)
-    rest = values - nothing - share * game.keep.sum(1)
-    solution, *_ = np.linalg.lstsq(root * centred, root[:, 0] * rest, rcond=None)
-    return np.asarray(share + solution)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Quadratic:
-    """A game whose value is a sum over words and pairs of words.
-
-    Args:
-        own: shape [n].
-        bonds: of each pair, symmetric with 0 on the diagonal; shape [n, n].
-    """
-
-    own: FloatArray
-    bonds: FloatArray
-
-    def __call__(self, keep: BoolArray) -> FloatArray:
-        """Value of coalitions: [rows, n] -> [rows]."""
-        inside = keep.astype(np.float64)
-        return np.asarray(inside @ self.own + ((inside @ self.bonds) * inside).sum(1) / 2)
-
-    def bivariate(self) -> FloatArray:
-        """The importance of i given j, shape [n, n].
-
-        j precedes i in half of all orders, and j and a third word both do in a third of them.
-        """
-        others = self.bonds.sum(1)[:, None] - self.bonds
-        return np.asarray(self.own[:, None] / 2 + self.bonds / 2 + others / 3)
-
-
-def quadratic_fit(drawn: Weighted, values: FloatArray, shapley: FloatArray) -> Quadratic:
-    """The additive game with these Shapley values, plus pairs of words fitted to the residual.
-
-    Pairs are fitted by ridge regression, and only where there are twice as many coalitions as words and pairs.
-
-    Args:
-        values: of the coalitions, minus that of no word; shape [rows].
-    """
-    rows, n = drawn.keep.shape
-    first, second = np.triu_indices(n, k=1)
-    bonds = np.zeros((n, n))
-    if 2 * (n + len(first)) > rows:
-        return Quadratic(shapley, bonds)
-    inside = drawn.keep.astype(np.float64)
-    root = np.sqrt(drawn.weights)[:, None]
-    features = root * np.concatenate([inside, inside[:, first] * inside[:, second]], axis=1)
-    products = features.T @ features
-    ridge = RIDGE * np.trace(products) / len(products)
-    rest = root[:, 0] * (values - inside @ shapley)
-    fitted = np.linalg.solve(products + ridge * np.eye(len(products)), features.T @ rest)
-    bonds[first, second] = bonds[second, first] = fitted[n:]
-    return Quadratic(shapley + fitted[:n], bonds)
-
-
-def bivariate_values(keep: BoolArray, values: FloatArray, stands_for: FloatArray, known: Quadratic) -> FloatArray:
-    """Contribution of word i to coalitions that contain word j, weighted as in the Shapley value of i (Equation 22).
-
-    The contribution of a quadratic game is known in closed form, so only the residual is summed over the coalitions.
-    With all coalitions the result is exact, whatever that game is.
-
-    Args:
-        keep: coalitions, shape [rows, n].
-        values: of each, minus that of no word; shape [rows].
-        stands_for: number of coalitions that each row represents, shape [rows].
-        known: a quadratic approximation of the game.
-
-    Returns:
-        Shape [n, n]: entry [i, j] is the importance of i given j; the diagonal is 0.
-    """
-    n = keep.shape[1]
-    sizes = keep.sum(1)
-    inside = keep.astype(np.float64)
-    rest = (values - known(keep)) * stands_for
-    joining = np.array([1 / (n * comb(n - 1, size)) for size in range(n)])  # weight of a coalition that i joins
-    joined = inside * (rest * np.where(sizes > 0, joining[np.maximum(sizes, 1) - 1], 0.0))[:, None]
-    alone = inside * (rest * np.where(sizes < n, joining[np.minimum(sizes, n - 1)], 0.0))[:, None]
-    found = inside.T @ joined - (1 - inside).T @ alone + known.bivariate()
-    np.fill_diagonal(found, 0.0)
-    return np.asarray(found)

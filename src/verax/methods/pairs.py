@@ -18,9 +18,9 @@ def word_pairs(x: Subject, parts: Pairing) -> IntArray:
     part = np.array([unit[0].part for unit in x.units])
     first, second = np.triu_indices(len(part), k=1)
     if parts == "between":
-        held = len(x.instance.parts)
-        if held != 2:
-            raise Undefined("needs_two_parts", f"the input has {held}; parts: within pairs the words of the same part")
+        count = len(x.instance.parts)
+        if count != 2:
+            raise Undefined("needs_two_parts", f"the input has {count}; parts: within pairs the words of the same part")
         chosen = part[first] != part[second]
     else:
         chosen = part[first] == part[second]

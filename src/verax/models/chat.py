@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 from jinja2 import TemplateError
@@ -10,11 +9,12 @@ from jinja2 import TemplateError
 from verax.models.generator import Prompt
 from verax.store.keys import JSON, canonical_json
 
-_TODAY = datetime(2025, 1, 1, tzinfo=UTC)
-"""The date that templates receive, so that a prompt is the same text every day."""
-_ARGUMENTS: dict[str, JSON] = {"date_string": f"{_TODAY:%d %b %Y}", "enable_thinking": False}
+_TODAY = {"%Y": "2025", "%y": "25", "%m": "01", "%-m": "1", "%d": "01", "%-d": "1", "%j": "001"}
+_TODAY |= {"%B": "January", "%b": "Jan", "%A": "Wednesday", "%a": "Wed"}
+_TODAY |= {"%H": "00", "%I": "12", "%M": "00", "%S": "00", "%p": "AM"}
+"""The date that templates receive, by directive: a prompt is the same text every day and in every locale."""
+_ARGUMENTS: dict[str, JSON] = {"date_string": "01 Jan 2025", "enable_thinking": False}
 """Arguments of every template: the names that some families use for the date and for thinking."""
-_DIRECTIVES = ("%Y", "%y", "%m", "%d", "%B", "%b", "%A", "%a", "%j", "%H", "%I", "%M", "%S", "%p")
 _CLOCK = "strftime_now"
 
 
@@ -22,7 +22,7 @@ def chat_facts(tokenizer: Any) -> dict[str, str]:
     """Arguments of the chat template, for a fingerprint; empty without a template."""
     if not getattr(tokenizer, "chat_template", None):
         return {}
-    return {"chat": canonical_json({**_ARGUMENTS, "date": f"{_TODAY:%Y-%m-%d}"}).decode()}
+    return {"chat": canonical_json({**_ARGUMENTS, "date": "2025-01-01"}).decode()}
 
 
 def as_chat(tokenizer: Any, prompt: Prompt) -> str:
@@ -50,6 +50,5 @@ def _rendered(tokenizer: Any, messages: list[dict[str, str]]) -> str:
 
 def _stopped_clock() -> str:
     """A macro that replaces the clock in a template, since transformers passes no functions to templates."""
-    read = {mark: _TODAY.strftime(mark) for mark in _DIRECTIVES} | {"%-d": str(_TODAY.day), "%-m": str(_TODAY.month)}
-    steps = "".join(f' | replace("{mark}", "{value}")' for mark, value in read.items())
+    steps = "".join(f' | replace("{mark}", "{value}")' for mark, value in _TODAY.items())
     return f"{{% macro {_CLOCK}(format) %}}{{{{ format{steps} }}}}{{% endmacro %}}"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from safetensors import SafetensorError
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -20,36 +19,39 @@ from transformers import (
 )
 from transformers.utils import logging
 
+from verax.models.config_sizes import check_sizes
+from verax.models.devices import allow_tf32, resolve_device, resolve_dtype
+from verax.models.load import DType, fingerprint
+from verax.models.panics import panics_as_errors
 from verax.types import UserError
+from verax.types.errors import first_line
 
 Use = Literal["sequence classifier", "encoder", "text generator"]
 """Use of a checkpoint: with a trained head for classes or for language, or the encoder below any head."""
 
+_HEADS = ("classifier", "pre_classifier", "score", "classification_head")
+_MAY_BE_NEW = {*_HEADS, "pooler"}
+
 
 def load_checkpoint(
-    folder: Path, name: str, dtype: str, device: str, use: Use = "sequence classifier"
+    folder: Path, name: str, dtype: DType, device: str, use: Use = "sequence classifier", *, tf32: bool = False
 ) -> tuple[Any, Any]:
     """The model, in evaluation mode on its device, and its tokenizer; a UserError for an unusable checkpoint.
 
     Args:
         folder: of the checkpoint.
         name: of the model in messages.
+        dtype, device, tf32: as for `load_model`.
         use: what it is loaded for.
     """
-    if dtype not in {"float32", "float64"}:
-        raise UserError(f"dtype: got {dtype!r}; use 'float32' or 'float64'")
-    try:
-        with quiet():
-            model, info = _kind(folder, use).from_pretrained(
-                folder,
-                dtype=getattr(torch, dtype),
-                use_safetensors=True,
-                trust_remote_code=False,
-                output_loading_info=True,
-            )
-            tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=False)
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
-        raise UserError(f"model: {name!r} can't be loaded: {first_line(error)}") from error
+    place = resolve_device(device)
+    if tf32:
+        allow_tf32(place)
+    with _loading("model", name, folder):
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+    precision = resolve_dtype(dtype, getattr(config, "dtype", None) or torch.float32, place)
+    with _loading("model", name, folder):
+        model, info, tokenizer = _load(_class_for(config, use), folder, precision)
     # hidden states are read below the pooler, so an untrained one does no harm
     missing = sorted(key for key in info["missing_keys"] if use != "encoder" or "pooler" not in key)
     if missing:
@@ -57,23 +59,66 @@ def load_checkpoint(
             f"model: {name!r} lacks the weights {', '.join(missing[:3])}"
             f"{' and more' if len(missing) > 3 else ''}: it is no trained {use}"
         )
-    try:
-        return model.to(torch.device(device)).eval(), tokenizer
-    except (RuntimeError, AssertionError) as error:  # torch without CUDA raises an AssertionError
-        raise UserError(f"device: {device!r} can't be used: {first_line(error)}") from error
+    return model.to(place).eval(), tokenizer
 
 
-def _kind(folder: Path, use: Use) -> Any:
-    """The transformers class for a use of a checkpoint."""
-    if use == "text generator":
-        crossing = AutoConfig.from_pretrained(folder, trust_remote_code=False).is_encoder_decoder
-        return AutoModelForSeq2SeqLM if crossing else AutoModelForCausalLM
-    return AutoModelForSequenceClassification if use == "sequence classifier" else AutoModel
+def load_base(folder: Path, name: str, labels: Sequence[str], *, seed: int, device: str = "auto") -> tuple[Any, Any]:
+    """A model with these classes to start fine-tuning from, and its tokenizer.
+
+    An existing head is kept if its classes have the same names, in any order; otherwise a new one is initialised.
+
+    Args:
+        folder: holds the checkpoint, as safetensors.
+        name: as the user gave it.
+        labels: names of the classes.
+        seed: of the new head.
+    """
+    place = resolve_device(device)
+    fingerprint(folder)  # rejects a folder without weights or tokenizer
+    with _loading("base", name, folder), torch.random.fork_rng():
+        torch.manual_seed(seed)
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        known = [str(config.id2label[i]) for i in range(config.num_labels)]
+        fits = sorted(known) == sorted(labels)
+        numbered = dict(enumerate(known if fits else labels))
+        model, info, tokenizer = _load(
+            AutoModelForSequenceClassification,
+            folder,
+            torch.float32,
+            num_labels=len(labels),
+            id2label=numbered,
+            label2id={label: number for number, label in numbered.items()},
+            ignore_mismatched_sizes=True,
+        )
+        if not fits:
+            _renew_head(model)
+    if missing := _trained(info["missing_keys"]):
+        raise UserError(f"base: {name!r} lacks the weights {missing}: it is no checkpoint of its own config")
+    if mismatched := _trained(key for key, *_ in info["mismatched_keys"]):
+        raise UserError(
+            f"base: {name!r} has the weights {mismatched} in another shape than its config says: one of the two is of "
+            "another model"
+        )
+    if not getattr(tokenizer, "is_fast", False):
+        raise UserError(f"base: the tokenizer of {name!r} is a slow one; verax needs a fast one")
+    return model.to(place), tokenizer
 
 
-def first_line(error: BaseException) -> str:
-    """First line of an error's message."""
-    return str(error).strip().partition("\n")[0]
+def load_tokenizer(folder: Path, name: str) -> tuple[Any, int]:
+    """The tokenizer of a model to start fine-tuning from, and the largest number of tokens that the model can read."""
+    fingerprint(folder)
+    with _loading("base", name, folder):
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=False)
+    return tokenizer, max_length(config, tokenizer)
+
+
+def max_length(config: Any, tokenizer: Any) -> int:
+    """Largest number of tokens that a model can read."""
+    positions = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
+    if "roberta" in config.model_type or config.model_type in {"camembert", "xmod"}:
+        positions -= config.pad_token_id + 1  # RoBERTa numbers positions from after the padding token
+    return int(min(positions, tokenizer.model_max_length))
 
 
 def fingerprint_of(model: Any, tokenizer: Any) -> dict[str, str]:
@@ -98,3 +143,45 @@ def quiet() -> Iterator[None]:
         logging.set_verbosity(verbosity)
         if bars:
             logging.enable_progress_bar()
+
+
+@contextmanager
+def _loading(field: str, name: str, folder: Path) -> Iterator[None]:
+    """Turn the errors of loading a checkpoint into a UserError about a field of the spec."""
+    check_sizes(field, name, folder)
+    try:
+        with quiet(), panics_as_errors():
+            yield
+    except Exception as error:
+        raise UserError(f"{field}: {name!r} can't be loaded: {first_line(error)}") from error
+
+
+def _load(kind: Any, folder: Path, dtype: torch.dtype, **options: Any) -> tuple[Any, dict[str, Any], Any]:
+    """A model, what transformers reports about its weights, and its tokenizer."""
+    model, info = kind.from_pretrained(
+        folder, dtype=dtype, use_safetensors=True, trust_remote_code=False, output_loading_info=True, **options
+    )
+    return model, info, AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=False)
+
+
+def _class_for(config: Any, use: Use) -> Any:
+    """The transformers class for a use of a checkpoint."""
+    if use == "text generator":
+        return AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+    return AutoModelForSequenceClassification if use == "sequence classifier" else AutoModel
+
+
+def _trained(keys: Iterable[str]) -> str:
+    """The first of these weights without which fine-tuning can't start; empty if all of them may be new."""
+    return ", ".join(sorted(key for key in keys if _MAY_BE_NEW.isdisjoint(key.split(".")))[:3])
+
+
+@torch.no_grad()
+def _renew_head(model: Any) -> None:
+    """Initialise the weights of the head as the architecture does for a new model."""
+    for name in _HEADS:
+        head = getattr(model, name, None)
+        for module in head.modules() if head is not None else ():
+            for weight in module.parameters(recurse=False):
+                weight._is_hf_initialized = False  # transformers does not initialise weights marked as loaded
+            model._init_weights(module)

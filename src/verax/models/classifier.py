@@ -1,4 +1,4 @@
-"""What a model can be asked: its capabilities, the requests it answers in batches, and a protocol for each."""
+"""Capabilities of models, the requests that they answer in batches, and their protocols."""
 
 from __future__ import annotations
 
@@ -7,30 +7,22 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
-from verax.models.encoding import Encoding
-from verax.models.generator import TextGenerator
-from verax.models.readout import Readout
+from verax.models.encoding import Encoding, PerturbedInput
 from verax.models.removal import States
-from verax.models.wording import Wording
+from verax.models.targets import Readout
 from verax.types import FloatArray, Instance, IntArray
 
 Capability = Literal[
     "outputs", "hidden", "embeddings", "gradients", "attention", "attention_gradients", "text", "likelihood"
 ]
-"""What a model can be asked for. Plug-ins may add names of their own.
+"""Names of capabilities; plug-ins may add their own.
 
-`outputs`: class logits under removal of words (`Classifier`). `hidden`: hidden states (`Encoder`). `embeddings`: word
-embeddings, and `gradients`: gradients with respect to them (`GradientModel`). `attention`: attention maps, and
-`attention_gradients`: gradients with respect to them (`AttentionModel`). `text`: an answer and an explanation in free
-text, and `likelihood`: likelihoods of given texts (`TextModel`).
+`outputs`: class logits under removal of words (`logits`). `hidden`: hidden states (`hidden`, `token_states`).
+`embeddings`: word embeddings (`path`), and `gradients`: gradients with respect to them (`gradients`,
+`vocabulary_norm`). `attention`: attention maps (`attention`), and `attention_gradients`: gradients with respect to them
+(`map_gradients`). `text`: an answer and an explanation in free text (`SelfExplainer`), and `likelihood`: likelihoods of
+given texts. The methods in brackets answer the questions of `verax.engine.questions`.
 """
-
-
-class Row(NamedTuple):
-    """One forward pass: an encoding with some units removed; `state` has shape [units]."""
-
-    encoding: Encoding
-    state: States
 
 
 class PathPoint(NamedTuple):
@@ -39,7 +31,7 @@ class PathPoint(NamedTuple):
     `guided` lets only positive gradients pass through a ReLU.
     """
 
-    row: Row
+    row: PerturbedInput
     baseline: str
     alpha: float
     readout: Readout
@@ -54,7 +46,7 @@ class PointGradient(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Path:
+class EmbeddingPath:
     """The two ends of a path in word-embedding space, and the unit of each token.
 
     Args:
@@ -77,7 +69,7 @@ class AttentionPass(NamedTuple):
     A `readout` adds a backward pass that weighs the heads; `map_of` also returns the whole map of a head.
     """
 
-    row: Row
+    row: PerturbedInput
     layer: int
     readout: Readout | None
     map_of: Head | None = None
@@ -104,14 +96,14 @@ class AttentionRead:
 class StatesPass(NamedTuple):
     """One forward pass up to a layer: 0 returns the embeddings after their norm, n the output of the n-th layer."""
 
-    row: Row
+    row: PerturbedInput
     layer: int
 
 
 class MapPoint(NamedTuple):
     """One backward pass: the gradient of `readout` at the attention map of a layer, scaled by `alpha`."""
 
-    row: Row
+    row: PerturbedInput
     layer: int
     alpha: float
     readout: Readout
@@ -130,7 +122,7 @@ class MapGradient(NamedTuple):
 
 
 class Model(Protocol):
-    """What every model tells about itself."""
+    """A model of any kind."""
 
     @property
     def name(self) -> str:
@@ -150,7 +142,7 @@ class Model(Protocol):
 
     @property
     def capabilities(self) -> AbstractSet[str]:
-        """What it can be asked for; see `Capability`."""
+        """See `Capability`."""
 
 
 class EncodingModel(Model, Protocol):
@@ -165,7 +157,7 @@ class EncodingModel(Model, Protocol):
     def lengths(self, encoding: Encoding, states: States) -> IntArray:
         """Sequence length of each row: [rows, units] -> [rows]; 0 where no token is left."""
 
-    def bucket(self, row: Row, length: int) -> Hashable:
+    def bucket(self, row: PerturbedInput, length: int) -> Hashable:
         """Rows may share a batch only if their buckets are equal."""
 
     def by_token(self, instance: Instance) -> Instance:
@@ -179,7 +171,7 @@ class Classifier(EncodingModel, Protocol):
     def removals(self) -> frozenset[str]:
         """Rules by which words can be removed."""
 
-    def logits(self, rows: Sequence[Row]) -> FloatArray:
+    def logits(self, rows: Sequence[PerturbedInput]) -> FloatArray:
         """Forward passes in one batch: shape [rows, classes]."""
 
 
@@ -190,62 +182,8 @@ class Encoder(EncodingModel, Protocol):
     def layers(self) -> int:
         """Number of layers."""
 
-    def hidden(self, rows: Sequence[Row]) -> FloatArray:
+    def hidden(self, rows: Sequence[PerturbedInput]) -> FloatArray:
         """Forward passes in one batch, each neuron's maximum over positions: shape [rows, layers + 1, neurons]."""
 
     def token_states(self, passes: Sequence[StatesPass]) -> list[FloatArray]:
         """Hidden states of all tokens, [tokens, dimensions] each, in one batch; all passes name the same layer."""
-
-
-class GradientModel(EncodingModel, Protocol):
-    """A model with the capabilities `embeddings` and `gradients`."""
-
-    @property
-    def baselines(self) -> frozenset[str]:
-        """Baselines that a path of gradients can start from."""
-
-    def path(self, row: Row, baseline: str) -> Path:
-        """The two ends of a path of gradients."""
-
-    def gradients(self, points: Sequence[PathPoint]) -> list[PointGradient]:
-        """Backward passes in one batch."""
-
-    def vocabulary_norm(self, gradient: FloatArray, order: Literal[1, 2]) -> FloatArray:
-        """Norm of the gradient with respect to the one-hot input: [tokens, dimensions] -> [tokens]."""
-
-
-class AttentionModel(EncodingModel, Protocol):
-    """A model with the capabilities `attention` and `attention_gradients`."""
-
-    @property
-    def attention_layers(self) -> int:
-        """Number of attention maps that can be scaled."""
-
-    def attention(self, passes: Sequence[AttentionPass]) -> list[AttentionRead]:
-        """Attention from the reading position, in one batch; all passes name the same layer."""
-
-    def map_gradients(self, points: Sequence[MapPoint]) -> list[MapGradient]:
-        """Backward passes to attention maps, in one batch; all points name the same layer."""
-
-    def token_units(self, row: Row) -> IntArray:
-        """The unit of each token that is left of a row, -1 for special tokens: shape [tokens]."""
-
-
-class TextModel(Model, Protocol):
-    """A model with the capability `text`: it answers and explains itself in free text."""
-
-    @property
-    def explainer(self) -> TextGenerator:
-        """The generator that explains."""
-
-    @property
-    def predictor(self) -> TextGenerator:
-        """The generator that answers; often the same."""
-
-    @property
-    def wording(self) -> Wording:
-        """The prompts."""
-
-    @property
-    def plain(self) -> bool:
-        """Whether prompts are continued as they are, without a chat template: those that it was trained on."""

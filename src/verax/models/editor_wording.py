@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,10 @@ _PLACE = regex.compile(r"\{(label|\d+)\}")
 
 @dataclass(frozen=True, slots=True)
 class EditorFacts:
-    """What an editor was trained on.
+    """The prompt and the classes that an editor was trained on.
 
     Args:
-        prompt: its prompt, with `{label}` and `{1}`, `{2}`, ... for the parts of the input.
+        prompt: with `{label}` and `{1}`, `{2}`, ... for the parts of the input.
         mark: holds the place of the words to write.
         labels: the classes that it knows.
     """
@@ -39,36 +39,28 @@ class EditorFacts:
 def editor_facts(labels: Sequence[str], parts: int, tokenizer: Any) -> EditorFacts:
     """Facts of a new editor, for inputs with this number of parts.
 
-    The mark is one that the base model knows from its training, if there is one: the first sentinel of a T5, or the
-    mask token.
+    The mark is one that the base model knows from its training, if it has one: the first sentinel of a T5, or the mask
+    token.
     """
-    names = _names(labels, parts)
+    if task_of(labels, parts) == "nli":
+        names = ["premise", "hypothesis"]
+    else:
+        names = ["text"] if parts == 1 else [f"part {number}" for number in range(1, parts + 1)]
     inputs = " ".join(f"{name}: {{{number}}}" for number, name in enumerate(names, 1))
     known = _KNOWN_MARK in tokenizer.get_vocab()
     mark = _KNOWN_MARK if known else tokenizer.mask_token or MARK
     return EditorFacts(f"edit label: {{label}} {inputs} words:", mark, tuple(labels))
 
 
-def _names(labels: Sequence[str], parts: int) -> tuple[str, ...]:
-    """Names of the parts in the prompt."""
-    if task_of(labels, parts) == "nli":
-        return ("premise", "hypothesis")
-    return ("text",) if parts == 1 else tuple(f"part {number}" for number in range(1, parts + 1))
-
-
 def editor_prompt(
     facts: EditorFacts, instance: Instance, part: int, position: int, label: str, *, words: int = 0
 ) -> Prompt:
-    """The prompt of an editor.
+    """The prompt of an editor for one part of the input.
 
     Args:
-        facts: of the editor.
-        instance: the input.
-        part: number of the part to edit.
         position: number of the word before which the mark goes; the number of words of the part for its end.
         label: the class that the edit is to reach.
-        words: number of words from `position` on that the mark replaces: in training those to be written, 0 where words
-            are to be inserted.
+        words: number of words from `position` on that the mark replaces: those to be written in training, 0 to insert.
     """
     texts = [text.raw for text in instance.parts]
     texts[part] = _marked(instance.parts[part], position, words, facts.mark)
@@ -94,7 +86,7 @@ def _marked(text: Text, position: int, words: int, mark: str) -> str:
 def read_editor_facts(folder: Path) -> EditorFacts:
     """The facts of an editor that `verax train editor` made."""
     try:
-        facts: Mapping[str, Any] = json.loads((folder / FACTS).read_text("utf-8"))
+        facts = json.loads((folder / FACTS).read_text("utf-8"))
         return EditorFacts(str(facts["prompt"]), str(facts["mark"]), tuple(map(str, facts["labels"])))
     except FileNotFoundError:
         raise UserError(f"editor: {folder} holds no {FACTS}; make one with: verax train editor --out DIR") from None

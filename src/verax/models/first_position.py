@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -27,16 +26,15 @@ _LAYERS = {
 attention itself if it is the usual one, whose queries, keys and values do not depend on positions."""
 
 
-@dataclass(frozen=True, eq=False)
-class LastLayer:
+class LastLayer(NamedTuple):
     """The last layer of a classifier that reads its first position.
 
     Args:
-        behind: the module after the attention, from which on positions do not interact.
+        after: the module after the attention, from which on positions do not interact.
         attention: the attention, if it can be computed for one position; None computes it as usual.
     """
 
-    behind: nn.Module
+    after: nn.Module
     attention: nn.Module | None
 
 
@@ -49,15 +47,11 @@ def last_layer(model: Any) -> LastLayer | None:
     kind = type(model)
     if not kind.__module__.startswith("transformers.models.") or kind.__name__ not in _LAYERS:
         return None
-    layers, behind, attention = _LAYERS[kind.__name__]
-    found = attrgetter(layers)(model)
-    if (
-        len(found) < 2
-        or getattr(model.config, "chunk_size_feed_forward", None)
-        or getattr(model.config, "is_decoder", None)
-    ):
+    layers, after, attention = _LAYERS[kind.__name__]
+    stack, config = attrgetter(layers)(model), model.config
+    if len(stack) < 2 or getattr(config, "chunk_size_feed_forward", None) or getattr(config, "is_decoder", None):
         return None
-    return LastLayer(attrgetter(behind)(found[-1]), attrgetter(attention)(found[-1]) if attention else None)
+    return LastLayer(attrgetter(after)(stack[-1]), attrgetter(attention)(stack[-1]) if attention else None)
 
 
 @contextmanager
@@ -74,7 +68,7 @@ def only_first_position(last: LastLayer | None, *, whole_attention: bool = False
         return tuple(tensor[:, :1] for tensor in args)
 
     with ExitStack() as undo:
-        undo.callback(last.behind.register_forward_pre_hook(cut).remove)
+        undo.callback(last.after.register_forward_pre_hook(cut).remove)
         attention = last.attention
         if attention is not None and not whole_attention:
 

@@ -1,4 +1,4 @@
-"""What text generators are asked, and the protocols that they follow."""
+"""Text generators: their requests and answers, and their protocols."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ class GeneratePass(NamedTuple):
         temperature: 0 takes the most probable token at each step (greedy), more samples; only endpoints sample.
         seed: of the samples.
         tops: number of likeliest first tokens to return with the text; only endpoints return them.
+        repeat: above 0, the same text once more: a stored answer to another repetition is not used.
     """
 
     prompt: Prompt
@@ -51,6 +52,7 @@ class GeneratePass(NamedTuple):
     temperature: float = 0.0
     seed: int = 0
     tops: int = 0
+    repeat: int = 0
 
 
 class LikelihoodPass(NamedTuple):
@@ -61,13 +63,7 @@ class LikelihoodPass(NamedTuple):
 
 
 class CandidatesPass(NamedTuple):
-    """Several different texts for one prompt.
-
-    Args:
-        prompt: what they continue.
-        wanted: number of texts.
-        max_new_tokens: largest number of tokens of each.
-    """
+    """`wanted` different texts for one prompt, of at most `max_new_tokens` tokens each."""
 
     prompt: Prompt
     wanted: int = 4
@@ -75,20 +71,24 @@ class CandidatesPass(NamedTuple):
 
 
 class ChoicePass(NamedTuple):
-    """A prompt that one of several labels answers; `max_new_tokens` limits what a generator writes to name it."""
+    """A prompt that one of several labels answers; `max_new_tokens` limits what a generator writes to name it.
+
+    `repeat` is as for `GeneratePass`.
+    """
 
     prompt: Prompt
     labels: tuple[str, ...]
     max_new_tokens: int = 32
+    repeat: int = 0
 
 
 TextRequest = GeneratePass | LikelihoodPass | ChoicePass | CandidatesPass
-"""What a text generator is asked in one pass."""
+"""One pass of a text generator."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """One label of several, how it was found, and the probability of each; empty if they are not known."""
+class ChosenLabel:
+    """One label of several, its source, and the probability of each label; empty if unknown."""
 
     label: str
     label_source: LabelSource
@@ -99,7 +99,9 @@ class TextGenerator(Protocol):
     """A model that turns text into text.
 
     A missing answer is returned as the `Undefined` with its reason, so that other answers of the batch are not lost.
-    An error that concerns every pass (a wrong address) is raised.
+    An error that concerns every pass (a wrong address) is raised. A generator without likelihoods has a method `choose`
+    (`ChoicePass` to `ChosenLabel`), one that can search for several texts `candidates` (`CandidatesPass` to a list of
+    `Generated`, the likeliest first).
 
     Attributes:
         name: as the user gave it.
@@ -123,16 +125,9 @@ class TextGenerator(Protocol):
         """Log-likelihood of each continuation, summed over its tokens: shape [continuations] for each pass."""
 
 
-class Chooser(TextGenerator, Protocol):
-    """A text generator without likelihoods: it is asked to name one of several labels."""
-
-    def choose(self, passes: Sequence[ChoicePass]) -> list[Choice | Undefined]:
-        """A label for each pass, or the reason why its answer names none."""
-
-
 ConcurrentRequest = GeneratePass | ChoicePass
-"""What can be asked of a generator that answers concurrently."""
-TextAnswer = Generated | Choice | Undefined
+"""Requests to a generator that answers concurrently."""
+TextAnswer = Generated | ChosenLabel | Undefined
 Deliver = Callable[[Any], None]
 """Takes the answer to one request: a `TextAnswer` of the request's own kind."""
 
@@ -159,20 +154,9 @@ class Session(Protocol):
 
 @runtime_checkable
 class ConcurrentGenerator(TextGenerator, Protocol):
-    """A text generator with several requests under way at once, whose answers come in any order.
-
-    Attributes:
-        concurrency: requests under way at the same time, at most.
-    """
+    """A text generator with up to `concurrency` requests under way at once, whose answers come in any order."""
 
     concurrency: int
 
     def session(self) -> Session:
         """Send requests; what cannot be answered is delivered as `Undefined`, what concerns all requests is raised."""
-
-
-class CandidateGenerator(TextGenerator, Protocol):
-    """A text generator that returns several likely texts."""
-
-    def candidates(self, passes: Sequence[CandidatesPass]) -> list[list[Generated] | Undefined]:
-        """Texts for each pass, the likeliest first."""

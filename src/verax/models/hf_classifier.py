@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
+from copy import deepcopy
 from functools import cached_property
-from os import PathLike
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -16,18 +16,18 @@ from verax.models.classifier import (
     AttentionPass,
     AttentionRead,
     Capability,
+    EmbeddingPath,
     Head,
     MapGradient,
     MapPoint,
-    Path,
     PathPoint,
     PointGradient,
-    Row,
 )
-from verax.models.hf_encoder import HFEncoder, OnLong, as_array
-from verax.models.readout import Readout
+from verax.models.devices import widened
+from verax.models.encoding import PaddedBatch, PerturbedInput
+from verax.models.hf_encoder import HFEncoder, as_array
 from verax.models.scaled_attention import AttentionCalls, watched_attention
-from verax.models.sequences import PaddedBatch
+from verax.models.targets import Readout
 from verax.models.untouched import guided, open_attention
 from verax.types import FloatArray, Instance, IntArray, Text, UserError
 
@@ -38,29 +38,18 @@ _AT_ONCE = 2**22
 class HFClassifier(HFEncoder):
     """A transformers model for sequence classification, which is not modified.
 
-    Args:
-        labels: names of the classes; those of the checkpoint by default.
-
-    The other arguments are those of `HFEncoder`.
+    The arguments are those of `HFEncoder`; the names of the classes are those of the checkpoint by default.
     """
 
-    def __init__(
-        self,
-        model: Any,
-        tokenizer: Any,
-        *,
-        name: str,
-        fingerprint: Mapping[str, str],
-        labels: Sequence[str] | None = None,
-        on_long: OnLong = "error",
-        home: PathLike[str] | None = None,
-    ) -> None:
-        classes = _class_names(model.config, labels, name)
-        options: Any = {"name": name, "fingerprint": fingerprint, "on_long": on_long, "home": home}
-        super().__init__(model, tokenizer, labels=classes, **options)
-        self._gram: tuple[tuple[int, int], FloatArray] | None = None
-        self.removals = frozenset({"delete", "zero", "attention", *self._stand_in})
-        self.baselines = frozenset({"zero", "zero_words", *self._stand_in})
+    @property
+    def removals(self) -> frozenset[str]:
+        """Rules by which words can be removed."""
+        return frozenset({"delete", "zero", "attention", *self._replacement_ids})
+
+    @property
+    def baselines(self) -> frozenset[str]:
+        """Baselines that a path of gradients can start from."""
+        return frozenset({"zero", "zero_words", *self._replacement_ids})
 
     @cached_property
     def capabilities(self) -> frozenset[Capability]:
@@ -68,19 +57,36 @@ class HFClassifier(HFEncoder):
         known: set[Capability] = {"outputs", "hidden", "embeddings", "gradients", "attention"}
         return frozenset(known | {"attention_gradients"} if self.attention_layers else known)
 
-    def logits(self, rows: Sequence[Row]) -> FloatArray:
+    def randomised(self, seed: int) -> HFClassifier:
+        """The same architecture, tokenizer and classes with newly initialised weights, the same for the same seed."""
+        known: dict[int, HFClassifier] = vars(self).setdefault("_randomised", {})
+        if seed not in known:
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(seed)
+                model = type(self._model)(deepcopy(self._model.config))
+            known[seed] = HFClassifier(
+                model.to(device=self._device, dtype=self._dtype).eval(),
+                self._tokenizer,
+                name=f"{self.name}, weights randomised with seed {seed}",
+                fingerprint={**self.fingerprint, "randomised": str(seed)},
+                labels=self.labels,
+                on_long=self._on_long,
+            )
+        return known[seed]
+
+    def logits(self, rows: Sequence[PerturbedInput]) -> FloatArray:
         """Forward passes in one batch: shape [rows, classes], as float64."""
         batch = self._batch(rows)
         with torch.inference_mode(), self._packed.in_use():
             return as_array(self._run(batch, self._replaced(batch)).logits)
 
-    def path(self, row: Row, baseline: str) -> Path:
+    def path(self, row: PerturbedInput, baseline: str) -> EmbeddingPath:
         """Word embeddings of the input and of the baseline, before positions, types and the layer norm."""
         batch = self._batch([row])
         with torch.inference_mode():
             end = self._embeddings(batch)
             start = self._baseline(batch, end, [baseline])
-        return Path(as_array(end[0]), as_array(start[0]), self.token_units(row))
+        return EmbeddingPath(as_array(end[0]), as_array(start[0]), self.token_units(row))
 
     def gradients(self, points: Sequence[PathPoint]) -> list[PointGradient]:
         """Gradients of the readouts at points of paths, in one batch."""
@@ -88,20 +94,18 @@ class HFClassifier(HFEncoder):
         with torch.no_grad():
             end = self._embeddings(batch)
             start = self._baseline(batch, end, [point.baseline for point in points])
-            alpha = torch.tensor([point.alpha for point in points], dtype=self._dtype, device=self._device)
+            start, end = widened(start), widened(end)  # a path in half precision would have few points
+            alpha = torch.tensor([point.alpha for point in points], dtype=end.dtype, device=self._device)
             embeds = start + alpha[:, None, None] * (end - start)
         embeds.requires_grad_()
         with torch.enable_grad():
             with guided(self._model) if points[0].guided else nullcontext():
-                logits = self._run(batch, embeds).logits
+                logits = self._run(batch, embeds.to(self._dtype)).logits
             values = _read([point.readout for point in points], logits)
             # rows do not interact in the model, so the gradient of the sum is that of each row
             (gradient,) = torch.autograd.grad(values.sum(), embeds)
-        array, lengths = as_array(gradient), batch.present.sum(1).tolist()
-        return [
-            PointGradient(array[i, :length], float(value))
-            for i, (length, value) in enumerate(zip(lengths, values.tolist(), strict=True))
-        ]
+        array, read = as_array(gradient), values.tolist()
+        return [PointGradient(array[i, :length], float(read[i])) for i, length in enumerate(batch.lengths)]
 
     def attention(self, passes: Sequence[AttentionPass]) -> list[AttentionRead]:
         """Attention from the reading position in one layer, and the contribution of each head to the readout."""
@@ -111,26 +115,26 @@ class HFClassifier(HFEncoder):
             with torch.no_grad():
                 embeds = self._embeddings(batch)
             answer = self._run(batch, embeds, whole_attention=True, output_attentions=True)
-            crossing = self._model.config.is_encoder_decoder
-            maps = answer.get("cross_attentions" if crossing else "attentions")
+            is_encoder_decoder = self._model.config.is_encoder_decoder
+            maps = answer.get("cross_attentions" if is_encoder_decoder else "attentions")
             if not maps or maps[0] is None:
                 kind = type(self._model).__name__
                 raise UserError(f"attention: the model {self.name!r} ({kind}) gives no attention maps")
-            map_ = _layer(maps, passes[0].layer)
+            layer = _layer(maps, passes[0].layer)
+            map_ = widened(layer)
             read = torch.arange(len(passes)), self._tensor(self._reading_position(batch))
             weights = map_.transpose(1, 2)[read]  # [rows, heads, tokens]
             if weighed:
-                (slope,) = torch.autograd.grad(_read(weighed, answer.logits).sum(), map_)
+                (slope,) = torch.autograd.grad(_read(weighed, answer.logits).sum(), layer)
                 # the output of a head is its map times the values, so this is gradient times activation of that output
-                contributions = as_array((slope.transpose(1, 2)[read] * weights).sum(-1).detach())
-        arrays, lengths = as_array(weights.detach()), batch.present.sum(1).tolist()
-        answers = []
-        for i, (request, n) in enumerate(zip(passes, lengths, strict=True)):
+                contributions = as_array((widened(slope).transpose(1, 2)[read] * weights).sum(-1).detach())
+        arrays, answers = as_array(weights.detach()), []
+        for i, (request, n) in enumerate(zip(passes, batch.lengths, strict=True)):
             added = contributions[i] if weighed else None
             chosen = None
             if request.map_of is not None:
                 head = _head(map_[i].detach(), request.map_of, added)
-                chosen = as_array((_one_earlier(head, -2) if crossing else head)[:n, :n])
+                chosen = as_array((_one_earlier(head, -2) if is_encoder_decoder else head)[:n, :n])
             answers.append(AttentionRead(arrays[i, :, :n], added, self.token_units(request.row), chosen))
         return answers
 
@@ -140,7 +144,7 @@ class HFClassifier(HFEncoder):
         calls = AttentionCalls(self._modules)
         encoding = self.encode(Instance("", (Text("a", ("a",), ((0, 1),)),)))
         with torch.inference_mode(), open_attention(self._model), watched_attention(self._model, calls):
-            self._run(self._batch([Row(encoding, np.zeros(1, np.int8))]), None, whole_attention=True)
+            self._run(self._batch([PerturbedInput(encoding, np.zeros(1, np.int8))]), None, whole_attention=True)
         return calls.count
 
     def map_gradients(self, points: Sequence[MapPoint]) -> list[MapGradient]:
@@ -158,10 +162,10 @@ class HFClassifier(HFEncoder):
         reading = id(calls.module) in self._decoder
         if reading:
             product = _one_earlier(product, -2)
-        if reading and id(calls.module) not in self._crossing:
+        if reading and id(calls.module) not in self._cross_attention:
             product = _one_earlier(product, -1)
-        arrays, lengths = as_array(product), batch.present.sum(1).tolist()
-        return [MapGradient(arrays[i, :n, :n], total) for i, (n, total) in enumerate(zip(lengths, totals, strict=True))]
+        arrays = as_array(product)
+        return [MapGradient(arrays[i, :n, :n], totals[i]) for i, n in enumerate(batch.lengths)]
 
     @cached_property
     def _modules(self) -> frozenset[int]:
@@ -175,7 +179,7 @@ class HFClassifier(HFEncoder):
         return frozenset(id(module) for module in self._model.get_decoder().modules())
 
     @cached_property
-    def _crossing(self) -> frozenset[int]:
+    def _cross_attention(self) -> frozenset[int]:
         """Cross-attention modules, by the names that transformers gives them."""
         named = self._model.named_modules()
         return frozenset(id(module) for name, module in named if name.endswith(("encoder_attn", "EncDecAttention")))
@@ -191,6 +195,8 @@ class HFClassifier(HFEncoder):
             return np.zeros(len(batch.ids), np.int64)
         return np.asarray(marks.shape[1] - 1 - marks[:, ::-1].argmax(1))
 
+    _gram: tuple[tuple[int, int], FloatArray] = (0, 0), np.empty(0)
+
     def vocabulary_norm(self, gradient: FloatArray, order: Literal[1, 2]) -> FloatArray:
         """L1 or L2 norm over the vocabulary of embedding matrix times gradient.
 
@@ -202,17 +208,18 @@ class HFClassifier(HFEncoder):
             slope = np.asarray(gradient, np.float64) * scale
             return np.asarray(np.sqrt(np.maximum(((slope @ self._products()) * slope).sum(1), 0.0)))
         with torch.inference_mode():
-            slopes = torch.from_numpy(gradient).to(self._device, self._dtype) * scale
-            total = torch.zeros(len(slopes), dtype=self._dtype, device=self._device)
+            precision = widened(self._embed.weight[:0]).dtype
+            slopes = torch.from_numpy(gradient).to(self._device, precision) * scale
+            total = torch.zeros(len(slopes), dtype=precision, device=self._device)
             for embeddings in torch.split(self._embed.weight, max(1, _AT_ONCE // len(slopes))):
-                total += (slopes @ embeddings.T).abs().sum(1)
+                total += (slopes @ widened(embeddings).T).abs().sum(1)
             return as_array(total)
 
     def _products(self) -> FloatArray:
         """W^T W of the embedding matrix, in float64, [dimensions, dimensions]; recomputed when the weights change."""
         weight = self._embed.weight
         now = (weight.data_ptr(), weight._version)
-        if self._gram is None or self._gram[0] != now:
+        if self._gram[0] != now:
             total = np.zeros((weight.shape[1],) * 2)
             for rows in torch.split(weight.detach(), max(1, _AT_ONCE // weight.shape[1])):
                 part = as_array(rows)
@@ -220,27 +227,29 @@ class HFClassifier(HFEncoder):
             self._gram = now, total
         return self._gram[1]
 
+    def _class_names(self, labels: Sequence[str] | None) -> tuple[str, ...]:
+        config = self._model.config
+        if config.num_labels < 2:
+            raise UserError(f"the model {self.name!r} has one class; it needs at least two")
+        if labels is None:
+            return tuple(str(config.id2label[i]) for i in range(config.num_labels))
+        if len(labels) != config.num_labels or len(set(labels)) != len(labels):
+            expected = f"{config.num_labels} different names"
+            raise UserError(f"labels: got {list(labels)}; the model {self.name!r} needs {expected}")
+        return tuple(labels)
+
     def _baseline(self, batch: PaddedBatch, end: Tensor, names: Sequence[str]) -> Tensor:
         rows = []
         for i, name in enumerate(names):
-            fill = self._embedding_of(name) if name in self._stand_in else torch.zeros_like(end[i])
+            fill = self._embedding_of(name) if name in self._replacement_ids else torch.zeros_like(end[i])
             kept = self._tensor(batch.fixed[i] & (name != "zero"))[:, None]
             rows.append(torch.where(kept, end[i], fill))
         return torch.stack(rows)
 
 
-def _class_names(config: Any, labels: Sequence[str] | None, name: str) -> tuple[str, ...]:
-    if config.num_labels < 2:
-        raise UserError(f"the model {name!r} has one class; it needs at least two")
-    if labels is None:
-        return tuple(str(config.id2label[i]) for i in range(config.num_labels))
-    if len(labels) != config.num_labels or len(set(labels)) != len(labels):
-        raise UserError(f"labels: got {list(labels)}; the model {name!r} needs {config.num_labels} different names")
-    return tuple(labels)
-
-
 def _read(readouts: Sequence[Readout], logits: Tensor) -> Tensor:
     """Readout of each row of logits: shape [rows]."""
+    logits = widened(logits)
     spaces = {"logit": logits, "probability": logits.softmax(-1), "loss": logits.log_softmax(-1)}
     return torch.stack([spaces[readout.of][i, readout.label] for i, readout in enumerate(readouts)])
 

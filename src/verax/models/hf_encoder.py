@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import nullcontext
 from os import PathLike
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from verax.models.classifier import Capability, Row, StatesPass
-from verax.models.encoding import Encoding
+from verax.models.checkpoint import max_length
+from verax.models.classifier import Capability, StatesPass
+from verax.models.devices import rounding_of, widened
+from verax.models.encoding import Encoding, PaddedBatch, PerturbedInput, TokenSequence
 from verax.models.first_position import last_layer, only_first_position
-from verax.models.labels import class_of
-from verax.models.layers import layer_stack, stopped_behind
+from verax.models.load import OnLong
 from verax.models.packed import PackedLinears
+from verax.models.panics import panics_as_errors
 from verax.models.removal import CODES, States, is_deleted
-from verax.models.sequences import PaddedBatch, TokenSequence
-from verax.models.untouched import embedded, unhooked, untouched, word_embeddings
-from verax.models.words import split_by_tokens, words_of_tokens
+from verax.models.targets import class_of
+from verax.models.untouched import embedded, layer_stack, stopped_after, unhooked, untouched, word_embeddings
+from verax.models.words import check_words, split_by_tokens, words_of_tokens
 from verax.types import FloatArray, Instance, IntArray, Note, Undefined, UserError
 
-OnLong = Literal["error", "truncate"]
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class HFEncoder:
@@ -35,7 +38,7 @@ class HFEncoder:
         tokenizer: its fast tokenizer.
         name: as the user gave it.
         fingerprint: hashes of weights and tokenizer.
-        labels: names of the classes; empty if it has none.
+        labels: names of the classes; ignored by an encoder, which has none.
         on_long: what to do with an input that exceeds the model's length: `error` skips it with its reason, `truncate`
             cuts it and records how many words were lost.
         home: the folder that it was loaded from.
@@ -48,14 +51,15 @@ class HFEncoder:
         *,
         name: str,
         fingerprint: Mapping[str, str],
-        labels: tuple[str, ...] = (),
+        labels: Sequence[str] | None = None,
         on_long: OnLong = "error",
         home: PathLike[str] | None = None,
     ) -> None:
         if not getattr(tokenizer, "is_fast", False):
             raise UserError(f"the tokenizer of {name!r} is a slow one; verax needs character offsets: use a fast one")
         self._model, self._tokenizer, self._on_long = model, tokenizer, on_long
-        self.name, self.home, self.labels = name, home, labels
+        self.name, self.home = name, home
+        self.labels = self._class_names(labels)
         self._embed = word_embeddings(model)
         self._device, self._dtype = self._embed.weight.device, self._embed.weight.dtype
         accepted = set(inspect.signature(model.forward).parameters)
@@ -70,9 +74,9 @@ class HFEncoder:
         self._packed = PackedLinears(model)
         self._special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
         by_token = {"mask": tokenizer.mask_token_id, "pad": tokenizer.pad_token_id}
-        self._stand_in: dict[str, int] = {rule: i for rule, i in by_token.items() if i is not None}
-        dtype = str(self._dtype).removeprefix("torch.")
-        self.fingerprint = {**fingerprint, "dtype": dtype, "classes": "/".join(self.labels), "on_long": on_long}
+        self._replacement_ids: dict[str, int] = {rule: i for rule, i in by_token.items() if i is not None}
+        rounding = rounding_of(self._dtype, self._device)
+        self.fingerprint = {**fingerprint, **rounding, "classes": "/".join(self.labels), "on_long": on_long}
         self.about = {
             "architecture": type(model).__name__,
             "device": str(self._device),
@@ -81,6 +85,9 @@ class HFEncoder:
             # how verax trained it, if it did
             **{str(fact): str(value) for fact, value in getattr(model.config, "verax", {}).items()},
         }
+
+    def _class_names(self, labels: Sequence[str] | None) -> tuple[str, ...]:
+        return ()
 
     def unknown(self, encoding: Encoding) -> float:
         """Share of an input's words of which the tokenizer knows no piece."""
@@ -125,7 +132,8 @@ class HFEncoder:
         if len(instance.parts) > 2:
             raise Undefined("too_many_parts", f"{len(instance.parts)} parts; a sequence classifier reads one or two")
         texts = [part.raw for part in instance.parts]
-        encoded = self._tokenizer(*texts, return_offsets_mapping=True, verbose=False)
+        with panics_as_errors():
+            encoded = self._tokenizer(*texts, return_offsets_mapping=True, verbose=False)
         n = len(encoded["input_ids"])
         if n <= self._max_length:
             return encoded, {}
@@ -139,25 +147,24 @@ class HFEncoder:
     def by_token(self, instance: Instance) -> Instance:
         """The instance with every sub-word as a word of its own (`granularity="token"`)."""
         check_text(instance)
-        encodings = [
-            self._tokenizer(part.raw, return_offsets_mapping=True, add_special_tokens=False, verbose=False)
-            for part in instance.parts
-        ]
+        with panics_as_errors():
+            encodings = [
+                self._tokenizer(part.raw, return_offsets_mapping=True, add_special_tokens=False, verbose=False)
+                for part in instance.parts
+            ]
         return split_by_tokens(instance, [encoding["offset_mapping"] for encoding in encodings])
 
     def lengths(self, encoding: Encoding, states: States) -> IntArray:
         """Tokens left in each row: [rows, units] -> [rows]."""
-        own = encoding.token_unit[encoding.token_unit >= 0]
-        tokens_of_unit = np.bincount(own, minlength=len(encoding.units))
-        return np.asarray(len(encoding.token_ids) - is_deleted(states) @ tokens_of_unit)
+        return np.asarray(len(encoding.token_ids) - is_deleted(states) @ encoding.tokens_of_unit)
 
-    def bucket(self, row: Row, length: int) -> Hashable:
+    def bucket(self, row: PerturbedInput, length: int) -> Hashable:
         """Encoders pad any rows; other models need equal lengths and equal numbers of end marks."""
         if not self._equal_lengths:
             return 0
         return length, int((self._sequence(row).ids == self._model.config.eos_token_id).sum())
 
-    def hidden(self, rows: Sequence[Row]) -> FloatArray:
+    def hidden(self, rows: Sequence[PerturbedInput]) -> FloatArray:
         """Each neuron's maximum over positions, by layer: [rows, layers + 1, neurons], in the model's own dtype.
 
         The last layer is computed at all positions, not only where the classifier reads.
@@ -170,10 +177,10 @@ class HFEncoder:
             lowest = torch.finfo(self._dtype).min
             # layer by layer, to avoid a second copy of all hidden states
             maxima = [layer.masked_fill(absent, lowest).amax(1) for layer in read]
-        return np.asarray(torch.stack(maxima, 1).cpu().numpy())
+        return _as_numpy(torch.stack(maxima, 1))
 
     def token_states(self, passes: Sequence[StatesPass]) -> list[FloatArray]:
-        """Hidden states of all tokens after one layer, [tokens, dimensions] each, in the model's own dtype.
+        """Hidden states of all tokens after one layer, [tokens, dimensions] each, in float32 or better.
 
         Layers above it are not computed.
         """
@@ -185,31 +192,30 @@ class HFEncoder:
         with torch.inference_mode(), self._packed.in_use(), unhooked(self._model):
             embeds = self._replaced(batch)
             if inside:
-                with stopped_behind(self._layers[layer - 1]) as stop:  # type: ignore[index]
+                with stopped_after(self._layers[layer - 1]) as outputs:  # type: ignore[index]
                     self._run(batch, embeds, every_position=True)
-                states = stop.states
+                states = outputs[0]
             else:
                 states = self._hidden_states(batch, embeds)[layer]
-        lengths = batch.present.sum(1).tolist()
-        array = states.cpu().numpy()
-        return [array[i, :length] for i, length in enumerate(lengths)]
+        array = widened(states).cpu().numpy()
+        return [array[i, :length] for i, length in enumerate(batch.lengths)]
 
     def _hidden_states(self, batch: PaddedBatch, embeds: Tensor | None) -> Sequence[Tensor]:
         """Hidden states of every layer, the embeddings first: [rows, longest, dimensions] each."""
         answer = self._run(batch, embeds, every_position=True, output_hidden_states=True)
-        crossing = self._model.config.is_encoder_decoder
-        states: Sequence[Tensor] = answer.encoder_hidden_states if crossing else answer.hidden_states
+        is_encoder_decoder = self._model.config.is_encoder_decoder
+        states: Sequence[Tensor] = answer.encoder_hidden_states if is_encoder_decoder else answer.hidden_states
         return states
 
-    def token_units(self, row: Row) -> IntArray:
+    def token_units(self, row: PerturbedInput) -> IntArray:
         """The unit of each token that is left of a row, -1 for special tokens: shape [tokens]."""
         return self._sequence(row).unit
 
-    def _sequence(self, row: Row) -> TokenSequence:
-        return TokenSequence.of(row, self._stand_in.get("mask"))
+    def _sequence(self, row: PerturbedInput) -> TokenSequence:
+        return TokenSequence.of(row, self._replacement_ids.get("mask"))
 
-    def _batch(self, rows: Sequence[Row]) -> PaddedBatch:
-        return PaddedBatch.of([self._sequence(row) for row in rows], self._pad_id)
+    def _batch(self, rows: Sequence[PerturbedInput]) -> PaddedBatch:
+        return PaddedBatch.of(rows, self._replacement_ids.get("mask"), self._pad_id)
 
     def _tensor(self, array: Any) -> Tensor:
         return torch.from_numpy(array).to(self._device)
@@ -226,11 +232,12 @@ class HFEncoder:
 
     def _replaced(self, batch: PaddedBatch) -> Tensor | None:
         """Word embeddings if a rule acts on them; None leaves them to the model."""
-        return self._embeddings(batch) if np.isin(batch.state, (CODES["pad"], CODES["zero"])).any() else None
+        replaced = (batch.state == CODES["pad"]) | (batch.state == CODES["zero"])
+        return self._embeddings(batch) if replaced.any() else None
 
     def _embedding_of(self, rule: str) -> Tensor:
         """Embedding that replaces that of a removed word: shape [dimensions]."""
-        embedding: Tensor = self._embed(torch.tensor([self._stand_in[rule]], device=self._device))
+        embedding: Tensor = self._embed(torch.tensor([self._replacement_ids[rule]], device=self._device))
         return embedding[0]
 
     def _run(
@@ -260,19 +267,15 @@ class HFEncoder:
 
 def check_text(instance: Instance) -> None:
     """Raise Undefined for an instance without words or with invalid text."""
+    check_words(instance)
     for number, part in enumerate(instance.parts, 1):
-        if not part.words:
-            raise Undefined("empty", f"part {number} has no words")
-        if any("\ud800" <= character <= "\udfff" for character in part.raw):
+        if _SURROGATE.search(part.raw):
             raise Undefined("bad_unicode", f"part {number} holds half of a surrogate pair")
 
 
-def max_length(config: Any, tokenizer: Any) -> int:
-    """Largest number of tokens that a model can read."""
-    positions = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
-    if "roberta" in config.model_type or config.model_type in {"camembert", "xmod"}:
-        positions -= config.pad_token_id + 1  # RoBERTa numbers positions from after the padding token
-    return int(min(positions, tokenizer.model_max_length))
+def _as_numpy(tensor: Tensor) -> FloatArray:
+    """A tensor on any device as an array of the same dtype; numpy has no bfloat16."""
+    return np.asarray((tensor.float() if tensor.dtype == torch.bfloat16 else tensor).cpu().numpy())
 
 
 def as_array(tensor: Tensor) -> FloatArray:

@@ -12,8 +12,11 @@ from torch import Tensor
 from transformers import GenerationConfig
 
 from verax.models.chat import as_chat, chat_facts
+from verax.models.checkpoint import max_length
+from verax.models.devices import rounding_of
 from verax.models.generator import CandidatesPass, GeneratePass, LikelihoodPass, Prompt, TextRequest
-from verax.models.hf_encoder import as_array, max_length
+from verax.models.hf_encoder import as_array
+from verax.models.panics import panics_as_errors
 from verax.models.text_rows import likelihoods, padded
 from verax.models.untouched import untouched
 from verax.store.keys import canonical_json
@@ -23,6 +26,7 @@ _MARKS = ("decoder_start_token_id", "bos_token_id", "eos_token_id", "forced_bos_
 """Settings taken from the generation config of a checkpoint; penalties, beams and others are ignored."""
 _UNFORCED = {"forced_eos_token_id": None}
 """No end mark is forced: in place of the last token it would hide that a text was cut off."""
+_NO_WORD = "the model ended without a word"
 
 
 class HFGenerator:
@@ -51,7 +55,7 @@ class HFGenerator:
                 f"model: {name!r} ({type(model).__name__}) has no language modelling head, so it generates no text"
             )
         self._model, self._tokenizer, self.name = model, tokenizer, name
-        self._crossing = bool(model.config.is_encoder_decoder)
+        self._is_encoder_decoder = bool(model.config.is_encoder_decoder)
         self._device = next(model.parameters()).device
         self.longest = max_length(model.config, tokenizer)
         # any token will do for padding: it is never attended to
@@ -59,8 +63,7 @@ class HFGenerator:
         config = model.generation_config
         marks = {name: getattr(config, name, None) for name in _MARKS}
         self._marks = {**marks, **_UNFORCED, "pad_token_id": self.pad}
-        dtype = str(model.dtype).removeprefix("torch.")
-        settings = {"dtype": dtype, "marks": canonical_json(self._marks).decode()}
+        settings = {**rounding_of(model.dtype, self._device), "marks": canonical_json(self._marks).decode()}
         self.fingerprint = {**fingerprint, **settings, **chat_facts(tokenizer)}
         self.about = {
             "architecture": type(model).__name__,
@@ -69,15 +72,15 @@ class HFGenerator:
             "max_length": str(self.longest),
         }
 
-    def written(self, prompt: Prompt) -> str:
+    def rendered(self, prompt: Prompt) -> str:
         """A prompt as the model reads it: in its chat template, if it has one and the prompt is not plain."""
-        if self._chats(prompt):
+        if self._is_chat(prompt):
             return as_chat(self._tokenizer, prompt)
         return prompt.user if prompt.system is None else f"{prompt.system}\n\n{prompt.user}"
 
     def tokens(self, prompt: Prompt) -> list[int]:
         """Ids of a prompt, with special tokens unless a chat template adds its own."""
-        return self._ids(self.written(prompt), special=not self._chats(prompt))
+        return self._ids(self.rendered(prompt), special=not self._is_chat(prompt))
 
     def continuation(self, prompt: Prompt, text: str) -> list[int]:
         """Ids of the continuation of a prompt, the same in training and inference; empty if the text has no token.
@@ -85,17 +88,17 @@ class HFGenerator:
         An encoder-decoder adds its first token and its end mark. A decoder continues after a space and adds the end
         mark after a plain prompt, as in training; in a chat only the text counts.
         """
-        spaced = not self._crossing and not self._chats(prompt)
+        spaced = not self._is_encoder_decoder and not self._is_chat(prompt)
         ids = self._ids(" " + text if spaced else text, special=False)
         if not text.strip() or not ids:
             return []
-        first = self._marks["forced_bos_token_id"] if self._crossing else None
-        closed = self._crossing or prompt.plain
+        first = self._marks["forced_bos_token_id"] if self._is_encoder_decoder else None
+        closed = self._is_encoder_decoder or prompt.plain
         return [*([] if first is None else [first]), *ids, *([self._end] if closed and self._end is not None else [])]
 
-    def occupied(self, prompt: Sequence[int], text: Sequence[int]) -> int:
+    def context_length(self, prompt: Sequence[int], text: Sequence[int]) -> int:
         """Number of tokens that the model reads at once: both for a decoder, the longer for an encoder-decoder."""
-        return max(len(prompt), len(text)) if self._crossing else len(prompt) + len(text)
+        return max(len(prompt), len(text)) if self._is_encoder_decoder else len(prompt) + len(text)
 
     def length(self, request: TextRequest) -> int:
         """Number of tokens that a pass takes up in a batch: its prompt and all continuations."""
@@ -108,63 +111,49 @@ class HFGenerator:
     def _ids(self, text: str, *, special: bool) -> list[int]:
         """Token ids of a text; half a surrogate pair, which tokenizers reject, is read as a question mark."""
         whole = text.encode("utf-8", "replace").decode()
-        ids: list[int] = self._tokenizer(whole, add_special_tokens=special)["input_ids"]
+        with panics_as_errors():
+            ids: list[int] = self._tokenizer(whole, add_special_tokens=special)["input_ids"]
         return ids
 
-    def _chats(self, prompt: Prompt) -> bool:
+    def _is_chat(self, prompt: Prompt) -> bool:
         return not prompt.plain and bool(getattr(self._tokenizer, "chat_template", None))
 
     def generate(self, passes: Sequence[GeneratePass]) -> list[Generated | Undefined]:
-        """A text for each pass, by greedy decoding, in one batch for all with the same settings."""
-        answers: list[Generated | Undefined] = [Undefined("empty", "nothing was asked")] * len(passes)
-        alike: dict[tuple[int, tuple[str, ...]], list[int]] = {}
-        for number, request in enumerate(passes):
-            # samples would depend on what else is in the batch
+        """A text for each pass, by greedy decoding, in one batch; all passes have the same settings."""
+        for request in passes:  # samples would depend on what else is in the batch
             if request.temperature > 0:
                 raise UserError(f"temperature: got {request.temperature}; {self.name!r} does not sample, it must be 0")
-            alike.setdefault((request.max_new_tokens, request.stop), []).append(number)
-        for numbers in alike.values():
-            for number, answer in zip(numbers, self._generate([passes[n] for n in numbers]), strict=True):
-                answers[number] = answer
-        return answers
-
-    def candidates(self, passes: Sequence[CandidatesPass]) -> list[list[Generated] | Undefined]:
-        """Texts for each pass by beam search, the likeliest first; fewer than wanted if some are equal."""
-        answers: list[list[Generated] | Undefined] = [Undefined("empty", "nothing was asked")] * len(passes)
-        alike: dict[tuple[int, int], list[int]] = {}
-        for number, request in enumerate(passes):
-            alike.setdefault((request.wanted, request.max_new_tokens), []).append(number)
-        for (wanted, new_tokens), numbers in alike.items():
-            options = {"num_beams": wanted, "num_return_sequences": wanted, "do_sample": False}
-            found = self._decoded([passes[n].prompt for n in numbers], new_tokens, options)
-            for number, rows in zip(numbers, found, strict=True):
-                if isinstance(rows, Undefined):
-                    answers[number] = rows
-                    continue
-                read = [self._read(row, GeneratePass(passes[number].prompt, new_tokens)) for row in rows]
-                different: dict[str, Generated] = {}
-                for text in read:
-                    if isinstance(text, Generated):
-                        different.setdefault(text.text, text)
-                answers[number] = list(different.values()) or Undefined(
-                    "empty_answer", "the model ended without a word"
-                )
-        return answers
-
-    def _generate(self, passes: Sequence[GeneratePass]) -> list[Generated | Undefined]:
         first = passes[0]
         options: dict[str, Any] = {"do_sample": False, "num_beams": 1}
         if first.stop:
             options["stop_strings"] = list(first.stop)
-        found = self._decoded([request.prompt for request in passes], first.max_new_tokens, options)
-        return [rows if isinstance(rows, Undefined) else self._read(rows[0], first) for rows in found]
+        decoded = self._decoded(passes, options)
+        return [rows if isinstance(rows, Undefined) else self._text(rows[0], first) for rows in decoded]
+
+    def candidates(self, passes: Sequence[CandidatesPass]) -> list[list[Generated] | Undefined]:
+        """Texts for each pass by beam search, in one batch, the likeliest first; fewer if some are equal."""
+        _, wanted, new_tokens = passes[0]
+        options = {"num_beams": wanted, "num_return_sequences": wanted, "do_sample": False}
+        answers: list[list[Generated] | Undefined] = []
+        for request, rows in zip(passes, self._decoded(passes, options), strict=True):
+            if isinstance(rows, Undefined):
+                answers.append(rows)
+                continue
+            different: dict[str, Generated] = {}
+            for text in (self._text(row, GeneratePass(request.prompt, new_tokens)) for row in rows):
+                if isinstance(text, Generated):
+                    different.setdefault(text.text, text)
+            answers.append(list(different.values()) or Undefined("empty_answer", _NO_WORD))
+        return answers
 
     def _decoded(
-        self, prompts: Sequence[Prompt], new_tokens: int, options: Mapping[str, Any]
+        self, passes: Sequence[GeneratePass | CandidatesPass], options: Mapping[str, Any]
     ) -> list[list[list[int]] | Undefined]:
         """Generated ids for each prompt, in one batch; the reason for a prompt that cannot be read."""
-        rows = [self.tokens(prompt) for prompt in prompts]
-        needed = 0 if self._crossing else new_tokens
+        if any(request[1:3] != passes[0][1:3] for request in passes):
+            raise ValueError("the passes of one batch differ in their settings")
+        rows, new_tokens = [self.tokens(request.prompt) for request in passes], passes[0].max_new_tokens
+        needed = 0 if self._is_encoder_decoder else new_tokens
         fit = [n for n, ids in enumerate(rows) if 0 < len(ids) <= self.longest - needed]
         answers: list[list[list[int]] | Undefined] = [
             Undefined("too_long", f"{len(ids)} tokens and {needed} to come, the model reads {self.longest}")
@@ -174,22 +163,22 @@ class HFGenerator:
         ]
         if not fit:
             return answers
-        ids, attended = padded([rows[n] for n in fit], self.pad, self._device, left=not self._crossing)
+        ids, attended = padded([rows[n] for n in fit], self.pad, self._device, left=not self._is_encoder_decoder)
         own = GenerationConfig(**self._marks, max_new_tokens=new_tokens, use_cache=True, **options)
-        with torch.inference_mode(), untouched(self._model), _marks_alone(self._model, self._marks):
+        with torch.inference_mode(), untouched(self._model), _only_marks(self._model, self._marks):
             made: Tensor = self._model.generate(
                 input_ids=ids,
                 attention_mask=attended,
                 generation_config=own,
                 **({"tokenizer": self._tokenizer} if "stop_strings" in options else {}),
             )
-        new = (made[:, 1:] if self._crossing else made[:, ids.shape[1] :]).tolist()
+        new = (made[:, 1:] if self._is_encoder_decoder else made[:, ids.shape[1] :]).tolist()
         each = len(new) // len(fit)
         for number, place in enumerate(fit):
             answers[place] = new[number * each : (number + 1) * each]
         return answers
 
-    def _read(self, row: list[int], request: GeneratePass) -> Generated | Undefined:
+    def _text(self, row: list[int], request: GeneratePass) -> Generated | Undefined:
         """The generated text, up to its end mark or the first stop string."""
         ends = self._ends
         stop = next((n for n, token in enumerate(row) if token in ends), None)
@@ -198,7 +187,7 @@ class HFGenerator:
         cuts = [text.index(mark) for mark in request.stop if mark in text]
         text = text[: min(cuts)] if cuts else text
         if not text.strip():
-            return Undefined("empty_answer", "the model ended without a word")
+            return Undefined("empty_answer", _NO_WORD)
         finished = stop is not None or bool(cuts) or len(row) < request.max_new_tokens
         return Generated(text.strip(), "stop" if finished else "length", len(kept))
 
@@ -237,13 +226,13 @@ class HFGenerator:
             return Undefined("empty", "the prompt has no token")
         if not all(texts):
             return Undefined("empty", f"a continuation of {request.continuations} has no token")
-        if self.occupied(prompt, max(texts, key=len, default=())) > self.longest:
+        if self.context_length(prompt, max(texts, key=len, default=())) > self.longest:
             return Undefined("too_long", f"the prompt and a continuation exceed {self.longest} tokens")
         return None
 
 
 @contextmanager
-def _marks_alone(model: Any, marks: Mapping[str, Any]) -> Iterator[None]:
+def _only_marks(model: Any, marks: Mapping[str, Any]) -> Iterator[None]:
     """Hide the generation config of the checkpoint, from which transformers takes settings that a call leaves open."""
     original = model.generation_config
     model.generation_config = GenerationConfig(**marks)

@@ -8,16 +8,22 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from verax.models.black_box import BlackBox
+from verax.models.black_box import BlackBox, Outputs
 from verax.models.classifier import Classifier, Encoder
 from verax.models.generator import TextGenerator
 from verax.registry import entries, resolve, unknown
 from verax.store.keys import hash_files
 from verax.types import UserError
+from verax.types.errors import first_line
 
-DType = Literal["float32", "float64"]
+if TYPE_CHECKING:
+    from verax.models.checkpoint import Use
+
+DType = Literal["auto", "float32", "float64", "bfloat16", "float16"]
+OnLong = Literal["error", "truncate"]
+"""What happens to an input beyond a model's length: it is skipped with its reason, or cut."""
 WEIGHTS = "*.safetensors"
 TOKENIZER = (
     "tokenizer*",
@@ -35,12 +41,14 @@ def load_model(
     *,
     tokenizer: Any = None,
     dtype: DType = "float32",
-    device: str = "cpu",
+    device: str = "auto",
+    tf32: bool = False,
     labels: Sequence[str] | None = None,
     revision: str | None = None,
-    on_long: Literal["error", "truncate"] = "error",
+    on_long: OnLong = "error",
     mask_text: str | None = None,
     version: str = "unversioned",
+    outputs: Outputs = "probabilities",
 ) -> Classifier:
     """Load a classifier.
 
@@ -49,92 +57,95 @@ def load_model(
             memory (then with its `tokenizer`), `python:module:function`, or a callable from a list of texts (each the
             tuple of its parts) to probabilities of shape [texts, classes] (then with `labels`).
         tokenizer: the fast tokenizer of a model in memory.
-        dtype: float32, or float64 for checks.
-        device: `cpu`, `cuda`, `cuda:1`, `mps`.
+        dtype: `float32`, `float64` for checks, `bfloat16`, `float16`, or `auto`, that of the checkpoint (on a CPU at
+            least float32).
+        device: `cpu`, `cuda`, `cuda:1`, `mps`, or `auto`, the first of cuda, mps and cpu that the machine has.
+        tf32: let float32 products of a cuda device round their factors to TF32, for speed.
         labels: names of the classes, in the model's order; those of the checkpoint by default.
         revision: of a hub id.
         on_long: `error` skips an input that exceeds the model's length, with its reason; `truncate` cuts it and records
             how much.
         mask_text: for a callable, what the rule `mask` writes in place of a word.
         version: for a callable, identifies this version of it (part of every key in the store).
+        outputs: what a callable returns: `probabilities`, whose rows sum to 1, or `logits`.
     """
-    if isinstance(name, str) and name.startswith("python:"):
-        return _black_box(_import(name), name, labels, version, mask_text)
     in_memory = tokenizer is not None or hasattr(name, "get_input_embeddings")
-    if callable(name) and not in_memory:
-        return _black_box(name, getattr(name, "__qualname__", type(name).__name__), labels, version, mask_text)
+    is_path = isinstance(name, str) and name.startswith("python:")
+    if is_path or (callable(name) and not in_memory):
+        function: Any = _import(str(name)) if is_path else name
+        title = str(name) if is_path else getattr(name, "__qualname__", type(name).__name__)
+        if labels is None:
+            raise UserError(f"labels: the callable model {title!r} needs the names of its classes")
+        return BlackBox(function, labels=labels, name=title, version=version, mask_text=mask_text, outputs=outputs)
     if in_memory:
-        title = getattr(name.config, "name_or_path", "") or type(name).__name__  # type: ignore[union-attr]
-        loaded = _in_memory(name, tokenizer)
-        home = None
+        if tokenizer is None:
+            raise UserError("tokenizer: a model in memory needs its fast tokenizer")
+        from verax.models.checkpoint import fingerprint_of  # noqa: PLC0415 - imports torch
+
+        model: Any = name
+        title = getattr(model.config, "name_or_path", "") or type(model).__name__
+        facts: dict[str, Any] = {"name": title, "fingerprint": fingerprint_of(model, tokenizer)}
     else:
-        title = str(name)
-        home = checkpoint_folder(title, revision)
-        loaded = _from_folder(home, title, dtype, device)
+        model, tokenizer, facts = _checkpoint(name, revision, dtype, device, "sequence classifier", tf32=tf32)
     from verax.models.hf_classifier import HFClassifier  # noqa: PLC0415 - imports torch
 
-    model, tokenizer, fingerprint = loaded
-    return HFClassifier(
-        model, tokenizer, name=title, fingerprint=fingerprint, labels=labels, on_long=on_long, home=home
-    )
+    return HFClassifier(model, tokenizer, labels=labels, on_long=on_long, **facts)
 
 
 def load_encoder(
-    name: str | Path, *, dtype: DType = "float32", device: str = "cpu", revision: str | None = None
+    name: str | Path, *, dtype: DType = "float32", device: str = "auto", revision: str | None = None
 ) -> Encoder:
-    """Load a model whose hidden states can be read: any checkpoint without its head.
-
-    Args:
-        name: a shipped model, a folder with a checkpoint, or a hub id.
-        dtype, device, revision: as for `load_model`.
-    """
-    title = str(name)
-    home = checkpoint_folder(title, revision)
-    hashes = fingerprint(home)
-    from verax.models.checkpoint import load_checkpoint  # noqa: PLC0415 - imports torch
+    """Load a model whose hidden states can be read: any checkpoint without its head; arguments as for `load_model`."""
+    model, tokenizer, facts = _checkpoint(name, revision, dtype, device, "encoder")
     from verax.models.hf_encoder import HFEncoder  # noqa: PLC0415 - imports torch
 
-    model, tokenizer = load_checkpoint(home, title, dtype, device, "encoder")
-    return HFEncoder(model, tokenizer, name=title, fingerprint=hashes, home=home)
+    return HFEncoder(model, tokenizer, **facts)
 
 
 def load_generator(
-    name: str | Path, *, dtype: DType = "float32", device: str = "cpu", revision: str | None = None
+    name: str | Path,
+    *,
+    dtype: DType = "float32",
+    device: str = "auto",
+    revision: str | None = None,
+    tf32: bool = False,
 ) -> TextGenerator:
-    """Load a model that generates text: an encoder-decoder (T5, BART) or a decoder (GPT-2, Llama).
-
-    Args:
-        name: a folder with a checkpoint, or a hub id.
-        dtype, device, revision: as for `load_model`.
-    """
-    title = str(name)
-    home = checkpoint_folder(title, revision)
-    hashes = fingerprint(home)
-    from verax.models.checkpoint import load_checkpoint  # noqa: PLC0415 - imports torch
+    """Load a model that generates text: an encoder-decoder (T5, BART) or a decoder (GPT-2, Llama)."""
+    model, tokenizer, facts = _checkpoint(name, revision, dtype, device, "text generator", tf32=tf32)
     from verax.models.hf_generator import HFGenerator  # noqa: PLC0415 - imports torch
 
-    model, tokenizer = load_checkpoint(home, title, dtype, device, "text generator")
-    return HFGenerator(model, tokenizer, name=title, fingerprint=hashes)
+    return HFGenerator(model, tokenizer, name=facts["name"], fingerprint=facts["fingerprint"])
 
 
-def _black_box(
-    answer: Callable[..., Any], name: str, labels: Sequence[str] | None, version: str, mask_text: str | None
-) -> BlackBox:
-    if labels is None:
-        raise UserError(f"labels: the callable model {name!r} needs the names of its classes")
-    return BlackBox(answer, labels=labels, name=name, version=version, mask_text=mask_text)
+def device_near(model: Any) -> str:
+    """The device for a second model: that of the first, or `auto` if the first is not a local checkpoint."""
+    device: str = model.about["device"]
+    return "auto" if device in {"remote", "unknown"} else device
+
+
+def _checkpoint(
+    name: Any, revision: str | None, dtype: DType, device: str, use: Use, *, tf32: bool = False
+) -> tuple[Any, Any, dict[str, Any]]:
+    """A model, its tokenizer, and its name, fingerprint and folder."""
+    home = checkpoint_folder(str(name), revision)
+    facts = {"name": str(name), "fingerprint": fingerprint(home), "home": home}
+    from verax.models.checkpoint import load_checkpoint  # noqa: PLC0415 - imports torch
+
+    return (*load_checkpoint(home, str(name), dtype, device, use, tf32=tf32), facts)
 
 
 def _import(name: str) -> Callable[..., Any]:
-    _, _, path = name.partition(":")
-    module, _, attribute = path.partition(":")
+    module, _, attribute = name.removeprefix("python:").partition(":")
     try:
-        found = getattr(importlib.import_module(module), attribute)
+        function = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        raise UserError(f"model: can't import {name!r} (python:module:function): {error}") from error
-    if not callable(found):
+        raise UserError(
+            f"model: can't import {name!r} (python:module:function): {error}; --import-from FOLDER names the folder of "
+            "a module that is not installed"
+        ) from error
+    if not callable(function):
         raise UserError(f"model: {name!r} is no function")
-    return found  # type: ignore[no-any-return]
+    return function  # type: ignore[no-any-return]
 
 
 def checkpoint_folder(name: str, revision: str | None) -> Path:
@@ -159,33 +170,19 @@ def _fetch(name: str, revision: str | None) -> Path:
         return Path(snapshot_download(name, revision=revision, allow_patterns=[WEIGHTS, "*.json", *TOKENIZER]))
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
         near = unknown("model", name, entries("models"))
-        first_line = str(error).strip().partition("\n")[0]
-        raise UserError(f"{near} (no such folder, and not available from the hub: {first_line})") from error
-
-
-def _from_folder(folder: Path, name: str, dtype: DType, device: str) -> tuple[Any, Any, dict[str, str]]:
-    hashes = fingerprint(folder)
-    from verax.models.checkpoint import load_checkpoint  # noqa: PLC0415 - imports torch
-
-    return (*load_checkpoint(folder, name, dtype, device), hashes)
+        raise UserError(f"{near} (no such folder, and not available from the hub: {first_line(error)})") from error
 
 
 def fingerprint(folder: Path) -> dict[str, str]:
     """Hashes of the weights and of the tokenizer in a folder; a UserError if it holds no checkpoint."""
     if not (folder / "config.json").is_file():
         raise UserError(f"model: {folder} holds no config.json, so it is no checkpoint")
-    weights = sorted(folder.glob(WEIGHTS))
+    weights = sorted(path for path in folder.glob(WEIGHTS) if path.is_file())
     if not weights:
         raise UserError(f"model: {folder} holds no safetensors file; verax loads no other format (they can run code)")
     pieces = sorted({path for pattern in TOKENIZER for path in folder.glob(pattern) if path.is_file()})
     if not pieces:  # transformers would make one up from special tokens
         raise UserError(f"model: {folder} has no tokenizer; save one into the folder with tokenizer.save_pretrained")
+    if irregular := [path.name for path in folder.iterdir() if path.exists() and not (path.is_file() or path.is_dir())]:
+        raise UserError(f"model: {folder}: {irregular[0]} is no regular file; reading it might never end")
     return {"weights": hash_files([folder / "config.json", *weights]), "tokenizer": hash_files(pieces)}
-
-
-def _in_memory(model: Any, tokenizer: Any) -> tuple[Any, Any, dict[str, str]]:
-    if tokenizer is None:
-        raise UserError("tokenizer: a model in memory needs its fast tokenizer")
-    from verax.models.checkpoint import fingerprint_of  # noqa: PLC0415 - imports torch
-
-    return model, tokenizer, fingerprint_of(model, tokenizer)

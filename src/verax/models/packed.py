@@ -7,7 +7,7 @@ models; without them, on another device or in another precision, the model compu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,17 +29,13 @@ class _Layer:
     made_from: tuple[int, int] | None = None
     weight: Tensor | None = None
 
-    def pack(self) -> None:
-        """Pack the weights, unless they have not changed."""
+    def forward(self, inputs: Tensor) -> Tensor:
+        """The output of the layer; weights are packed when they are first used, and again when they have changed."""
         weight = self.module.weight
         now = weight.data_ptr(), weight._version  # every optimiser step raises the version
         if now != self.made_from:
             self.weight = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), ROWS)
             self.made_from = now
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        """The output of the layer; it is packed at its first call, since some calls end before it."""
-        self.pack()
         output: Tensor = torch.ops.mkldnn._linear_pointwise(inputs, self.weight, self.module.bias, "none", [], "")
         return output
 
@@ -65,16 +61,11 @@ class PackedLinears:
             raise RuntimeError("packed weights have no gradients")
         try:
             for layer in self._layers:
-                _put(layer.module, layer.forward)
+                vars(layer.module)["forward"] = layer.forward  # without the overhead of nn.Module.__setattr__
             yield
         finally:
             for layer in self._layers:
                 vars(layer.module).pop("forward", None)
-
-
-def _put(module: nn.Module, forward: Callable[[Tensor], Tensor]) -> None:
-    """Set an attribute without the overhead of nn.Module."""
-    vars(module)["forward"] = forward
 
 
 def _can_pack() -> bool:

@@ -31,11 +31,15 @@ def is_deleted(state: States) -> BoolArray:
 def check_removal(removal: str, possible: Collection[str], model: str) -> None:
     """Reject a rule that the model does not support, naming those it does."""
     if removal not in possible:
-        hint = " (only a masked language model has a mask token)" if removal == "mask" else ""
+        hint = (
+            " (only a masked language model has a mask token, and a function with mask_text)"
+            if removal == "mask"
+            else ""
+        )
         can = ", ".join(sorted(possible))
         raise UserError(f"the model {model!r} can't remove words by {removal!r}{hint}; rules it can do: {can}")
 
 
 def token_states(state: States, token_unit: IntArray) -> States:
-    """The state of each token: that of its unit; special tokens (unit -1) are always kept. Shape [tokens]."""
-    return np.where(token_unit >= 0, state[token_unit], np.int8(KEPT))
+    """The state of each token: that of its unit; special tokens (unit -1) are always kept. [..., units] -> tokens."""
+    return np.where(token_unit >= 0, state[..., token_unit], np.int8(KEPT))

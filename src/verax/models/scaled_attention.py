@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+from verax.models.devices import widened
 from verax.types import UserError
 
 _PLAIN = "eager"
@@ -80,8 +81,9 @@ class AttentionCalls:
         """
         assert self.map is not None  # noqa: S101 - the layer was computed
         if self.values is None:
-            return (self.map * gradient).sum(1)
-        return (self.map * (gradient.transpose(1, 2) @ self.values.transpose(2, 3))).sum(1)
+            return (widened(self.map) * widened(gradient)).sum(1)
+        slope = widened(gradient).transpose(1, 2) @ widened(self.values).transpose(2, 3)
+        return (widened(self.map) * slope).sum(1)
 
 
 def _plain(kind: type) -> Callable[..., tuple[Tensor, Tensor]]:

@@ -1,4 +1,4 @@
-"""A model that answers and explains itself: one text generator or two that share the work, and their prompts."""
+"""A model that answers and explains itself: one or two text generators, and their prompts."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from verax.models.classifier import Capability
-from verax.models.generator import TextGenerator
+from verax.models.generator import ConcurrentGenerator, TextGenerator
 from verax.models.load import DType, checkpoint_folder, fingerprint, load_generator
 from verax.models.wording import Wording, shipped_wording
 from verax.registry import unknown
 from verax.store.keys import hash_files
-from verax.types import UserError
+from verax.types import UserError, require_at_least
 
 TrainedMethodName = Literal["mt_re", "mt_ra", "st_re", "st_ra"]
 """One model for both tasks (mt) or one for each (st); an explanation of the input (re) or of its class (ra)."""
 FACTS = "nle.json"
+MAX_NEW_TOKENS = 64
+"""Length of the longest explanation by default: those written by people are half as long."""
 PROMPTS = "prompts.txt"
 
 
@@ -31,7 +33,8 @@ class SelfExplainer:
         explainer, predictor: the generators that explain and answer; the same one if it does both.
         labels: names of the classes.
         wording: the prompts.
-        setup: what the model was trained as; None for one that follows instructions.
+        setup: what it was trained as; None for a model that follows instructions.
+        max_new_tokens: length of the longest explanation, in tokens; a longer one is cut off, and tests nothing.
     """
 
     name: str
@@ -40,6 +43,7 @@ class SelfExplainer:
     labels: tuple[str, ...]
     wording: Wording
     setup: TrainedMethodName | None = None
+    max_new_tokens: int = MAX_NEW_TOKENS
 
     @property
     def plain(self) -> bool:
@@ -52,6 +56,11 @@ class SelfExplainer:
         return frozenset({"text", "likelihood"} if self.predictor.gives_likelihoods else {"text"})
 
     @property
+    def deterministic(self) -> bool:
+        """Whether the same question always gets the same answer: local models decode greedily, endpoints may not."""
+        return not any(isinstance(one, ConcurrentGenerator) for one in (self.explainer, self.predictor))
+
+    @property
     def about(self) -> dict[str, str]:
         """Facts about the generator that answers."""
         return self.predictor.about
@@ -60,7 +69,7 @@ class SelfExplainer:
     def fingerprint(self) -> dict[str, str]:
         """Everything that determines its answers."""
         parts = {"explainer": self.explainer.fingerprint, "predictor": self.predictor.fingerprint}
-        return _identity(parts, self.wording, self.labels, self.setup)
+        return _identity(parts, self.wording, self.labels, self.setup, self.max_new_tokens)
 
 
 def load_self_explainer(
@@ -71,26 +80,30 @@ def load_self_explainer(
     prompts: Path | None = None,
     endpoint: TextGenerator | None = None,
     dtype: DType = "float32",
-    device: str = "cpu",
+    device: str = "auto",
+    tf32: bool = False,
     revision: str | None = None,
+    max_new_tokens: int | None = None,
 ) -> SelfExplainer:
     """Load a model that explains itself.
 
     Args:
         name: a folder made by `verax train nle`, a shipped model, or any text generator that follows instructions.
-        labels: the classes of the data, in order; `whole` adds those that a few inputs do not show. A trained model
-            has its own.
+        labels: the classes of the data, in order; a trained model has its own.
         parts: number of parts of its inputs, for the shipped prompts of a model that follows instructions.
         prompts: a file of prompts that replaces the shipped ones; a trained model has its own.
         endpoint: asked in place of a local model.
-        dtype, device, revision: as for `load_model`.
+        dtype, device, tf32, revision: as for `load_model`.
+        max_new_tokens: length of the longest explanation; by default that of the training, else 64.
     """
+    require_at_least("model", 1, max_new_tokens=MAX_NEW_TOKENS if max_new_tokens is None else max_new_tokens)
+    longest = max_new_tokens or MAX_NEW_TOKENS
     if endpoint is not None:
-        return _prompted(str(name), endpoint, labels, parts, prompts)
+        return _prompted(str(name), endpoint, labels, parts, prompts, longest)
     home = checkpoint_folder(str(name), revision)
-    options: dict[str, Any] = {"dtype": dtype, "device": device}
+    options: dict[str, Any] = {"dtype": dtype, "device": device, "tf32": tf32}
     if not (home / FACTS).is_file():
-        return _prompted(str(name), load_generator(home, **options), labels, parts, prompts)
+        return _prompted(str(name), load_generator(home, **options), labels, parts, prompts, longest)
     if prompts is not None:
         raise UserError(f"prompts: {str(name)!r} has the prompts that it was trained on; leave them out")
     facts = read_facts(home)
@@ -102,7 +115,8 @@ def load_self_explainer(
     explainer = load_generator(home / facts["explainer"], **options)
     shared = facts["explainer"] == facts["predictor"]
     predictor = explainer if shared else load_generator(home / facts["predictor"], **options)
-    return SelfExplainer(str(name), explainer, predictor, known, Wording.read(home / PROMPTS), facts["setup"])
+    wording, longest = Wording.read(home / PROMPTS), max_new_tokens or facts.get("max_new_tokens", MAX_NEW_TOKENS)
+    return SelfExplainer(str(name), explainer, predictor, known, wording, facts["setup"], longest)
 
 
 def is_trained(name: str | Path, revision: str | None = None) -> bool:
@@ -118,7 +132,8 @@ def trained_fingerprint(name: str | Path) -> dict[str, str]:
     for part in ("explainer", "predictor"):
         folder = home / facts[part]
         generators[part] = {**fingerprint(folder), "generation": hash_files(folder.glob("generation_config.json"))}
-    return _identity(generators, Wording.read(home / PROMPTS), facts["labels"], facts["setup"])
+    longest = facts.get("max_new_tokens", MAX_NEW_TOKENS)
+    return _identity(generators, Wording.read(home / PROMPTS), facts["labels"], facts["setup"], longest)
 
 
 def _identity(
@@ -126,9 +141,12 @@ def _identity(
     wording: Wording,
     labels: Sequence[str],
     setup: TrainedMethodName | None,
+    max_new_tokens: int,
 ) -> dict[str, str]:
     hashes = {f"{part} {name}": value for part, hashed in generators.items() for name, value in hashed.items()}
-    return {**hashes, "wording": wording.hash, "labels": "\n".join(labels), "setup": setup or ""}
+    # explanations of the default length keep the key that they had before the length could be set
+    length = {} if max_new_tokens == MAX_NEW_TOKENS else {"max_new_tokens": str(max_new_tokens)}
+    return {**hashes, "wording": wording.hash, "labels": "\n".join(labels), "setup": setup or "", **length}
 
 
 def read_facts(home: Path) -> dict[str, Any]:
@@ -141,18 +159,18 @@ def read_facts(home: Path) -> dict[str, Any]:
     if missing:
         raise UserError(f"model: {home / FACTS} has no {missing[0]!r}")
     if facts["setup"] not in (setups := get_args(TrainedMethodName)):
-        raise UserError(f"model: {home / FACTS}: {unknown('set-up', str(facts['setup']), setups)}")
+        raise UserError(f"model: {home / FACTS}: {unknown('setup', str(facts['setup']), setups)}")
     if not isinstance(facts["labels"], list) or not all(isinstance(label, str) for label in facts["labels"]):
         raise UserError(f"model: {home / FACTS}: labels: expected a list of names, got {facts['labels']!r:.80}")
     return facts
 
 
 def _prompted(
-    name: str, generator: TextGenerator, labels: Sequence[str], parts: int | None, prompts: Path | None
+    name: str, generator: TextGenerator, labels: Sequence[str], parts: int | None, prompts: Path | None, longest: int
 ) -> SelfExplainer:
     if len(labels) < 2:
         raise UserError("data.labels: a model that follows instructions needs the names of at least two classes")
     if parts is None and prompts is None:
         raise UserError("parts: give the number of parts of the inputs, which determines the prompts, or give prompts")
     wording = Wording.read(prompts) if prompts is not None else shipped_wording("instructed", labels, parts or 0)
-    return SelfExplainer(name, generator, generator, tuple(labels), wording)
+    return SelfExplainer(name, generator, generator, tuple(labels), wording, max_new_tokens=longest)

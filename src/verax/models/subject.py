@@ -1,4 +1,4 @@
-"""One input posed to one model: what every method and metric receives."""
+"""Subjects: one input posed to one model, as methods and metrics receive it."""
 
 from __future__ import annotations
 
@@ -39,15 +39,16 @@ class Subject:
 
     Args:
         instance: the input.
-        model: what is asked about it.
         parts: parts of the input whose words are units; words of other parts always stay. None: all parts.
         memo: answers so far; shared by all views and edits of a subject.
+        repeat: number of the repetition; an answer to another repetition is never used for this one.
     """
 
     instance: Instance
     model: Any
     parts: Collection[int] | None = None
     memo: Memo = field(default_factory=dict, repr=False)
+    repeat: int = 0
 
     @cached_property
     def encoding(self) -> Encoding:
@@ -83,12 +84,12 @@ class Subject:
         """Number of units that are left."""
         return len(self.alive)
 
-    @property
+    @cached_property
     def units(self) -> tuple[Unit, ...]:
         """The units that are left, in reading order."""
         return tuple(self.encoding.units[i] for i in self.alive)
 
-    @property
+    @cached_property
     def words(self) -> tuple[tuple[int, int], ...]:
         """Part and position within the part of each unit that is left."""
         return tuple((unit[0].part, unit[0].start) for unit in self.units)
@@ -110,6 +111,16 @@ class Subject:
         """Another input posed to the same model, sharing answers to questions about text."""
         return Subject(instance, self.model, self.parts, self.memo)
 
+    def repeated(self, repeat: int) -> Subject:
+        """The same input asked once more: questions about text get an answer of their own."""
+        return Subject(self.instance, self.model, self.parts, self.memo, repeat)
+
+    def posed_to(self, model: Any) -> Subject:
+        """The same view posed to another model with the same tokenizer and classes, with a memo of its own in this."""
+        view = Subject(self.instance, model, self.parts, self.memo.setdefault(model, {}))
+        vars(view).update(encoding=self.encoding, state=self.state, alive=self.alive)
+        return view
+
     def copy(self, memo: Memo) -> Subject:
         """The same view in arrays of its own, with another memo."""
         return self._view(self.state.copy(), self.alive.copy(), memo)
@@ -125,7 +136,7 @@ class Subject:
         states[:, self.alive] = np.where(keep, np.int8(KEPT), np.int8(CODES[removal]))
         return states
 
-    def answers(self, question: type) -> dict[Hashable, Any]:
+    def answers(self, question: Hashable) -> dict[Hashable, Any]:
         """Answers to one type of question about the encoded input, by whatever else determines them."""
         return self.memo.setdefault((question, self.encoding), {})
 

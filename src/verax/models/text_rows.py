@@ -9,7 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-Row = tuple[Sequence[int], Sequence[int]]
+from verax.models.devices import widened
+
+TokenPair = tuple[Sequence[int], Sequence[int]]
 """Token ids of a prompt and of its continuation."""
 
 
@@ -25,20 +27,20 @@ def padded(rows: Sequence[Sequence[int]], pad: int, device: torch.device, *, lef
     return ids.to(device), attended.to(device)
 
 
-def foreseen(model: Any, rows: Sequence[Row], pad: int) -> tuple[Tensor, Tensor]:
+def continuation_logits(model: Any, rows: Sequence[TokenPair], pad: int) -> tuple[Tensor, Tensor]:
     """Logits, shape [rows, longest continuation, vocabulary], and the tokens that they predict, -1 for padding.
 
     One differentiable pass. Logits are computed for the continuations only.
     """
-    texts, there = padded([text for _, text in rows], pad, model.device, left=False)
-    targets = texts.masked_fill(there == 0, -1)
-    crossing = bool(model.config.is_encoder_decoder)
-    ids, attended = padded([prompt for prompt, _ in rows], pad, model.device, left=not crossing)
-    if crossing:
+    texts, present = padded([text for _, text in rows], pad, model.device, left=False)
+    targets = texts.masked_fill(present == 0, -1)
+    is_encoder_decoder = bool(model.config.is_encoder_decoder)
+    ids, attended = padded([prompt for prompt, _ in rows], pad, model.device, left=not is_encoder_decoder)
+    if is_encoder_decoder:
         shifted = model.prepare_decoder_input_ids_from_labels(texts)
         answer = model(input_ids=ids, attention_mask=attended, decoder_input_ids=shifted, use_cache=False)
         return answer.logits, targets
-    whole = torch.cat([attended, there], 1)
+    whole = torch.cat([attended, present], 1)
     answer = model(
         input_ids=torch.cat([ids, texts], 1),
         attention_mask=whole,
@@ -57,19 +59,20 @@ def likelihoods(
         prompts: ids of each prompt.
         rows: for each continuation, the number of its prompt, and its ids.
     """
-    texts, there = padded([text for _, text in rows], pad, model.device, left=False)
+    texts, present = padded([text for _, text in rows], pad, model.device, left=False)
     prompt_of = torch.tensor([number for number, _ in rows], device=model.device)
-    crossing = bool(model.config.is_encoder_decoder)
-    ids, attended = padded(prompts, pad, model.device, left=not crossing)
-    if crossing:
-        logits = _crossed(model, ids, attended, prompt_of, texts)
+    is_encoder_decoder = bool(model.config.is_encoder_decoder)
+    ids, attended = padded(prompts, pad, model.device, left=not is_encoder_decoder)
+    if is_encoder_decoder:
+        logits = _encoder_decoder_logits(model, ids, attended, prompt_of, texts)
     else:
-        logits = _continued(model, ids, attended, prompt_of, texts, there)
+        logits = _decoder_logits(model, ids, attended, prompt_of, texts, present)
+    logits = widened(logits)
     chosen = logits.gather(-1, texts[..., None])[..., 0] - logits.logsumexp(-1)
-    return torch.where(there > 0, chosen, torch.zeros_like(chosen)).sum(-1)
+    return torch.where(present > 0, chosen, torch.zeros_like(chosen)).sum(-1)
 
 
-def _crossed(model: Any, ids: Tensor, attended: Tensor, prompt_of: Tensor, texts: Tensor) -> Tensor:
+def _encoder_decoder_logits(model: Any, ids: Tensor, attended: Tensor, prompt_of: Tensor, texts: Tensor) -> Tensor:
     """Logits of an encoder-decoder, shape [rows, tokens, vocabulary]: encoded once, decoded for each continuation."""
     read = model.get_encoder()(input_ids=ids, attention_mask=attended)
     read.last_hidden_state = read.last_hidden_state[prompt_of]
@@ -82,7 +85,9 @@ def _crossed(model: Any, ids: Tensor, attended: Tensor, prompt_of: Tensor, texts
     return logits
 
 
-def _continued(model: Any, ids: Tensor, attended: Tensor, prompt_of: Tensor, texts: Tensor, there: Tensor) -> Tensor:
+def _decoder_logits(
+    model: Any, ids: Tensor, attended: Tensor, prompt_of: Tensor, texts: Tensor, present: Tensor
+) -> Tensor:
     """Logits of a decoder, with the same shape: keys and values of the prompts are shared by their continuations."""
     positions = _positions(attended)
     read = model(
@@ -93,7 +98,7 @@ def _continued(model: Any, ids: Tensor, attended: Tensor, prompt_of: Tensor, tex
         return first
     cache = read.past_key_values
     cache.batch_select_indices(prompt_of)
-    whole = torch.cat([attended[prompt_of], there[:, :-1]], 1)
+    whole = torch.cat([attended[prompt_of], present[:, :-1]], 1)
     rest = model(
         input_ids=texts[:, :-1],
         attention_mask=whole,

@@ -39,16 +39,11 @@ def untouched(model: Any) -> Iterator[None]:
 
 @contextmanager
 def embedded(model: Any, ids: Tensor, embeds: Tensor) -> Iterator[None]:
-    """Replace the word embeddings of `ids` with `embeds` during one call.
+    """Replace the word embeddings of `ids`, [rows, tokens], with `embeds`, [rows, tokens, dimensions], for one call.
 
     A hook replaces them, rather than `inputs_embeds`, so that every architecture works (BART takes none) and positions,
     end marks and the reading position are still found from the true ids. In an encoder-decoder the decoder reads the
     same words one position to the right, and so does the hook.
-
-    Args:
-        model: a transformers model.
-        ids: token ids of the batch, shape [rows, tokens].
-        embeds: shape [rows, tokens, dimensions].
     """
 
     def replace(_: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> Tensor:
@@ -124,3 +119,37 @@ def unhooked(model: Any) -> Iterator[None]:
         for module in unmarked:
             if hasattr(module, _CAPTURING):
                 delattr(module, _CAPTURING)
+
+
+class _Stopped(Exception):
+    pass
+
+
+def layer_stack(model: Any) -> nn.ModuleList | None:
+    """Layers of the encoder, or of a decoder without one; None if they cannot be identified."""
+    if not hasattr(model.config, "num_hidden_layers"):
+        return None
+    body = model.get_encoder() if model.config.is_encoder_decoder else model
+    depth = model.config.get_text_config().num_hidden_layers
+    stacks = [module for module in body.modules() if isinstance(module, nn.ModuleList) and len(module) == depth]
+    # layers that share one module are called many times: the first call is not the layer that is asked for
+    whole = [stack for stack in stacks if len({id(layer) for layer in stack}) == depth]
+    return whole[0] if len(whole) == 1 else None
+
+
+@contextmanager
+def stopped_after(layer: nn.Module) -> Iterator[list[Tensor]]:
+    """End the call of a model in the block after a layer, whose output is put into the list."""
+    outputs: list[Tensor] = []
+
+    def keep(_: nn.Module, __: Any, output: Any) -> None:
+        outputs.append(output[0] if isinstance(output, tuple) else output)
+        raise _Stopped
+
+    hook = layer.register_forward_hook(keep)
+    try:
+        yield outputs
+    except _Stopped:
+        pass
+    finally:
+        hook.remove()

@@ -11,17 +11,18 @@ from typing import ClassVar, Literal, Self, get_args
 
 import regex
 
+from verax.data.table import check_regular
 from verax.models.generator import Prompt
 from verax.registry import unknown
 from verax.store.keys import hash_bytes
 from verax.types import Instance, UserError
 
 Stage = Literal["answer", "explain", "explain_label", "answer_explanation"]
-"""What is asked for: the class; an explanation; an explanation of a given class; the class given an explanation."""
+"""A prompt asks for the class; an explanation; an explanation of a given class; the class given an explanation."""
 Style = Literal["trained", "instructed"]
 """For models that were fine-tuned on these prompts, and for those that follow instructions."""
 
-Task = Literal["nli", "commonsense", "questions", "text"]
+TaskName = Literal["nli", "commonsense", "questions", "text"]
 """Tasks that verax has prompts and rules for."""
 
 _SYSTEM = "system"
@@ -54,11 +55,12 @@ class PromptFile:
         for name, section in self.sections.items():
             for place in _PLACE.findall(section):
                 if place not in self.places and not (self.numbered and place.isdecimal()):
-                    raise UserError(f"prompts: {self.source}: [{name}]: {unknown('placeholder', place, self.places)}")
+                    raise self._error(f"[{name}]: {unknown('placeholder', place, self.places)}")
 
     @classmethod
     def read(cls, path: Path) -> Self:
         """The prompts of a user's file."""
+        check_regular(path)
         try:
             return cls(path.read_text("utf-8-sig"), str(path))
         except FileNotFoundError:
@@ -82,42 +84,44 @@ class PromptFile:
         """Text under each heading."""
         before, *pieces = _HEADING.split(self.text)
         if before.strip() or not pieces:
-            raise UserError(
-                f"prompts: {self.source}: it must begin with a heading such as [{self.headings[0]}], got "
-                f"{before.strip()[:40]!r}"
-            )
-        found: dict[str, str] = {}
+            example = self.headings[0]
+            raise self._error(f"it must begin with a heading such as [{example}], got {before.strip()[:40]!r}")
+        allowed = (_SYSTEM, *self.headings)
+        sections: dict[str, str] = {}
         for name, body in zip(pieces[::2], pieces[1::2], strict=True):
-            if name not in (_SYSTEM, *self.headings):
-                raise UserError(f"prompts: {self.source}: {unknown('heading', name, (_SYSTEM, *self.headings))}")
-            if name in found:
-                raise UserError(f"prompts: {self.source}: the heading [{name}] is there twice")
-            found[name] = body.strip("\n")
-        return found
+            if name not in allowed:
+                raise self._error(unknown("heading", name, allowed))
+            if name in sections:
+                raise self._error(f"the heading [{name}] occurs twice")
+            sections[name] = body.strip("\n")
+        return sections
 
     def check(self, sections: Sequence[str]) -> None:
         """Reject prompts that lack a section."""
         for section in sections:
             if section not in self.sections:
-                raise UserError(f"prompts: {self.source}: the section [{section}] is missing")
+                raise self._error(f"the section [{section}] is missing")
 
     def filled(self, section: str, values: Mapping[str, str | None], *, plain: bool = False) -> Prompt:
         """A section and the system text with their placeholders filled; a plain prompt has no system text."""
         self.check([section])
-        system = None if plain or _SYSTEM not in self.sections else self._put(_SYSTEM, values)
-        return Prompt(self._put(section, values), system, plain)
+        system = None if plain or _SYSTEM not in self.sections else self._fill(_SYSTEM, values)
+        return Prompt(self._fill(section, values), system, plain)
 
-    def _put(self, section: str, values: Mapping[str, str | None]) -> str:
+    def _fill(self, section: str, values: Mapping[str, str | None]) -> str:
         """The section with its placeholders filled, in one pass: values are not searched for placeholders."""
 
-        def put(match: regex.Match[str]) -> str:
+        def value_of(match: regex.Match[str]) -> str:
             value = values.get(match[1])
             if value is None:
-                raise UserError(f"prompts: {self.source}: [{section}] has {match[0]}, and there is none at this stage")
+                raise self._error(f"[{section}] has {match[0]}, and there is none at this stage")
             return value
 
-        filled: str = _PLACE.sub(put, self.sections[section])
+        filled: str = _PLACE.sub(value_of, self.sections[section])
         return filled
+
+    def _error(self, message: str) -> UserError:
+        return UserError(f"prompts: {self.source}: {message}")
 
 
 class Wording(PromptFile):
@@ -142,16 +146,7 @@ class Wording(PromptFile):
         explanation: str | None = None,
         plain: bool = False,
     ) -> Prompt:
-        """The prompt of a stage.
-
-        Args:
-            stage: what is asked for.
-            instance: the input.
-            labels: names of the classes.
-            label: the class to explain.
-            explanation: the explanation to take into account.
-            plain: whether the text is continued as it is.
-        """
+        """The prompt of a stage: `label` is the class to explain, `explanation` the one to take into account."""
         values = {
             "parts": "\n".join(part.raw for part in instance.parts),
             "labels": ", ".join(labels),
@@ -175,12 +170,12 @@ def shipped_wording(style: Style, labels: Sequence[str], parts: int) -> Wording:
     return Wording.shipped(f"{style}-{task}.txt")
 
 
-def whole(labels: Sequence[str], parts: int) -> tuple[str, ...]:
+def all_classes(labels: Sequence[str], parts: int) -> tuple[str, ...]:
     """All classes of a task, given those found in the inputs, which may be only some of them."""
     return _ENTAILMENT if parts == 2 and labels and set(labels) < set(_ENTAILMENT) else tuple(labels)
 
 
-def task_of(labels: Sequence[str], parts: int) -> Task | None:
+def task_of(labels: Sequence[str], parts: int) -> TaskName | None:
     """The task of inputs with this number of parts and these classes, ignoring case; None if it is unknown.
 
     The classes of inference may come in any order. Those of commonsense validation name the sentences in order.

@@ -7,22 +7,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from verax.types import Human, Instance, IntArray, Span, Text
+from verax.types import Human, Instance, IntArray, Span, Text, Undefined
+
+
+def check_words(instance: Instance) -> None:
+    """Raise Undefined if a part of the instance has no words."""
+    for number, part in enumerate(instance.parts, 1):
+        if not part.words:
+            raise Undefined("empty", f"part {number} has no words")
 
 
 def words_of_tokens(text: Text, offsets: Sequence[tuple[int, int]]) -> IntArray:
-    """The word that each token of one part belongs to.
+    """The word that each token of one part belongs to, shape [tokens]; `offsets` are their spans in `text.raw`.
 
     A token belongs to the word that it overlaps most (the first one if equal). A token that overlaps none (a space
     marker, a character outside words) belongs to the next word, or to the last one, so that removing a word leaves no
     orphan.
-
-    Args:
-        text: the part, with at least one word.
-        offsets: character span of each token in `text.raw`.
-
-    Returns:
-        Indices of words, shape [tokens].
     """
     starts = np.array([start for start, _ in text.offsets])
     ends = np.array([end for _, end in text.offsets])
@@ -38,12 +38,7 @@ def words_of_tokens(text: Text, offsets: Sequence[tuple[int, int]]) -> IntArray:
 
 
 def split_by_tokens(instance: Instance, offsets: Sequence[Sequence[tuple[int, int]]]) -> Instance:
-    """The instance with every sub-word as a word of its own; gold annotations follow the characters.
-
-    Args:
-        instance: split into words.
-        offsets: for each part, the character spans of its sub-words.
-    """
+    """The instance with every sub-word (by its span in its part) as a word; gold annotations follow the characters."""
     parts: list[Text] = []
     origins: list[IntArray] = []
     for text, spans in zip(instance.parts, offsets, strict=True):

@@ -3,7 +3,6 @@
 from verax.registry.display import display_names
 from verax.registry.lookup import (
     NAMESPACES,
-    Entry,
     Namespace,
     ShortForms,
     built_in,
@@ -18,7 +17,6 @@ from verax.registry.lookup import (
 
 __all__ = [
     "NAMESPACES",
-    "Entry",
     "Namespace",
     "ShortForms",
     "built_in",

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from verax.registry.lookup import Entry, Namespace, ShortForms, built_in
+from verax.registry.lookup import Namespace, RegistryEntry, ShortForms, built_in
 
 Path = tuple[str, ...]
 """Where a value is among parameters: `("steps",)`, or `("over", "budget")` inside another component or record."""
@@ -30,12 +30,10 @@ def display_names(namespace: Namespace, components: Sequence[tuple[str, Mapping[
     built in (a plug-in, explanations made elsewhere) is its own display name.
 
     Args:
-        namespace: `methods`, `metrics` or another one.
-        components: the registered name and the parameters of each row, as in a run card; missing parameters have their
-            defaults.
+        components: registered name and parameters of each row, as in a run card; missing parameters have defaults.
     """
     known = built_in(namespace)
-    named = [known.get(name) or Entry(name, "", "", "") for name, _ in components]
+    named = [known.get(name) or RegistryEntry(name, "", "", "") for name, _ in components]
     rows = [_flat({**entry.defaults, **parameters}) for entry, (_, parameters) in zip(named, components, strict=True)]
     groups: dict[str, list[Values]] = {}
     for entry, values in zip(named, rows, strict=True):
@@ -51,7 +49,7 @@ def display_names(namespace: Namespace, components: Sequence[tuple[str, Mapping[
     ]
 
 
-def _short_name(entry: Entry, values: Values, details: Sequence[Path]) -> str:
+def _short_name(entry: RegistryEntry, values: Values, details: Sequence[Path]) -> str:
     in_title = [(parameter,) for parameter in re.findall(r"{(\w+)}", entry.display)]
     title = entry.display or entry.name
     for path in in_title:
@@ -60,7 +58,7 @@ def _short_name(entry: Entry, values: Values, details: Sequence[Path]) -> str:
     return _with_details(title, shown)
 
 
-def _full_name(entry: Entry, values: Values, details: Sequence[Path]) -> str:
+def _full_name(entry: RegistryEntry, values: Values, details: Sequence[Path]) -> str:
     """The registered name with differing parameters spelled out, for rows whose short names coincide."""
     return _with_details(
         entry.name, [f"{'.'.join(path)}={_written(values[path])}" for path in details if path in values]
@@ -98,8 +96,8 @@ def _differing(rows: Sequence[Values]) -> Iterator[Path]:
             yield path
 
 
-def _word(path: Path, value: Any, entry: Entry) -> str:
-    """A parameter in as few letters as can be understood; empty for one that is off or not set."""
+def _word(path: Path, value: Any, entry: RegistryEntry) -> str:
+    """A parameter in short; empty for one that is off or not set."""
     parameter, written = path[-1], _written(value)
     for forms in (entry.short_forms if len(path) == 1 else {}, SHORT_FORMS):
         if written in forms.get(parameter, {}):

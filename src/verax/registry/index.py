@@ -1,4 +1,4 @@
-"""Write `index.json`: everything in the packages of verax that declares a registry name.
+"""Write `index.json`, which lists the components that declare a registry name.
 
     python -m verax.registry.index
 
@@ -80,7 +80,7 @@ def _modules(package: str) -> Iterator[ModuleType]:
 
 
 def _defined(module: ModuleType) -> Iterator[tuple[str, Any]]:
-    """What a module defines, and does not import."""
+    """Names and values that a module defines, without those it imports."""
     imported = {
         alias.asname or alias.name
         for node in ast.walk(ast.parse(Path(str(module.__file__)).read_text("utf-8")))

@@ -20,7 +20,7 @@ Namespace = Literal[
 ]
 NAMESPACES: tuple[Namespace, ...] = get_args(Namespace)
 INDEX = Path(__file__).with_name("index.json")
-"""Written by `python -m verax.registry.index` from what the components declare."""
+"""Written by `python -m verax.registry.index` from the declarations of the components."""
 
 ShortForms = Mapping[str, Mapping[str, str]]
 """How tables show the values of parameters: `{parameter: {value: text}}`."""
@@ -28,20 +28,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RegistryEntry:
     """A registered component, described without importing it.
 
     Args:
-        name: under which it is registered.
         target: `module:object`.
-        kind: the kind of a method, the property that a metric measures, or where another component comes from.
+        kind: the kind of a method, the property that a metric measures, or the origin of another component.
         summary: one sentence.
         cost: number of passes for an input of n words.
         reference: the publication.
-        display: short name in tables and figures; `{parameter}` stands for the value of a parameter.
+        display: short name in tables and figures; `{parameter}` is replaced by the value of a parameter.
         short_forms: of the values of its parameters in tables and figures.
         defaults: parameters by default, as JSON values; a component among them as `{name: parameters}`.
-        plug_in: the distribution that a plug-in comes from; empty for built-in components.
+        plug_in: the distribution of a plug-in; empty for built-in components.
     """
 
     name: str
@@ -68,7 +67,7 @@ def registered(name: str, summary: str, **details: str) -> Callable[[F], F]:
 
 
 def metadata(component: Any) -> dict[str, Any]:
-    """The fields of an entry that a component declares; what a metric measures is its kind."""
+    """The fields of an entry that a component declares; the kind of a metric is the property that it measures."""
     attributes = {name: name for name in ("kind", "summary", "cost", "reference", "display", "short_forms")}
     if hasattr(component, "measures"):
         attributes["kind"] = "measures"
@@ -77,15 +76,15 @@ def metadata(component: Any) -> dict[str, Any]:
 
 
 @cache
-def _index() -> Mapping[str, Mapping[str, Entry]]:
+def _index() -> Mapping[str, Mapping[str, RegistryEntry]]:
     content = json.loads(INDEX.read_text("utf-8"))
     return {
-        namespace: MappingProxyType({name: Entry(name, **fields) for name, fields in section.items()})
+        namespace: MappingProxyType({name: RegistryEntry(name, **fields) for name, fields in section.items()})
         for namespace, section in content.items()
     }
 
 
-def built_in(namespace: Namespace) -> Mapping[str, Entry]:
+def built_in(namespace: Namespace) -> Mapping[str, RegistryEntry]:
     """The components of a namespace that come with verax, in the order of the index."""
     return _index().get(namespace, {})
 
@@ -98,7 +97,7 @@ def _entry_points() -> Mapping[str, tuple[EntryPoint, ...]]:
 
 
 @cache
-def entries(namespace: Namespace) -> Mapping[str, Entry]:
+def entries(namespace: Namespace) -> Mapping[str, RegistryEntry]:
     """All components of a namespace: the built-in ones, then those of plug-ins (group `verax.<namespace>`).
 
     Nothing is imported: a plug-in has the kind `plug-in` until `described` loads it.
@@ -106,9 +105,9 @@ def entries(namespace: Namespace) -> Mapping[str, Entry]:
     table = dict(built_in(namespace))
     for point in _entry_points().get(f"verax.{namespace}", ()):
         if point.name in table:
-            raise UserError(f"the plug-in {point.value} calls itself {point.name!r}, which is taken in {namespace}")
+            raise UserError(f"the plug-in {point.value} has a name that is already used in {namespace}: {point.name!r}")
         origin = point.dist.name if point.dist else "an unknown package"
-        table[point.name] = Entry(point.name, point.value, "plug-in", f"From {origin}.", plug_in=origin)
+        table[point.name] = RegistryEntry(point.name, point.value, "plug-in", f"From {origin}.", plug_in=origin)
     return MappingProxyType(table)
 
 
@@ -118,13 +117,13 @@ def rescan() -> None:
         cached.cache_clear()
 
 
-def described(entry: Entry) -> Entry:
-    """An entry with what a plug-in declares about itself, which imports it; or why it cannot be imported."""
+def described(entry: RegistryEntry) -> RegistryEntry:
+    """An entry with the declarations of a plug-in, which imports it, or the reason why it cannot be imported."""
     if not entry.plug_in:
         return entry
     try:
         declared = metadata(_load(entry.target))
-    except Exception as error:  # noqa: BLE001 - code of others: whatever goes wrong is what is shown
+    except Exception as error:  # noqa: BLE001 - any error of a plug-in is shown
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
         return replace(entry, summary=f"From {entry.plug_in}; it cannot be imported: {reason}")
     summary = declared.pop("summary", "")
@@ -151,10 +150,7 @@ def _load(target: str) -> Any:
 
 
 def registered_name(namespace: Namespace, kind: type) -> str:
-    """The name that a class is registered under; of other classes the one they declare, else that of the class.
-
-    A name that belongs to another class is not given away.
-    """
+    """The registered name of a class; of other classes the name they declare if it is free, else that of the class."""
     target = f"{kind.__module__}:{kind.__qualname__}"
     if target in _names(namespace):
         return _names(namespace)[target]

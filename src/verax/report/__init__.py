@@ -1,1 +1,1 @@
-"""What people look at: tables, terminal, notebook and one offline HTML page; reads the store only."""
+"""Reports of runs: one offline HTML page, the terminal, and notebooks."""

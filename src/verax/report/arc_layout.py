@@ -1,26 +1,39 @@
-"""Where everything of a picture of pairs stands: lines of words, brackets along spans, and the arcs between them."""
+"""Positions in a picture of pairs: lines of words, brackets along spans, and the arcs between them."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
-from verax.report.arc_lines import MARGIN, Line, lay_out
-from verax.report.arc_routes import TEXT, Gaps, Point, over, routed
+from verax.report.lines import MARGIN, TEXT, TextLine, lay_out
 from verax.types import Instance, Span, Unit
 
 WIDTH = 800.0
-"""The most that a picture is wide; it is as wide as its longest line."""
+"""Largest width; a picture is as wide as its longest line."""
 LANE = 6.0
-"""How far apart brackets lie that would overlap."""
+"""Distance of brackets that would overlap."""
 _BAND = 84.0
 _LEADING = 8.0
 _ROUTED_LEADING = 15.0
 _RISE = (22.0, 0.14, 62.0)
 _FOOT = 4.0
-_BESIDE = 3.0
+_OFFSET = 3.0
+_SPREAD = 5.0
+# An arc avoids gaps between words that are narrower than this or taken, by a detour of at most this length.
+_CLEAR = 3.0
+_DETOUR = 40.0
+_SIDE_BY_SIDE = 6.0
+_SPOTS = (0.5, 0.36, 0.64, 0.24, 0.76)
+
+
+class XY(NamedTuple):
+    """A position in the picture."""
+
+    x: float
+    y: float
 
 
 class Stretch(NamedTuple):
@@ -30,14 +43,9 @@ class Stretch(NamedTuple):
     left: float
     right: float
 
-    @property
-    def middle(self) -> float:
-        """Half-way along it."""
-        return (self.left + self.right) / 2
-
 
 class Side(NamedTuple):
-    """One side of a pair: all that its span covers, which of it the arc ends at and where, and whether above it."""
+    """One side of a pair: the stretches of its span, the one where the arc ends, the x of this end, and its side."""
 
     stretches: tuple[Stretch, ...]
     end: Stretch
@@ -46,7 +54,7 @@ class Side(NamedTuple):
 
 
 class Bracket(NamedTuple):
-    """A line along a stretch of words at height `y`; it has feet down to `foot` where its span begins and ends."""
+    """A line along a stretch of words at height `y`, with feet to `foot` where its span begins and ends."""
 
     left: float
     right: float
@@ -58,41 +66,45 @@ class Bracket(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Arc:
-    """One pair: its arc as SVG writes paths, where its label may stand, what its spans cover, and their brackets.
+    """The arc of a pair.
 
-    `ends` are in the order of the unit's spans; `above` says of each whether it lies above its line or below.
+    Args:
+        ends: in the order of the unit's spans.
+        above: whether each end is above its line.
+        path: in the syntax of SVG.
+        spots: positions for its label.
+        stretches: of both spans.
     """
 
-    ends: tuple[Point, Point]
+    ends: tuple[XY, XY]
     above: tuple[bool, bool]
     path: str
-    spots: tuple[Point, ...]
+    spots: tuple[XY, ...]
     stretches: tuple[Stretch, ...]
     brackets: tuple[Bracket, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """A picture in numbers: its lines, the top of each, and an arc for each pair, in the order of the pairs."""
+class ArcLayout:
+    """A picture: its size, its lines, the top of each line, and an arc for each pair."""
 
     width: float
     height: float
-    lines: tuple[Line, ...]
+    lines: tuple[TextLine, ...]
     tops: tuple[float, ...]
     arcs: tuple[Arc, ...]
 
 
-def layout(instance: Instance, units: Sequence[Unit], *, bracketed: bool) -> Layout:
-    """Set the words of an instance and lead an arc from one span of each unit to the other.
+def layout(instance: Instance, units: Sequence[Unit], *, bracketed: bool) -> ArcLayout:
+    """Lay out the words of an instance, and an arc between the spans of each unit.
 
     Args:
-        instance: whose words are set.
-        units: pairs of spans; the first ones come nearest to the text.
-        bracketed: whether spans get brackets, for which there must be room; else arcs end at the words.
+        units: pairs of spans; the brackets of the first ones are nearest to the text.
+        bracketed: whether arcs end at brackets rather than at words.
     """
     lines, width = lay_out(instance.parts, WIDTH)
     both = frozenset(units)
-    sides = [_sides(lines, unit, beside=unit[::-1] in both) for unit in units]
+    sides = [_sides(lines, unit, offset=unit[::-1] in both) for unit in units]
     lanes = _Lanes()
     taken = [tuple(lanes.take(side) if bracketed else 0 for side in pair) for pair in sides]
     tops, height = _tops(lines, sides, lanes)
@@ -100,11 +112,11 @@ def layout(instance: Instance, units: Sequence[Unit], *, bracketed: bool) -> Lay
     arcs = tuple(
         _arc(gaps, tops, pair, numbers, bracketed=bracketed) for pair, numbers in zip(sides, taken, strict=True)
     )
-    return Layout(width, height, lines, tops, arcs)
+    return ArcLayout(width, height, lines, tops, arcs)
 
 
-def _stretches(lines: Sequence[Line], span: Span) -> tuple[Stretch, ...]:
-    """What a span covers, in reading order; a line has two of them where words written the other way stand between."""
+def _stretches(lines: Sequence[TextLine], span: Span) -> tuple[Stretch, ...]:
+    """Stretches of a span in reading order; words in the other direction split a line into two of them."""
     found: list[Stretch] = []
     for number, line in enumerate(lines):
         open_stretch: Stretch | None = None
@@ -121,17 +133,15 @@ def _stretches(lines: Sequence[Line], span: Span) -> tuple[Stretch, ...]:
     return tuple(found)
 
 
-def _sides(lines: Sequence[Line], unit: Unit, *, beside: bool) -> tuple[Side, Side]:
-    """Both sides, each with the widest stretch of its span as the end of the arc.
+def _sides(lines: Sequence[TextLine], unit: Unit, *, offset: bool) -> tuple[Side, Side]:
+    """Both sides of a pair; the arc ends at the widest stretch of each span.
 
     Args:
-        lines: in which the words stand.
-        unit: the pair.
-        beside: whether the arc must leave room for that of the other direction.
+        offset: whether the arc must leave room for that of the other direction.
     """
     found = [_stretches(lines, span) for span in unit]
     first, second = (max(stretches, key=lambda stretch: stretch.right - stretch.left) for stretches in found)
-    sign = (unit[0] < unit[1]) - (unit[0] > unit[1]) if beside else 0
+    sign = (unit[0] < unit[1]) - (unit[0] > unit[1]) if offset else 0
     return (
         Side(found[0], first, _end_of(first, sign), above=first.line >= second.line),
         Side(found[1], second, _end_of(second, sign), above=second.line >= first.line),
@@ -139,18 +149,19 @@ def _sides(lines: Sequence[Line], unit: Unit, *, beside: bool) -> tuple[Side, Si
 
 
 def _end_of(stretch: Stretch, sign: int) -> float:
-    """Where an arc ends along a stretch: in the middle, or a little to one side."""
-    return stretch.middle + sign * min(_BESIDE, (stretch.right - stretch.left) / 4)
+    """The x where an arc ends: the middle of a stretch, or a little to one side of it."""
+    middle = (stretch.left + stretch.right) / 2
+    return middle + sign * min(_OFFSET, (stretch.right - stretch.left) / 4)
 
 
 @dataclass
 class _Lanes:
-    """Brackets that lie over or under each line, so many lanes deep that none overlaps another."""
+    """Brackets above and below each line, in lanes so that none overlaps another."""
 
     taken: dict[tuple[int, bool], list[list[tuple[float, float]]]] = field(default_factory=lambda: defaultdict(list))
 
     def take(self, side: Side) -> int:
-        """The number of the lane nearest to the text that is free for a span wherever it stands."""
+        """Number of the lane nearest to the text that is free for all stretches of a side, which takes it."""
         number = 0
         while not all(self._is_free(stretch, number, above=side.above) for stretch in side.stretches):
             number += 1
@@ -167,18 +178,20 @@ class _Lanes:
         return all(place == other or place[1] < other[0] or other[1] < place[0] for other in others)
 
     def depth(self, line: int, *, above: bool) -> float:
-        """How much room the brackets of one side of a line need."""
+        """Height of the brackets on one side of a line."""
         return LANE * len(self.taken.get((line, above), ()))
 
 
 def _rise(pair: tuple[Side, Side]) -> float:
-    """How high an arc within one line stands over it."""
+    """Height of an arc within one line."""
     least, share, most = _RISE
     return min(most, least + share * abs(pair[0].x - pair[1].x))
 
 
-def _tops(lines: Sequence[Line], sides: Sequence[tuple[Side, Side]], lanes: _Lanes) -> tuple[tuple[float, ...], float]:
-    """The top of each line's text, with room for what runs over, under and between the lines; and the whole height."""
+def _tops(
+    lines: Sequence[TextLine], sides: Sequence[tuple[Side, Side]], lanes: _Lanes
+) -> tuple[tuple[float, ...], float]:
+    """The top of each line of text, with room for brackets and arcs, and the height of the picture."""
     rises: dict[int, float] = {}
     crossings = [sorted((first.end.line, second.end.line)) for first, second in sides]
     for pair in filter(_is_over, sides):
@@ -202,12 +215,12 @@ def _is_over(pair: tuple[Side, Side]) -> bool:
 
 
 def _arc(gaps: Gaps, tops: Sequence[float], pair: tuple[Side, Side], lanes: Sequence[int], *, bracketed: bool) -> Arc:
-    ends: list[Point] = []
+    ends: list[XY] = []
     brackets: list[Bracket] = []
     for side, lane in zip(pair, lanes, strict=True):
         away = LANE * (lane + 1) if bracketed else 0.0
         heights = {at: tops[at.line] - away if side.above else tops[at.line] + TEXT + away for at in side.stretches}
-        ends.append(Point(side.x, heights[side.end]))
+        ends.append(XY(side.x, heights[side.end]))
         brackets += _brackets(gaps.lines, heights, _FOOT if side.above else -_FOOT) if bracketed else []
     start, end = ends
     if _is_over(pair):
@@ -219,12 +232,86 @@ def _arc(gaps: Gaps, tops: Sequence[float], pair: tuple[Side, Side], lanes: Sequ
     return Arc((start, end), (pair[0].above, pair[1].above), path, spots, covered, tuple(brackets))
 
 
-def _brackets(lines: Sequence[Line], heights: dict[Stretch, float], foot: float) -> list[Bracket]:
-    """A bracket for each stretch of a span; where the span goes on in another line it stays open."""
+def _brackets(lines: Sequence[TextLine], heights: dict[Stretch, float], foot: float) -> list[Bracket]:
+    """A bracket for each stretch of a span, open where the span continues in another line."""
     first, last = next(iter(heights)), next(reversed(heights))
-    found = []
+    brackets = []
     for at, y in heights.items():
         begins, ends = at == first, at == last
         left, right = (ends, begins) if lines[at.line].rtl else (begins, ends)
-        found.append(Bracket(at.left, at.right, y, y + foot, left, right))
-    return found
+        brackets.append(Bracket(at.left, at.right, y, y + foot, left, right))
+    return brackets
+
+
+@dataclass
+class Gaps:
+    """Gaps between words and next to them where arcs cross lines, preferably each through a gap of its own."""
+
+    lines: Sequence[TextLine]
+    width: float
+    taken: Counter[tuple[int, float]] = field(default_factory=Counter)
+
+    def take(self, number: int, x: float) -> float:
+        """The gap of a line that is nearest to x, with a penalty for narrow and taken gaps."""
+        boxes = sorted(self.lines[number].boxes, key=lambda box: box.left)
+        left, right = boxes[0].left - MARGIN / 2, boxes[-1].right + MARGIN / 2
+        free = [*_range(MARGIN / 2, left), *_range(right, self.width - MARGIN / 2)]
+        costs = {gap: abs(gap - x) for gap in free}
+        for before, after in pairwise(boxes):
+            gap = (before.right + after.left) / 2
+            costs[gap] = abs(gap - x) + (0.0 if after.left - before.right >= _CLEAR else _DETOUR)
+        chosen = min(costs, key=lambda gap: costs[gap] + _DETOUR * self.taken[number, gap])
+        self.taken[number, chosen] += 1
+        return chosen
+
+
+def over(start: XY, end: XY, rise: float) -> tuple[str, tuple[XY, ...]]:
+    """Path of an arc over a line and positions for its label; a word paired with itself gets a loop."""
+    if abs(start.x - end.x) < 2 * _SPREAD:
+        start, end = start._replace(x=start.x - _SPREAD), end._replace(x=end.x + _SPREAD)
+    top = min(start.y, end.y) - rise + 6
+    path = f"M{start.x:.1f} {start.y:.1f}C{start.x:.1f} {top:.1f} {end.x:.1f} {top:.1f} {end.x:.1f} {end.y:.1f}"
+    apex = (start.y + 6 * top + end.y) / 8
+    return path, (XY((start.x + end.x) / 2, apex),)
+
+
+def routed(
+    gaps: Gaps, tops: Sequence[float], upper: tuple[XY, int], lower: tuple[XY, int]
+) -> tuple[str, tuple[XY, ...]]:
+    """Path of an arc from below one line to above a later one, and positions for its label.
+
+    Args:
+        upper, lower: each end with the number of its line.
+    """
+    (start, first), (end, last) = upper, lower
+    points = [start]
+    for number in range(first + 1, last):
+        x = gaps.take(number, _wanted(gaps.lines, number, first, last, points[-1], end))
+        points += [XY(x, tops[number]), XY(x, tops[number] + TEXT)]
+    points.append(end)
+    path = f"M{start.x:.1f} {start.y:.1f}"
+    bends = list(pairwise(points))[::2]
+    for index, (a, b) in enumerate(bends):
+        path += f"L{a.x:.1f} {a.y:.1f}" if index else ""
+        half = (a.y + b.y) / 2
+        path += f"C{a.x:.1f} {half:.1f} {b.x:.1f} {half:.1f} {b.x:.1f} {b.y:.1f}"
+    longest = max(bends, key=lambda bend: bend[1].y - bend[0].y)
+    return path, tuple(_on_bend(*longest, share) for share in _SPOTS)
+
+
+def _on_bend(a: XY, b: XY, t: float) -> XY:
+    """A point of the curve between two positions that is vertical at both ends."""
+    along = 3 * t * t - 2 * t**3
+    return XY(a.x + (b.x - a.x) * along, a.y + (b.y - a.y) * (1.5 * t * (1 - t) + t**3))
+
+
+def _wanted(lines: Sequence[TextLine], number: int, first: int, last: int, so_far: XY, end: XY) -> float:
+    """The x where an arc should cross a line, such that it moves sideways between parts rather than between lines."""
+    if lines[first].part == lines[last].part:
+        return so_far.x + (end.x - so_far.x) / (last - number + 1)
+    return end.x if lines[number].part == lines[last].part else so_far.x
+
+
+def _range(low: float, high: float) -> list[float]:
+    """Positions for parallel arcs next to the text."""
+    return [low + _SIDE_BY_SIDE * index for index in range(int((high - low) / _SIDE_BY_SIDE) + 1)]

@@ -1,20 +1,26 @@
-"""Interactions as a picture: the parts of an input one below the other, an arc for each of the strongest pairs."""
+"""Explanations by interactions: the pairs with the highest scores as a table, and as arcs between their words."""
 
 from __future__ import annotations
 
+import heapq
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from verax.report.arc_layout import Arc, Bracket, Layout, layout
-from verax.report.arc_lines import SIZE, Box
-from verax.report.arc_routes import TEXT, Point
-from verax.report.pairs import SHOWN, Pair, joined, pairs_table, step, top_pairs, words_of
-from verax.report.words import gold_words
+from verax.report.arc_layout import XY, Arc, ArcLayout, Bracket, layout
+from verax.report.lines import SIZE, TEXT, Box
+from verax.report.words import annotated_words, words_html
 from verax.results.render.markup import Html, join, tag
-from verax.results.render.numbers import count, plural
+from verax.results.render.numbers import count, plural, signed
 from verax.results.render.text_width import FONT, fitted, label
 from verax.types import Highlight, Instance, Unit
 
+SHOWN = 10
+"""Number of pairs of an explanation that a page holds and a terminal prints."""
+CHOICES = (1, 3, 5, 10)
+"""Numbers of pairs that a reader can choose to see."""
+TOP = 5
+"""Number of pairs that are visible by default."""
 INKS = {"for": "#b05800", "against": "#0072b2", "neither": "#707784"}
 """Colours with enough contrast to white figures and to light and dark pages."""
 _PEOPLE_SHOWN = 30
@@ -24,20 +30,122 @@ _ARROW = 6.0
 _BASELINE = 15.0
 
 
-class _Drawn(NamedTuple):
-    """One pair as it is drawn: its tooltip, its rank if it has one, and the look of its arc.
+class RankedPair(NamedTuple):
+    """Two spans, their words, and their score with its rank.
 
-    `share` is its strength relative to the strongest pair, `step` the class by which the page can hide it.
+    `directed` says that the other direction, from the second span to the first, has a score of its own.
+    """
+
+    rank: int
+    unit: Unit
+    words: tuple[str, ...]
+    score: float
+    directed: bool
+
+
+def top_pairs(highlight: Highlight, instance: Instance, top: int = SHOWN) -> tuple[RankedPair, ...]:
+    """The pairs with the highest signed scores; of equal scores the first one wins, as in the metrics."""
+    scores = highlight.scores
+    best = heapq.nsmallest(top, range(len(scores)), key=lambda index: (-scores[index], index))
+    units = frozenset(highlight.units)
+    pairs = []
+    for rank, index in enumerate(best, 1):
+        unit = highlight.units[index]
+        directed = unit[0] != unit[-1] and unit[::-1] in units
+        pairs.append(RankedPair(rank, unit, words_of(unit, instance), scores[index], directed))
+    return tuple(pairs)
+
+
+def words_of(unit: Unit, instance: Instance) -> tuple[str, ...]:
+    """The text of each span of a unit."""
+    parts = [(instance.parts[span.part], span) for span in unit]
+    return tuple(part.raw[part.offsets[span.start][0] : part.offsets[span.end - 1][1]] for part, span in parts)
+
+
+def heads(pairs: Sequence[RankedPair]) -> tuple[str, str]:
+    """Headers of the columns of words in a table of pairs."""
+    return ("from", "to") if any(pair.directed for pair in pairs) else ("words", "words")
+
+
+def _step(rank: int) -> str:
+    """CSS class of a pair: the smallest choice of pairs that includes it."""
+    return f"k{next(choice for choice in CHOICES if rank <= choice)}"
+
+
+def picture(highlight: Highlight, instance: Instance, *, inline: bool, top: int = SHOWN) -> Html:
+    """Coloured words for an explanation by words, arcs for one by interactions.
+
+    Args:
+        inline: write styles into each element, for places without the style sheet of the page.
+        top: number of arcs.
+    """
+    if highlight.kind == "token":
+        return words_html(highlight, instance, inline=inline)
+    return arcs_html(highlight, instance, inline=inline, top=top)
+
+
+def arcs_html(highlight: Highlight, instance: Instance, *, inline: bool, top: int = SHOWN) -> Html:
+    """The pairs with the highest scores as arcs between their words or brackets, and as a table.
+
+    Args:
+        inline: for places without the style sheet of the page, which hides pairs beyond the reader's choice.
+        top: number of pairs.
+    """
+    pairs = top_pairs(highlight, instance, top)
+    if not pairs:
+        return tag("p", tag("em", "no pair of words or spans"))
+    strongest = max(abs(score) for score in highlight.scores)
+    drawn = [_scored(pair, strongest, inline=inline) for pair in pairs]
+    spoken = f"The {plural(len(pairs), 'pair')} with the highest scores"
+    picture = _drawing(drawn, instance, spoken, bracketed=highlight.kind == "span_interaction", inline=inline)
+    return join(picture, _table(pairs, len(highlight.units), inline=inline))
+
+
+def people_html(instance: Instance, *, inline: bool) -> Html | None:
+    """The annotated span pairs, in grey; None where there are none."""
+    units = () if instance.human is None else instance.human.span_pairs or ()
+    if not units:
+        return None
+    drawn = [_Drawn(unit, " ↔ ".join(words_of(unit, instance))) for unit in units[:_PEOPLE_SHOWN]]
+    rest = len(units) - len(drawn)
+    more = tag("p", f"and {count(rest)} more") if rest else None
+    return join(_drawing(drawn, instance, "Annotated pairs", bracketed=True, inline=inline), more)
+
+
+def _table(pairs: Sequence[RankedPair], total: int, *, inline: bool) -> Html:
+    """Rank, words and score of each pair, on demand: the picture for readers who cannot see it."""
+    head = tag("tr", [tag("th", name, scope="col") for name in ("#", *heads(pairs), "score")])
+    rows = [
+        tag(
+            "tr",
+            tag("td", pair.rank),
+            [tag("td", tag("bdi", words)) for words in pair.words],
+            tag("td", signed(pair.score)),
+            class_=None if inline else _step(pair.rank),
+        )
+        for pair in pairs
+    ]
+    title = "Pairs and scores" + (f" (the highest of {count(total)})" if total > len(pairs) else "")
+    small = "font-size:.85em" if inline else None
+    return tag("details", tag("summary", title), tag("table", tag("thead", head), tag("tbody", rows)), style=small)
+
+
+class _Drawn(NamedTuple):
+    """A pair as it is drawn; the defaults are those of an annotated pair.
+
+    Args:
+        share: strength relative to the strongest pair.
+        step: CSS class by which the page can hide it.
     """
 
     unit: Unit
-    said: str
-    rank: int | None
-    ink: str
-    share: float
-    dotted: bool
-    directed: bool
-    step: str | None
+    tooltip: str
+    rank: int | None = None
+    ink: str = INKS["neither"]
+    share: float = 0.3
+    dotted: bool = False
+    directed: bool = False
+    step: str | None = None
 
     def stroke(self) -> dict[str, str | None]:
         """Attributes of its line."""
@@ -49,56 +157,18 @@ class _Drawn(NamedTuple):
         }
 
 
-def arcs_html(highlight: Highlight, instance: Instance, *, inline: bool, top: int = SHOWN) -> Html:
-    """The pairs with the highest scores as arcs between their words or brackets, and as a table.
-
-    Args:
-        highlight: an explanation by interactions.
-        instance: the input it explains.
-        inline: for places without the style sheet of the page, which hides pairs that a reader did not ask for.
-        top: how many pairs are drawn.
-    """
-    pairs = top_pairs(highlight, instance, top)
-    if not pairs:
-        return tag("p", tag("em", "no pair of words or spans"))
-    strongest = max(abs(score) for score in highlight.scores)
-    drawn = [_scored(pair, strongest, inline=inline) for pair in pairs]
-    spoken = f"The {plural(len(pairs), 'pair')} with the highest scores: {_listed(drawn)}"
-    picture = _drawing(drawn, instance, spoken, bracketed=highlight.kind == "span_interaction", inline=inline)
-    return join(picture, pairs_table(pairs, len(highlight.units), inline=inline))
-
-
-def people_html(instance: Instance, *, inline: bool) -> Html | None:
-    """The annotated span pairs, in grey; None where there are none."""
-    units = () if instance.human is None else instance.human.span_pairs or ()
-    if not units:
-        return None
-    drawn = [
-        _Drawn(
-            unit, joined(words_of(unit, instance)), None, INKS["neither"], 0.3, dotted=False, directed=False, step=None
-        )
-        for unit in units[:_PEOPLE_SHOWN]
-    ]
-    rest = len(units) - len(drawn)
-    more = tag("p", f"and {count(rest)} more") if rest else None
-    return join(_drawing(drawn, instance, f"Annotated pairs: {_listed(drawn)}", bracketed=True, inline=inline), more)
-
-
-def _scored(pair: Pair, strongest: float, *, inline: bool) -> _Drawn:
+def _scored(pair: RankedPair, strongest: float, *, inline: bool) -> _Drawn:
+    tooltip = f"{pair.rank}. {(' → ' if pair.directed else ' ↔ ').join(pair.words)} {signed(pair.score)}"
     ink = INKS["for" if pair.score > 0 else "against" if pair.score < 0 else "neither"]
     share = abs(pair.score) / strongest if strongest else 0.0
-    seen = None if inline else step(pair.rank)
-    return _Drawn(pair.unit, pair.said, pair.rank, ink, share, pair.score < 0, pair.directed, seen)
+    step = None if inline else _step(pair.rank)
+    return _Drawn(pair.unit, tooltip, pair.rank, ink, share, pair.score < 0, pair.directed, step)
 
 
-def _listed(drawn: Sequence[_Drawn]) -> str:
-    return "; ".join(pair.said for pair in drawn)
-
-
-def _drawing(drawn: Sequence[_Drawn], instance: Instance, spoken: str, *, bracketed: bool, inline: bool) -> Html:
+def _drawing(drawn: Sequence[_Drawn], instance: Instance, title: str, *, bracketed: bool, inline: bool) -> Html:
     """Arcs at the bottom, words over them, ranks on top."""
     plan = layout(instance, [pair.unit for pair in drawn], bracketed=bracketed)
-    # Weak ones first, so that strong ones lie over them.
+    # Weak ones first, so that strong ones are drawn over them.
     arcs = [
         _arc(plan, pair, arc, tinted=not bracketed) for pair, arc in reversed([*zip(drawn, plan.arcs, strict=True)])
     ]
@@ -114,22 +184,22 @@ def _drawing(drawn: Sequence[_Drawn], instance: Instance, spoken: str, *, bracke
         viewBox=f"0 0 {plan.width:.0f} {plan.height:.0f}",
         font_family=FONT,
         role="img",
-        aria_label=spoken,
+        aria_label=f"{title}: {'; '.join(pair.tooltip for pair in drawn)}",
         class_=None if inline else "arcs",
     )
     frame = {"style": "overflow-x:auto"} if inline else {"class_": "scroll"}
     return tag("div", picture, dir="rtl" if plan.lines[0].rtl else None, **frame)
 
 
-def _arc(plan: Layout, pair: _Drawn, arc: Arc, *, tinted: bool) -> Html:
-    """One arc with the brackets or coloured words that it joins, and the pair as a tooltip."""
+def _arc(plan: ArcLayout, pair: _Drawn, arc: Arc, *, tinted: bool) -> Html:
+    """One arc with the brackets or coloured words that it joins."""
     opacity = f"{0.12 + 0.25 * pair.share:.2f}"
     words = [_rectangle(place.left, place.right, plan.tops[place.line]) for place in arc.stretches]
     tints = tag("g", words, stroke="none", fill=pair.ink, fill_opacity=opacity) if tinted else None
     brackets = tag("path", d="".join(map(_bracket, arc.brackets)), stroke_width="1.6") if arc.brackets else None
     line = tag("path", d=arc.path, **pair.stroke())
     head = tag("path", d=_arrow(arc), stroke_width="2") if pair.directed else None
-    return tag("g", tag("title", pair.said), tints, brackets, line, head, stroke=pair.ink, class_=pair.step)
+    return tag("g", tag("title", pair.tooltip), tints, brackets, line, head, stroke=pair.ink, class_=pair.step)
 
 
 def _bracket(bracket: Bracket) -> str:
@@ -138,27 +208,20 @@ def _bracket(bracket: Bracket) -> str:
 
 
 def _arrow(arc: Arc) -> str:
-    """The head of an arrow at the second end, which an arc meets upright from its own side of the line."""
+    """An arrow head at the second end, where the arc is vertical."""
     x, y = arc.ends[1]
     back = y - _ARROW if arc.above[1] else y + _ARROW
     return f"M{x - 4:.1f} {back:.1f}L{x:.1f} {y:.1f}L{x + 4:.1f} {back:.1f}"
 
 
 def _rectangle(left: float, right: float, top: float, **looks: str) -> Html:
-    return tag(
-        "rect",
-        x=f"{left - 1:.1f}",
-        y=f"{top:.1f}",
-        width=f"{right - left + 2:.1f}",
-        height=f"{TEXT:.0f}",
-        rx="3",
-        **looks,
-    )
+    place = {"x": f"{left - 1:.1f}", "y": f"{top:.1f}", "width": f"{right - left + 2:.1f}", "height": f"{TEXT:.0f}"}
+    return tag("rect", **place, rx="3", **looks)
 
 
-def _words(plan: Layout, instance: Instance) -> Html:
+def _words(plan: ArcLayout, instance: Instance) -> Html:
     """The words at their places, in reading order; annotated words are boxed."""
-    gold = gold_words(instance)
+    gold = annotated_words(instance)
     lines: list[Html] = []
     for line, top in zip(plan.lines, plan.tops, strict=True):
         boxed = [
@@ -167,9 +230,8 @@ def _words(plan: Layout, instance: Instance) -> Html:
             if box.word is not None and (line.part, box.word) in gold
         ]
         words = tag("g", map(_word, line.boxes), transform=f"translate(0 {top + _BASELINE:.1f})")
-        lines.append(
-            tag("g", boxed, words, direction="rtl" if line.rtl else "ltr", lang=instance.parts[line.part].lang)
-        )
+        way = "rtl" if line.rtl else "ltr"
+        lines.append(tag("g", boxed, words, direction=way, lang=instance.parts[line.part].lang))
     return tag("g", lines, fill="currentColor", font_size=f"{SIZE:g}", text_anchor="middle")
 
 
@@ -178,21 +240,17 @@ def _word(box: Box) -> Html:
     return join(" " if box.space else None, fitted(box.shown, box.width, x=f"{box.middle:.1f}"))
 
 
-def _label_spots(arcs: Sequence[Arc]) -> list[Point]:
-    """A place on each arc for its rank: the first that is clear of earlier ranks, else the clearest."""
-    chosen: list[Point] = []
+def _label_spots(arcs: Sequence[Arc]) -> list[XY]:
+    """A position on each arc for its rank: the first that is clear of earlier ranks, else the clearest."""
+    chosen: list[XY] = []
     for arc in arcs:
-        clear = [min((_distance(spot, other) for other in chosen), default=99.0) for spot in arc.spots]
+        clear = [min((math.dist(spot, other) for other in chosen), default=99.0) for spot in arc.spots]
         good = next((index for index, distance in enumerate(clear) if distance > 2 * _RADIUS), None)
         chosen.append(arc.spots[clear.index(max(clear)) if good is None else good])
     return chosen
 
 
-def _distance(one: Point, other: Point) -> float:
-    return float(((one.x - other.x) ** 2 + (one.y - other.y) ** 2) ** 0.5)
-
-
-def _label(pair: _Drawn, spot: Point) -> Html:
+def _label(pair: _Drawn, spot: XY) -> Html:
     """The rank on its arc."""
     disc = tag("circle", cx=f"{spot.x:.1f}", cy=f"{spot.y:.1f}", r=f"{_RADIUS}", fill=pair.ink)
     figure = label(str(pair.rank), _RANK_SIZE, x=f"{spot.x:.1f}", y=f"{spot.y + 3.6:.1f}", fill="#fff")

@@ -23,9 +23,7 @@ def section(content: Content) -> Html:
     """Reproduction first, then inputs, cost and what is missing."""
     manifest = content.manifest
     return join(
-        _block(
-            "Reproduce", tag("pre", tag("code", manifest.command), tabindex=0, class_="command"), wide=True
-        ),
+        _block("Reproduce", tag("pre", tag("code", manifest.command), tabindex=0, class_="command"), wide=True),
         _block("Warnings", _lines(manifest.warnings), wide=True) if manifest.warnings else None,
         _block("Model", _facts(manifest.model.facts, ("name", "architecture", "labels", "dtype", "device", "hash"))),
         _block("Data", _facts(manifest.data.model_dump(), ("name", "split", "n", "hash", "provenance"))),
@@ -37,7 +35,7 @@ def section(content: Content) -> Html:
         _block("Metrics", _entries(manifest.metrics, _METRIC_COLUMNS), wide=True),
         _block("Environment", _environment(manifest)),
         _block("Spec", _spec(manifest)),
-    )  # fmt: skip
+    )
 
 
 def _block(title: str, body: Html, *, wide: bool = False) -> Html:
@@ -76,7 +74,7 @@ def _is_hash(value: str) -> bool:
 
 
 def _facts(facts: Mapping[str, Any], known: Sequence[str]) -> Html:
-    """The entries that every card should have, whether it has them or not, then all others."""
+    """The entries that every card should have, then all others."""
     return _list([(name, _value(facts.get(name))) for name in dict.fromkeys([*known, *facts])])
 
 
@@ -96,7 +94,7 @@ def _counts(manifest: Manifest) -> Html:
 
 
 def _cost(manifest: Manifest) -> Html:
-    """Passes requested, passes computed, passes saved because their answer was known."""
+    """Passes that were requested, computed, and saved."""
     rows = []
     for name in ("forward", "backward"):
         asked, done = manifest.cost.get(f"{name}_asked"), manifest.cost.get(name)

@@ -1,17 +1,24 @@
-"""The page of instances: each with its labels, and what every method says of its words, one method below the other."""
+"""The instances: each with its labels, and its explanation by every method."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from verax.report.arcs import people_html
+from verax.report.arcs import CHOICES, TOP, people_html, picture
 from verax.report.content import Content
-from verax.report.labels import is_wrong, method_label
-from verax.report.pairs import CHOICES, TOP
-from verax.report.picture import picture
+from verax.report.elements import (
+    human_texts,
+    instance_count,
+    is_wrong,
+    method_label,
+    missing,
+    search,
+    select,
+    wrong_flag,
+)
 from verax.report.words import words_html
 from verax.results.render.markup import Html, join, tag
-from verax.results.render.numbers import count, number, plural
+from verax.results.render.numbers import count, number
 from verax.types import Highlight, Instance, Prediction, Skip
 
 _CLASSES = 4
@@ -19,37 +26,26 @@ _SPARK = (120, 30)
 
 
 def section(content: Content) -> Html:
-    """A legend, a filter and the first instances of the run; nothing where all explanations are in free text."""
-    if content.text_methods and not content.methods:
+    """A legend, a filter and the first instances of the run; empty if all explanations are in free text."""
+    if content.run.text_methods and not content.methods:
         return join()
-    shown = content.shown
-    if not shown:
+    if not content.instances:
         return tag("p", "This report holds no instances.", class_="note")
-    arcs = any(_has_arcs(content, instance) for instance in shown)
+    arcs = any(_has_arcs(content, instance) for instance in content.instances)
     return join(
-        tag("p", extent(content)),
+        instance_count(content),
         _legend(content, arcs=arcs),
-        _filter(content, shown),
+        _filter(content),
         _choice_of_pairs() if arcs else None,
-        tag("div", [_instance(content, instance) for instance in shown], id="instances-list"),
+        tag("div", [_instance(content, instance) for instance in content.instances], id="instances-list"),
         tag("nav", id="instances-pages", aria_label="Pages of instances", hidden=True, class_="pages"),
     )
 
 
-def extent(content: Content) -> str:
-    """How many instances of the run the report holds."""
-    shown, every = len(content.shown), content.total
-    held = plural(every, "instance")
-    return f"{f'The first {count(shown)} of {held}' if shown < every else held}, in the order of the run."
-
-
 def _legend(content: Content, *, arcs: bool) -> Html:
+    supports = "supports what is explained (the predicted class, unless a method says otherwise)"
     samples = (
-        (
-            "for8",
-            "orange, solid line",
-            "supports what is explained (the predicted class, unless a method says otherwise)",
-        ),
+        ("for8", "orange, solid line", supports),
         ("against8", "blue, dotted line", "opposes it"),
         ("gold", "boxed", "annotated by people"),
     )
@@ -77,50 +73,24 @@ def _has_arcs(content: Content, instance: Instance) -> bool:
 
 
 def _choice_of_pairs() -> Html:
-    """How many pairs of each explanation are seen; the style sheet obeys it without any script."""
+    """Number of visible pairs of each explanation; the style sheet applies it without any script."""
+    attributes = {"type": "radio", "name": "top"}
     choices = [
-        tag(
-            "label",
-            tag("input", type="radio", name="top", id=f"top-{top}", value=top, checked=top == TOP, autocomplete="off"),
-            f" {top}",
-        )
-        for top in CHOICES
+        tag("label", tag("input", **attributes, id=f"top-{n}", value=n, checked=n == TOP, autocomplete="off"), f" {n}")
+        for n in CHOICES
     ]
     return tag("fieldset", tag("legend", "Pairs shown of each explanation"), choices, id="top")
 
 
-def _filter(content: Content, shown: Iterable[Instance]) -> Html:
-    """Controls that the page's script brings to life; hidden without it."""
-    labels = {instance.label for instance in shown if instance.label is not None}
-    labels |= {content.predictions[instance.id].label for instance in shown if instance.id in content.predictions}
-    every = tag("option", "all", value="")
+def _filter(content: Content) -> Html:
+    """Controls for the script of the page; hidden without it."""
+    labels = {instance.label for instance in content.instances if instance.label is not None}
+    labels |= {prediction.label for prediction in content.predictions.values()}
     return tag(
         "form",
-        tag(
-            "label",
-            "Text ",
-            tag("input", type="search", id="filter-text", placeholder="words or id", autocomplete="off"),
-        ),
-        tag(
-            "label",
-            "Label ",
-            tag(
-                "select",
-                every,
-                [tag("option", label, value=f"={label}") for label in sorted(labels)],
-                id="filter-label",
-            ),
-        ),
-        tag(
-            "label",
-            "Method ",
-            tag(
-                "select",
-                every,
-                [tag("option", label, value=f"={label}") for label in content.methods],
-                id="filter-method",
-            ),
-        ),
+        search("filter-text"),
+        select("Label", "filter-label", {"": "all", **{f"={label}": label for label in sorted(labels)}}),
+        select("Method", "filter-method", {"": "all", **{f"={label}": label for label in content.methods}}),
         tag("label", tag("input", type="checkbox", id="filter-wrong"), " wrong predictions only", class_="check"),
         tag("label", tag("input", type="checkbox", id="filter-skipped"), " skipped only", class_="check"),
         tag("output", id="filter-count", aria_live="polite"),
@@ -137,8 +107,8 @@ def _instance(content: Content, instance: Instance) -> Html:
     skips = content.skips.get(instance.id, ())
     return tag(
         "article",
-        tag("header", tag("h3", instance.id, dir="auto"), _labels(instance, prediction, wrong=wrong)),
-        human_explanations(instance),
+        tag("header", tag("h3", instance.id, dir="auto"), _labels(instance, prediction)),
+        human_texts(instance),
         tag(
             "dl",
             [_explanation(content, instance, method, skips) for method in content.methods],
@@ -154,31 +124,20 @@ def _instance(content: Content, instance: Instance) -> Html:
     )
 
 
-def _labels(instance: Instance, prediction: Prediction | None, *, wrong: bool) -> Html:
-    """Gold and predicted class, in words whether they agree, and the likeliest classes with their probabilities."""
+def _labels(instance: Instance, prediction: Prediction | None) -> Html:
+    """Gold and predicted class, a flag if they differ, and the most likely classes with their probabilities."""
     facts: list[Html] = []
     if instance.label is not None:
         facts.append(tag("span", "gold ", tag("strong", instance.label, dir="auto")))
     if prediction is None:
         return tag("p", facts, tag("span", "no prediction"), class_="labels")
-    verdict = tag("span", "✗ wrong", class_="flag wrong") if wrong else None
+    verdict = wrong_flag(instance, prediction.label, prediction.labels)
     facts.append(tag("span", "predicted ", tag("strong", prediction.label, dir="auto"), verdict))
     ranked = sorted(zip(prediction.probabilities, prediction.labels, strict=True), key=lambda pair: -pair[0])
     classes = [tag("span", tag("span", label, dir="auto"), f" {number(chance)}") for chance, label in ranked[:_CLASSES]]
     rest = len(ranked) - _CLASSES
     more = tag("span", f"{count(rest)} more") if rest > 0 else None
     return tag("p", facts, tag("span", classes, more, class_="classes"), class_="labels")
-
-
-def human_explanations(instance: Instance) -> Html | None:
-    """The human explanations of an instance."""
-    if instance.human is None or not instance.human.explanations:
-        return None
-    return tag(
-        "div",
-        [tag("p", tag("span", "People: ", class_="quiet"), said, dir="auto") for said in instance.human.explanations],
-        class_="human",
-    )
 
 
 def _people(instance: Instance) -> Html | None:
@@ -191,14 +150,14 @@ def _explanation(content: Content, instance: Instance, method: str, skips: Itera
     highlight = content.highlights.get((instance.id, method))
     target = None
     if highlight is not None:
-        said = picture(highlight, instance, inline=False)
+        shown = picture(highlight, instance, inline=False)
         if str(highlight.target) != "prediction":
             target = tag("small", f" explains {highlight.target}", dir="auto")
     else:
-        said = join(missing(method, skips), words_html(None, instance, inline=False))
+        shown = join(missing(method, skips), words_html(None, instance, inline=False))
     sparks = _sparks(content, instance, method)
     curves = tag("dd", sparks, class_="curves") if sparks else None
-    return tag("div", tag("dt", method_label(content, method), target), tag("dd", said), curves, data_method=method)
+    return tag("div", tag("dt", method_label(content, method), target), tag("dd", shown), curves, data_method=method)
 
 
 def _masked(content: Content) -> list[str]:
@@ -207,7 +166,7 @@ def _masked(content: Content) -> list[str]:
 
 
 def _sparks(content: Content, instance: Instance, method: str) -> list[Html]:
-    """The gold class's probability while this instance was masked recursively."""
+    """Curves of the gold class's probability while this instance was masked recursively."""
     metrics = _masked(content)
     if not metrics:
         return []
@@ -218,7 +177,7 @@ def _sparks(content: Content, instance: Instance, method: str) -> list[Html]:
 
 
 def _spark(curve: Sequence[float], random: Sequence[float] | None) -> Html:
-    """One instance: the gold class's probability while words are masked, masking at random in grey."""
+    """The probability of the gold class while words are masked; masking at random in grey."""
     width, height = _SPARK
     shapes = [tag("path", d=f"M2 {y}H{width - 2}", class_="grid") for y in (3, height - 3)]
     for values, look in ((random, "random"), (curve, "measure")):
@@ -233,17 +192,8 @@ def _spark(curve: Sequence[float], random: Sequence[float] | None) -> Html:
     return tag("svg", shapes, class_="plot spark", width=width, height=height, role="img", aria_label=spoken)
 
 
-def missing(method: str, skips: Iterable[Skip]) -> Html:
-    """Why there is no explanation."""
-    skip = next((skip for skip in skips if skip.method == method), None)
-    if skip is None:
-        return tag("p", tag("strong", "not computed"), class_="skip")
-    why = f"{'failed' if skip.failed else 'skipped'}: {skip.reason}"
-    return tag("p", tag("strong", why), f" {skip.detail}", class_="skip", dir="auto")
-
-
 def _scores(content: Content, instance: Instance) -> Html | None:
-    """The metrics' values for this one instance and the notes of its explanations, on demand."""
+    """Metric values of this instance and the notes of its explanations, on demand."""
     values = {(score.method, score.metric): score for score in content.scores.get(instance.id, ())}
     notes = {method: _notes(content.highlights.get((instance.id, method))) for method in content.methods}
     if not values and not any(notes.values()):

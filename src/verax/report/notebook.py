@@ -1,10 +1,8 @@
-"""One explanation as a notebook shows it: static HTML with its looks inside, no script."""
+"""One explanation for a notebook: static HTML with inline styles, without scripts."""
 
 from __future__ import annotations
 
-from verax.report.arcs import people_html
-from verax.report.pairs import TOP
-from verax.report.picture import picture
+from verax.report.arcs import TOP, people_html, picture
 from verax.results.render.markup import Html, join, tag
 from verax.results.render.numbers import number
 from verax.types import Highlight, Instance, Prediction
@@ -19,18 +17,14 @@ _ARCS_LEGEND = (
 def highlight_html(
     highlight: Highlight, instance: Instance, prediction: Prediction | None = None, *, top: int = TOP
 ) -> str:
-    """The explanation under a line that says which method explains what.
+    """The explanation below a line with the method, its target and the prediction.
 
     Args:
-        highlight: the explanation.
-        instance: the input that it explains.
-        prediction: of the model, where known.
         top: number of pairs that are drawn of an explanation by interactions, those with the highest scores.
     """
     head: list[Html | str] = [tag("strong", highlight.method, dir="auto"), f" explains {highlight.target}"]
     if prediction is not None:
-        chance = dict(zip(prediction.labels, prediction.probabilities, strict=True)).get(prediction.label)
-        head += [" · predicted ", tag("strong", prediction.label, dir="auto"), f" ({number(chance)})"]
+        head += [" · predicted ", tag("strong", prediction.label, dir="auto"), f" ({number(prediction.probability)})"]
     if instance.label is not None:
         head += [" · gold ", tag("strong", instance.label, dir="auto")]
     quiet = "font-size:.75em;opacity:.75;margin-top:.3em"

@@ -8,58 +8,46 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import NamedTuple
 
 from verax.report import card, instances, parallel, texts
 from verax.report.content import Content
 from verax.report.words import style_sheet
-from verax.results.render.html import findings_html
+from verax.results.render.html import findings_html, verdict_html
 from verax.results.render.markup import Html, join, tag, visible
 from verax.results.render.numbers import plural
 from verax.results.roar import has_result, load_result
 from verax.results.run import Run
 from verax.store.files import replace_file
+from verax.store.verify import signed_page
 from verax.studies.masking.roar import roar_findings
 
-
-class Section(NamedTuple):
-    """A part of the page: its anchor, its heading, and the function that draws it (empty: left out)."""
-
-    anchor: str
-    title: str
-    draw: Callable[[Content], Html]
-
-
-INSTANCES = (
-    Section("parallel", "Parallel sentences", parallel.section),
-    Section("texts", "Free text, instance by instance", texts.section),
-    Section("instances", "Instances", instances.section),
-    Section("card", "Run card", card.section),
+SECTIONS: tuple[tuple[str, str, Callable[[Content], Html]], ...] = (
+    ("parallel", "Parallel sentences", parallel.section),
+    ("texts", "Free text, instance by instance", texts.section),
+    ("instances", "Instances", instances.section),
+    ("card", "Run card", card.section),
 )
-"""The sections below those of the studies."""
+"""Sections below those of the studies: anchor, heading, and the function that draws it; an empty one is left out."""
 
 
-def write_report(folder: Path, out: Path | None = None, *, instances: int = 100) -> Path:
-    """Write the report of a run.
+def write_report(folder: Path, out: Path | None = None, *, instances: int = 100, run: Run | None = None) -> Path:
+    """Write the report of a run, atomically, and return its path.
 
     Args:
-        folder: the run.
-        out: the file to write, `report.html` in the folder by default; replaced as a whole or not at all.
-        instances: number of instances that the page shows at most.
-
-    Returns:
-        The file that was written.
+        out: the file to write; `report.html` in the folder by default.
+        instances: largest number of instances on the page.
+        run: the run in the folder, if it is open already.
     """
     path = out or folder / "report.html"
-    page = _roar_page(folder) if has_result(folder) else render(Run(folder), instances=instances)
+    page = _roar_page(folder) if has_result(folder) else render(run or Run(folder), instances=instances)
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, page.encode())
+    replace_file(path, signed_page(page))
     return path
 
 
 def render(run: Run, *, instances: int = 100) -> str:
     """The page of a run; the same run always gives the same characters."""
-    content = Content(run, instances)
+    content = Content(run, run.instances.ids[:instances])
     footer = f"verax {run.manifest.verax} · {run.manifest.created}"
     return _page(run.name, _head(content), list(_sections(content)), footer, _problems(run))
 
@@ -67,14 +55,10 @@ def render(run: Run, *, instances: int = 100) -> str:
 def _roar_page(folder: Path) -> str:
     """The page of a finished ROAR: its areas and curves, and its recipe."""
     result = load_result(folder)
-    findings = roar_findings([folder])
     model, data = Path(str(result.spec["base"])).name, str(result.spec["data"]["name"])
     facts = [plural(len(result.measures), "measure"), plural(int(result.cost["trainings"]), "training")]
     recipe = tag("pre", json.dumps(dict(result.spec), indent=1, ensure_ascii=False))
-    sections = [
-        ("masking", "Recursive ROAR", join(findings_html(findings), [tag("p", note) for note in findings.reading])),
-        ("card", "Recipe", recipe),
-    ]
+    sections = [("masking", "Recursive ROAR", findings_html(roar_findings([folder]))), ("card", "Recipe", recipe)]
     return _page(f"{model} on {data}", _title(model, data, facts), sections, f"seed {result.spec['seed']}")
 
 
@@ -92,47 +76,46 @@ def _page(
 
 
 def _sections(content: Content) -> Iterator[tuple[str, str, Html]]:
-    """Anchor, title and content of each section: the studies that apply, then the instances, then the card."""
+    """Anchor, title and content of each section: verdicts, the studies that apply, the instances, the card."""
     found = content.run.findings()
+    verdicts = [findings.verdict for findings in found if findings.verdict is not None]
+    if verdicts:
+        yield "judgement", "Verdict", join(list(map(verdict_html, verdicts)))
     for findings in found:
         yield findings.study.name, findings.study.title, findings_html(findings)
     if not found:
-        yield (
-            "leaderboard",
-            "Leaderboard",
-            tag("p", "This run holds no scores, so there is nothing to rank.", class_="note"),
-        )
-    for section in INSTANCES:
-        html = section.draw(content)
-        if html:
-            yield section.anchor, section.title, html
+        nothing = tag("p", "This run holds no scores, so there is nothing to rank.", class_="note")
+        yield "leaderboard", "Leaderboard", nothing
+    for anchor, title, draw in SECTIONS:
+        if html := draw(content):
+            yield anchor, title, html
 
 
 def _section(anchor: str, title: str, html: Html) -> Html:
-    return tag(
-        "section",
-        tag("h2", title, id=f"{anchor}-title"),
-        html,
-        id=anchor,
-        aria_labelledby=f"{anchor}-title",
-        class_=f"page {anchor}",
+    heading = tag("h2", title, id=f"{anchor}-title")
+    return tag("section", heading, html, id=anchor, aria_labelledby=f"{anchor}-title", class_=f"page {anchor}")
+
+
+def _problems(run: Run) -> Html:
+    """Banners of what could not be read or is not finished, and of the warnings of the run."""
+    banners = [(run.problems, "alarm", "alert"), (run.manifest.warnings, "warnings", "note")]
+    return join(
+        [
+            tag("ul", [tag("li", line, dir="auto") for line in lines], class_=look, role=role)
+            for lines, look, role in banners
+            if lines
+        ]
     )
 
 
-def _problems(run: Run) -> Html | None:
-    """What the reader must know before anything else: what could not be read, what is not finished."""
-    if not run.problems:
-        return None
-    return tag("ul", [tag("li", line, dir="auto") for line in run.problems], class_="alarm", role="alert")
-
-
 def _head(content: Content) -> Html:
-    """What was run on what, and how much of it."""
-    manifest = content.manifest
-    counts = [plural(content.total, "instance"), plural(len(content.run.methods), "method")]
-    counts.append(plural(len(content.run.metrics), "metric"))
-    split = manifest.data.split
-    return _title(manifest.model.name, manifest.data.name + (f" ({split})" if split else ""), counts)
+    """Model, data, and the size of the run."""
+    run, data = content.run, content.manifest.data
+    counts = [run.status_line, plural(len(run.instances), "instance"), plural(len(run.methods), "method")]
+    counts.append(plural(len(run.metrics), "metric"))
+    if run.accuracies:
+        counts.append(f"accuracy {run.accuracy_in_words}")
+    return _title(run.manifest.model.name, data.name + (f" ({data.split})" if data.split else ""), counts)
 
 
 def _title(model: str, data: str, facts: Sequence[str]) -> Html:
@@ -152,7 +135,7 @@ def _hash(code: str) -> str:
 
 
 def _document(title: str, body: Html) -> str:
-    """The whole file. Its policy allows exactly the style and the script below, by hash, and no request at all."""
+    """The whole file; its policy allows only this style sheet and script, by hash, and no requests."""
     style = "\n".join([*_assets(".css"), style_sheet()])
     script = "\n".join(_assets(".js"))
     policy = (

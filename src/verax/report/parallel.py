@@ -1,4 +1,4 @@
-"""Parallel sentences side by side: an input and its translation, explained by the same method, with their links."""
+"""Parallel sentences: an input and its translation, explained by the same method, with their alignment."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from verax.report.content import Content, View
+from verax.report.content import Content
+from verax.report.elements import select
 from verax.report.parallel_plot import Scored, drawing
-from verax.report.words import word_scores
+from verax.report.words import strongest_scores
 from verax.results.render.markup import Html, join, tag
 from verax.results.render.numbers import number, plural
 from verax.studies.crosslingual.analysis import CrossLingual
@@ -17,11 +18,11 @@ from verax.studies.crosslingual.tables import method_name
 from verax.types import Alignment, Highlight, Instance
 
 PAIRS = 60
-"""How many pairs of texts a page holds at most."""
+"""Largest number of pairs of texts on a page."""
 
 
-class Pair(NamedTuple):
-    """An input of the reference language, its translation, and which words belong together, if that is known."""
+class ParallelPair(NamedTuple):
+    """An input of the reference language, its translation, and their word alignment, if it is known."""
 
     reference: Instance
     translation: Instance
@@ -29,14 +30,14 @@ class Pair(NamedTuple):
 
 
 def section(content: Content) -> Html:
-    """A choice of language and method, and the pairs; nothing where no pair was explained."""
+    """A choice of language and method, and the pairs; empty if no pair was explained."""
     found: CrossLingual | None = content.run.study("crosslingual")
     pairs = [] if found is None else pairs_of(content, found)
-    view = content.of([instance for pair in pairs for instance in pair[:2]])
-    methods = (
-        [] if found is None else [m for m in found.methods if any(_explained(view, pair, m.label) for pair in pairs)]
-    )
-    if found is None or not pairs or not methods:
+    if found is None or not pairs:
+        return join()
+    view = Content(content.run, [instance.id for pair in pairs for instance in pair[:2]])
+    methods = [method for method in found.methods if any(_explained(view, pair, method.label) for pair in pairs)]
+    if not methods:
         return join()
     first = _first(found, methods)
     return tag(
@@ -48,14 +49,14 @@ def section(content: Content) -> Html:
     )
 
 
-def pairs_of(content: Content, found: CrossLingual) -> list[Pair]:
+def pairs_of(content: Content, found: CrossLingual) -> list[ParallelPair]:
     """The first inputs of the reference language with each of their translations."""
     inputs = content.run.instances
     groups: dict[str, dict[str, str]] = {}
     for one, lang, shared in zip(inputs.ids, inputs.langs, inputs.parallel_ids, strict=True):
         if shared is not None:
             groups.setdefault(shared, {}).setdefault(lang, one)
-    limit = max(1, min(content.limit, PAIRS // len(found.by_language))) if content.limit else 0
+    limit = max(1, min(len(content.ids), PAIRS // len(found.by_language))) if content.ids else 0
     whole = [group for group in groups.values() if found.reference in group and len(group) > 1]
     both = [
         (group[found.reference], group[str(one.language)])
@@ -63,44 +64,40 @@ def pairs_of(content: Content, found: CrossLingual) -> list[Pair]:
         for one in found.by_language
         if one.language in group
     ]
-    ids = list(dict.fromkeys(one for pair in both for one in pair))
-    texts = dict(zip(ids, content.inputs(ids), strict=True))
+    texts = {instance.id: instance for instance in content.run.inputs([name for pair in both for name in pair])}
     # a run may align the same translation with inputs of several reference languages
     wanted = {(translation, reference) for reference, translation in both}
     rows = content.run.alignments([translation for _, translation in both])
     aligned = _aligned([row for row in rows if (row.instance_id, row.reference_id) in wanted], found.overall[0].measure)
-    return [Pair(texts[one], texts[other], aligned.get(other)) for one, other in both]
+    return [ParallelPair(texts[one], texts[other], aligned.get(other)) for one, other in both]
 
 
 def _aligned(alignments: Sequence[Alignment], measure: Measure) -> dict[str, Alignment]:
     """The alignment of each translation by the aligner of the tables."""
-    known = dict.fromkeys(one.aligner for one in alignments)
-    chosen = next((label for label in measure.aligner_labels if label in known), None)
-    if chosen is None and len(known) == 1:  # the only aligner of the run, labelled by other defaults
-        (chosen,) = known
+    chosen = measure.find_aligner(dict.fromkeys(one.aligner for one in alignments))
     return {one.instance_id: one for one in alignments if one.aligner == chosen}
 
 
-def _explained(view: View, pair: Pair, method: str) -> bool:
+def _explained(view: Content, pair: ParallelPair, method: str) -> bool:
     return any(_highlight(view, instance, method) for instance in pair[:2])
 
 
-def _highlight(view: View, instance: Instance, method: str) -> Highlight | None:
+def _highlight(view: Content, instance: Instance, method: str) -> Highlight | None:
     made = view.highlights.get((instance.id, method))
     return made if made is not None and made.kind == "token" else None
 
 
 def _first(found: CrossLingual, methods: Sequence[Explainer]) -> int:
-    """The method that is shown first: the most faithful one."""
+    """Number of the method that is shown first: the most faithful one."""
     cells = found.overall[0].cells
     values = [
-        cell.value.value if not one.random and (cell := cells.get(one.label)) is not None and cell.value else -2.0
+        cell.value.value if one.is_method and (cell := cells.get(one.label)) is not None and cell.value else -2.0
         for one in methods
     ]
     return values.index(max(values))
 
 
-def _reading(found: CrossLingual, pairs: Sequence[Pair]) -> str:
+def _reading(found: CrossLingual, pairs: Sequence[ParallelPair]) -> str:
     shown = len({pair.reference.id for pair in pairs})
     return (
         f"The first {plural(shown, 'input')} in {found.reference}, above, and their translations, below. Each side is "
@@ -111,35 +108,14 @@ def _reading(found: CrossLingual, pairs: Sequence[Pair]) -> str:
     )
 
 
-def _choice(pairs: Sequence[Pair], methods: Sequence[Explainer], first: int) -> Html:
-    """Controls that the page's script brings to life; hidden without it."""
-    languages = dict.fromkeys(pair.translation.lang for pair in pairs)
+def _choice(pairs: Sequence[ParallelPair], methods: Sequence[Explainer], first: int) -> Html:
+    """Controls for the script of the page; hidden without it."""
+    languages = {f"={pair.translation.lang}": pair.translation.lang for pair in pairs}
+    names = {str(place): method_name(method) for place, method in enumerate(methods)}
     return tag(
         "form",
-        tag(
-            "label",
-            "Language ",
-            tag(
-                "select",
-                [tag("option", lang, value=f"={lang}") for lang in languages],
-                tag("option", "all", value=""),
-                id="parallel-language",
-                autocomplete="off",
-            ),
-        ),
-        tag(
-            "label",
-            "Method ",
-            tag(
-                "select",
-                [
-                    tag("option", method_name(method), value=place, selected=place == first)
-                    for place, method in enumerate(methods)
-                ],
-                id="parallel-method",
-                autocomplete="off",
-            ),
-        ),
+        select("Language", "parallel-language", {**languages, "": "all"}, autocomplete="off"),
+        select("Method", "parallel-method", names, chosen=str(first), autocomplete="off"),
         id="parallel-choice",
         class_="choice",
         hidden=True,
@@ -147,11 +123,11 @@ def _choice(pairs: Sequence[Pair], methods: Sequence[Explainer], first: int) -> 
     )
 
 
-def _pair(view: View, found: CrossLingual, pair: Pair, methods: Sequence[Explainer], first: int) -> Html:
-    """One pair: whose explanations, what was predicted, and the picture."""
+def _pair(view: Content, found: CrossLingual, pair: ParallelPair, methods: Sequence[Explainer], first: int) -> Html:
+    """One pair: method, predictions, and the picture."""
     sides = [tuple(_scored(_highlight(view, one, method.label), one) for one in pair[:2]) for method in methods]
     values = [_value(view, found, pair.translation, method.label) for method in methods]
-    told = [
+    painted = [
         [[_short(side.scores, instance) for side, instance in zip(both, pair[:2], strict=True)], value]
         for both, value in zip(sides, values, strict=True)
     ]
@@ -161,7 +137,7 @@ def _pair(view: View, found: CrossLingual, pair: Pair, methods: Sequence[Explain
         tag(
             "figcaption",
             tag("span", f"{pair.reference.lang} ↔ {pair.translation.lang}", class_="languages"),
-            tag("span", method_name(methods[first]), class_="whose", dir="auto"),
+            tag("span", method_name(methods[first]), class_="method", dir="auto"),
             tag("span", values[first], class_="value"),
             tag("span", _predicted(view, pair), class_="quiet", dir="auto"),
             _trouble(pair.alignment),
@@ -169,12 +145,12 @@ def _pair(view: View, found: CrossLingual, pair: Pair, methods: Sequence[Explain
         drawing(pair.reference, pair.translation, pair.alignment.links if pair.alignment else (), (upper, lower)),
         class_="pair",
         data_lang=pair.translation.lang,
-        data_told=json.dumps(told, separators=(",", ":"), allow_nan=False),
+        data_painted=json.dumps(painted, separators=(",", ":"), allow_nan=False),
     )
 
 
 def _trouble(alignment: Alignment | None) -> Html | None:
-    """Why no words are linked."""
+    """Why no words are aligned."""
     if alignment is None:
         return tag("span", "alignment not recorded", class_="quiet")
     if alignment.reason is None:
@@ -185,7 +161,7 @@ def _trouble(alignment: Alignment | None) -> Html | None:
 def _scored(highlight: Highlight | None, instance: Instance) -> Scored:
     """Scores by the number of the word over all parts."""
     numbers = {(unit[0].part, unit[0].start): place for place, unit in enumerate(instance.units)}
-    scores = {} if highlight is None else word_scores(highlight)
+    scores = {} if highlight is None else strongest_scores(highlight)
     return Scored({numbers[place]: score for place, score in scores.items()})
 
 
@@ -194,7 +170,7 @@ def _short(scores: Mapping[int, float], instance: Instance) -> list[float | None
     return [float(f"{scores[word]:.3g}") if word in scores else None for word in range(len(instance.units))]
 
 
-def _value(view: View, found: CrossLingual, translation: Instance, method: str) -> str:
+def _value(view: Content, found: CrossLingual, translation: Instance, method: str) -> str:
     """The faithfulness of one pair, or why it has none."""
     metric = found.overall[0].measure.metric
     for score in view.scores.get(translation.id, ()):
@@ -203,8 +179,8 @@ def _value(view: View, found: CrossLingual, translation: Instance, method: str) 
     return "no ρ"
 
 
-def _predicted(view: View, pair: Pair) -> str:
-    """What the model says of both."""
+def _predicted(view: Content, pair: ParallelPair) -> str:
+    """The predictions for both."""
     labels = [
         made.label if (made := view.predictions.get(instance.id)) is not None else "nothing" for instance in pair[:2]
     ]

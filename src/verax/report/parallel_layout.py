@@ -1,4 +1,4 @@
-"""Where the words of two parallel texts stand, the reference above its translation, and the lines between them."""
+"""Positions of the words of two parallel texts, the reference above its translation, and of the links between them."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from verax.report.arc_lines import MARGIN, Box, gap, is_rtl, lay_out
-from verax.report.arc_routes import TEXT
+from verax.report.lines import MARGIN, TEXT, Box, gap, is_rtl, lay_out, length
 from verax.types import Instance, IntArray, Links, Text
 
 WIDTH = 760.0
-"""The most that a picture is wide; texts that are longer are cut into stanzas."""
+"""Largest width; longer texts are cut into stanzas."""
 BAND = 62.0
-"""How far a translation stands below its reference."""
+"""Distance of a translation from its reference."""
 _STANZA, _PART = 28.0, 16.0
 _CUT = 4.0
-"""How many words shorter a stanza may be for each link that is not cut."""
+"""Words that a stanza may be shorter for each link that is not cut."""
 
 
-class Piece(NamedTuple):
-    """A word, or what stands between two words.
+class TextPiece(NamedTuple):
+    """A word, or the text between two words.
 
-    `word` is its number over all parts, None for what belongs to no word; `order` sorts the pieces of a text as they
-    are seen from the side where it begins; `space` is whether white space stands before it.
+    Args:
+        word: its number over all parts, None for text between words.
+        order: sorts the pieces of a text from the side where it begins.
+        space: whether white space precedes it.
     """
 
     shown: str
@@ -35,7 +36,7 @@ class Piece(NamedTuple):
     space: bool
 
 
-class Row(NamedTuple):
+class WordRow(NamedTuple):
     """A line of words in reading order; the words of its boxes have their numbers over all parts."""
 
     boxes: tuple[Box, ...]
@@ -51,7 +52,7 @@ class Strand(NamedTuple):
     path: str
 
 
-class Mark(NamedTuple):
+class LinkNumber(NamedTuple):
     """Numbers of links that lead to another stanza, at one of their ends."""
 
     shown: str
@@ -59,41 +60,39 @@ class Mark(NamedTuple):
     y: float
 
 
-class Layout(NamedTuple):
-    """A picture in numbers: rows of reference and translation by turns, the links between them, and those cut."""
+class ParallelLayout(NamedTuple):
+    """A picture: its size, stanzas of a reference and a translation row, links, and numbers of links that are cut."""
 
     width: float
     height: float
-    rows: tuple[tuple[Row, Row], ...]
+    rows: tuple[tuple[WordRow, WordRow], ...]
     strands: tuple[Strand, ...]
-    marks: tuple[Mark, ...]
+    marks: tuple[LinkNumber, ...]
 
 
-def layout(reference: Instance, translation: Instance, links: Links) -> Layout:
-    """Set two instances, part by part and stanza by stanza, and join the words that are linked.
+def layout(reference: Instance, translation: Instance, links: Links) -> ParallelLayout:
+    """Lay out two instances, part by part and stanza by stanza, and the links between their words.
 
     Args:
-        reference: its words stand above.
-        translation: has as many parts.
         links: words by their numbers over all parts, (of the reference, of the translation).
     """
-    rows: list[tuple[Row, Row]] = []
+    rows: list[tuple[WordRow, WordRow]] = []
     firsts = [0, 0]
     widest, y = 0.0, MARGIN
     for above, below in zip(reference.parts, translation.parts, strict=False):
         stanzas = cut(pieces_of(above, firsts[0]), pieces_of(below, firsts[1]), links)
         # a text from right to left begins where the longest line of its own part ends, near what it translates
-        width = max(_length(side) for stanza in stanzas for side in stanza) + 2 * MARGIN
+        width = max(length(side) for stanza in stanzas for side in stanza) + 2 * MARGIN
         for upper, lower in stanzas:
             rows.append((_row(upper, above, y, width), _row(lower, below, y + TEXT + BAND, width)))
             y += 2 * TEXT + BAND + _STANZA
         firsts = [firsts[0] + len(above.words), firsts[1] + len(below.words)]
         widest, y = max(widest, width), y + _PART
     strands, marks = _joined(rows, links)
-    return Layout(widest, y - _STANZA - _PART + MARGIN, tuple(rows), strands, marks)
+    return ParallelLayout(widest, y - _STANZA - _PART + MARGIN, tuple(rows), strands, marks)
 
 
-def pieces_of(part: Text, first: int) -> list[Piece]:
+def pieces_of(part: Text, first: int) -> list[TextPiece]:
     """The pieces of a text in reading order; its first word has the number `first`."""
     lines, width = lay_out((part,), WIDTH)
     pieces = []
@@ -101,15 +100,13 @@ def pieces_of(part: Text, first: int) -> list[Piece]:
         for box in line.boxes:
             order = (number, width - box.right if line.rtl else box.left)
             word = None if box.word is None else first + box.word
-            pieces.append(Piece(box.shown, word, box.right - box.left, order, box.space))
+            pieces.append(TextPiece(box.shown, word, box.right - box.left, order, box.space))
     return pieces
 
 
-def _length(pieces: Sequence[Piece]) -> float:
-    return sum(piece.width for piece in pieces) + sum(gap(piece) for piece in pieces[1:])
-
-
-def cut(above: Sequence[Piece], below: Sequence[Piece], links: Links) -> list[tuple[list[Piece], list[Piece]]]:
+def cut(
+    above: Sequence[TextPiece], below: Sequence[TextPiece], links: Links
+) -> list[tuple[list[TextPiece], list[TextPiece]]]:
     """Both texts in stanzas that fit the width, cut where few links lead from one stanza to another."""
     ends = _ends(above, below, links)
     stanzas = []
@@ -123,15 +120,15 @@ def cut(above: Sequence[Piece], below: Sequence[Piece], links: Links) -> list[tu
     return stanzas
 
 
-def _ends(above: Sequence[Piece], below: Sequence[Piece], links: Links) -> IntArray:
+def _ends(above: Sequence[TextPiece], below: Sequence[TextPiece], links: Links) -> IntArray:
     """The links of two texts by the places of their pieces, shape [links, 2]."""
     place = [{piece.word: number for number, piece in enumerate(side)} for side in (above, below)]
     known = [(place[0][a], place[1][b]) for a, b in links if a in place[0] and b in place[1]]
     return np.array(known, np.int64).reshape(-1, 2)
 
 
-def _breaks(pieces: Sequence[Piece], start: int) -> IntArray:
-    """Where a stanza that begins at a piece can end: behind at least one piece, and within the width."""
+def _breaks(pieces: Sequence[TextPiece], start: int) -> IntArray:
+    """Possible ends of a stanza that begins at a piece: after at least one piece, and within the width."""
     if start == len(pieces):
         return np.array([start])
     used, found = 0.0, []
@@ -144,12 +141,12 @@ def _breaks(pieces: Sequence[Piece], start: int) -> IntArray:
     return np.array(found or [start + 1])
 
 
-def _may_break(before: Piece, piece: Piece) -> bool:
+def _may_break(before: TextPiece, piece: TextPiece) -> bool:
     return piece.space or (before.shown[-1].isalpha() and piece.shown[0].isalpha())
 
 
 def _best(ends: IntArray, firsts: IntArray, seconds: IntArray) -> tuple[int, int]:
-    """The ends of a stanza: as long as can be, but shorter by some words for each link that stays whole."""
+    """The ends of a stanza: as late as possible, but earlier by some words for each link that is not cut."""
     upper = (ends[:, :1] < firsts).astype(np.float64)
     lower = (ends[:, 1:] < seconds).astype(np.float64)
     crossing = upper.sum(0)[:, None] + lower.sum(0)[None, :] - 2 * upper.T @ lower
@@ -158,8 +155,8 @@ def _best(ends: IntArray, firsts: IntArray, seconds: IntArray) -> tuple[int, int
     return int(firsts[first]), int(seconds[second])
 
 
-def _row(pieces: Sequence[Piece], part: Text, top: float, width: float) -> Row:
-    """The boxes of a row in reading order, set from the side where its text begins."""
+def _row(pieces: Sequence[TextPiece], part: Text, top: float, width: float) -> WordRow:
+    """The boxes of a row in reading order, placed from the side where its text begins."""
     rtl = is_rtl(part)
     order = sorted(range(len(pieces)), key=lambda number: pieces[number].order)
     places: dict[int, Box] = {}
@@ -171,11 +168,11 @@ def _row(pieces: Sequence[Piece], part: Text, top: float, width: float) -> Row:
         left, right = (width - at - piece.width, width - at) if rtl else (at, at + piece.width)
         places[number] = Box(piece.shown, piece.word, left, right, piece.space)
         at += piece.width
-    return Row(tuple(places[number] for number in range(len(pieces))), top, rtl, part.lang)
+    return WordRow(tuple(places[number] for number in range(len(pieces))), top, rtl, part.lang)
 
 
-def _joined(rows: Sequence[tuple[Row, Row]], links: Links) -> tuple[tuple[Strand, ...], tuple[Mark, ...]]:
-    """A line for each link whose ends stand in one stanza; numbers at both ends of the others."""
+def _joined(rows: Sequence[tuple[WordRow, WordRow]], links: Links) -> tuple[tuple[Strand, ...], tuple[LinkNumber, ...]]:
+    """A line for each link within a stanza; numbers at both ends of the others."""
     places: list[dict[int, tuple[int, Box]]] = [{}, {}]
     for stanza, sides in enumerate(rows):
         for side, row in enumerate(sides):
@@ -196,12 +193,12 @@ def _joined(rows: Sequence[tuple[Row, Row]], links: Links) -> tuple[tuple[Strand
     for (side, word), numbers in numbered.items():
         stanza, box = places[side][word]
         top = rows[stanza][side].top
-        marks.append(Mark(",".join(numbers), box.middle, top - 4 if side else top + TEXT + 11))
+        marks.append(LinkNumber(",".join(numbers), box.middle, top - 4 if side else top + TEXT + 11))
     return tuple(strands), tuple(marks)
 
 
 def _feet(links: Links | list[tuple[int, int]], boxes: Sequence[dict[int, Box]]) -> dict[tuple[int, int, int], float]:
-    """Where each link meets its words: (side, word, other word) -> x; links of one word stand apart, in order."""
+    """The x where each link meets its words, by (side, word, other word); links of one word are spread in order."""
     found = {}
     for side in (0, 1):
         others: dict[int, list[int]] = defaultdict(list)

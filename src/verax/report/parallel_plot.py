@@ -1,14 +1,13 @@
-"""Two parallel texts as inline SVG: words coloured by their scores, lines between aligned words."""
+"""Two parallel texts as SVG: words coloured by their scores, lines between aligned words."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from verax.report.arc_lines import SIZE, Box
-from verax.report.arc_routes import TEXT
-from verax.report.parallel_layout import Layout, Mark, Row, Strand, layout
-from verax.report.words import LEVELS, level
+from verax.report.lines import SIZE, TEXT, Box
+from verax.report.parallel_layout import LinkNumber, ParallelLayout, Strand, WordRow, layout
+from verax.report.words import LEVELS, largest, level
 from verax.results.render.markup import Html, join, tag
 from verax.results.render.numbers import signed
 from verax.results.render.text_width import FONT, fitted, label
@@ -17,23 +16,18 @@ from verax.types import Instance, Links
 _BASELINE = 15.0
 _DEEPEST = 0.6
 _FAINTEST = 0.25
-_SAID = 40
+_LISTED = 40
 _MARK_SIZE = 10.0
 
 
 class Scored(NamedTuple):
-    """Scores of the words of one side, by their numbers over all parts; words without a score are left out."""
+    """Scores of the words of one side, by their numbers over all parts."""
 
     scores: Mapping[int, float]
 
-    @property
-    def strongest(self) -> float:
-        """The largest absolute score."""
-        return max((abs(score) for score in self.scores.values()), default=0.0)
-
     def level(self, word: int) -> int:
         """Strength relative to the strongest word, in ten steps."""
-        return level(self.scores.get(word, 0.0), self.strongest)
+        return level(self.scores.get(word, 0.0), largest(self.scores))
 
     def look(self, word: int) -> str:
         """CSS class of a word: for, against, neither (too weak to be visible) or unscored."""
@@ -59,18 +53,18 @@ def drawing(reference: Instance, translation: Instance, links: Links, sides: tup
         viewBox=f"0 0 {plan.width:.0f} {plan.height:.0f}",
         font_family=FONT,
         role="img",
-        aria_label=_said(words, links),
+        aria_label=_spoken(words, links),
         class_="plot parallel",
     )
     return tag("div", drawn, class_="scroll", dir="rtl" if _all_rtl(plan) else None)
 
 
-def _all_rtl(plan: Layout) -> bool:
+def _all_rtl(plan: ParallelLayout) -> bool:
     return all(row.rtl for pair in plan.rows for row in pair)
 
 
-def _row(row: Row, side: int, scored: Scored) -> Html:
-    # both the attribute of SVG and that of HTML: some readers know only one of them
+def _row(row: WordRow, side: int, scored: Scored) -> Html:
+    # the attributes of SVG and HTML: some readers know only one of them
     way = "rtl" if row.rtl else "ltr"
     return tag("g", [_word(box, row.top, side, scored) for box in row.boxes], direction=way, dir=way, lang=row.lang)
 
@@ -83,22 +77,14 @@ def _word(box: Box, top: float, side: int, scored: Scored) -> Html:
     if box.word is None:
         return join(before, shown)
     depth = scored.level(box.word) / LEVELS
-    left, width = f"{box.left - 1:.1f}", f"{box.right - box.left + 2:.1f}"
-    y = f"{top + TEXT - 1:.1f}"
+    left, y = f"{box.left - 1:.1f}", f"{top + TEXT - 1:.1f}"
+    place = {"x": left, "y": f"{top:.1f}", "width": f"{box.width + 2:.1f}", "height": f"{TEXT:.0f}"}
     return join(
         before,
         tag(
             "g",
             tag("title", signed(scored.scores[box.word]) if box.word in scored.scores else "not scored"),
-            tag(
-                "rect",
-                x=left,
-                y=f"{top:.1f}",
-                width=width,
-                height=f"{TEXT:.0f}",
-                rx="2",
-                fill_opacity=f"{_DEEPEST * depth:.2f}",
-            ),
+            tag("rect", **place, rx="2", fill_opacity=f"{_DEEPEST * depth:.2f}"),
             tag("line", x1=left, x2=f"{box.right + 1:.1f}", y1=y, y2=y, stroke_width=f"{2 + 2 * depth:.1f}"),
             shown,
             class_=f"scored {scored.look(box.word)}",
@@ -108,7 +94,7 @@ def _word(box: Box, top: float, side: int, scored: Scored) -> Html:
 
 
 def _strand(strand: Strand, words: Sequence[Sequence[str]], sides: tuple[Scored, Scored]) -> Html:
-    """A link, stronger the more both its words weigh, in their colour where they agree."""
+    """A link: stronger the more both words weigh, and in their colour if it is the same."""
     a, b = strand.ends
     looks = sides[0].look(a), sides[1].look(b)
     look = looks[0] if looks[0] == looks[1] and looks[0] in {"for", "against"} else "neither"
@@ -123,15 +109,15 @@ def _strand(strand: Strand, words: Sequence[Sequence[str]], sides: tuple[Scored,
     )
 
 
-def _mark(mark: Mark) -> Html:
+def _mark(mark: LinkNumber) -> Html:
     return label(mark.shown, _MARK_SIZE, x=f"{mark.x:.1f}", y=f"{mark.y:.1f}", text_anchor="middle", class_="tick")
 
 
-def _said(words: Sequence[Sequence[str]], links: Links) -> str:
+def _spoken(words: Sequence[Sequence[str]], links: Links) -> str:
     """Text alternative of the picture: which words are aligned."""
     known = [(a, b) for a, b in links if a < len(words[0]) and b < len(words[1])]
     if not known:
         return f"{' '.join(words[0])} / {' '.join(words[1])}: no words are linked."
-    said = "; ".join(f"{words[0][a]} ↔ {words[1][b]}" for a, b in known[:_SAID])
-    rest = f"; and {len(known) - _SAID} more" if len(known) > _SAID else ""
-    return f"Words that belong together: {said}{rest}."
+    listed = "; ".join(f"{words[0][a]} ↔ {words[1][b]}" for a, b in known[:_LISTED])
+    rest = f"; and {len(known) - _LISTED} more" if len(known) > _LISTED else ""
+    return f"Words that belong together: {listed}{rest}."

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from verax.data.text import split_words
 from verax.report.content import Content
-from verax.report.instances import extent, human_explanations, missing
-from verax.report.labels import is_wrong
+from verax.report.elements import human_texts, instance_count, missing, search, select, wrong_flag
 from verax.results.render.markup import Html, join, tag
 from verax.results.render.numbers import count, number, plural
+from verax.studies.free_text.cards import around_insertion
 from verax.studies.free_text.outcomes import ConsistencyTest, Verdict, consistency_tests, verdict
 from verax.studies.free_text.tables import method_name
 from verax.types import Instance, LabelSource, Nle, Score, Trial, TrialLog
@@ -22,53 +21,43 @@ _SIGNS: dict[Verdict, str] = {
     "not_tested": "–",
 }
 _LABEL_SOURCES: dict[LabelSource, str] = {"first_token": "by the first token", "parsed": "parsed from the answer"}
-"""How a class was found, where that is not by the likelihood of its whole name."""
+"""How a class was determined, if not by the likelihood of its whole name."""
 _RULES = {"word": "same word", "lemma": "same lemma", "substring": "letters inside a word"}
 _FOLDED = 5
 
 
 def section(content: Content) -> Html:
-    """A filter and a card for each instance; nothing for a run without free-text explanations."""
-    if not content.text_methods:
+    """A filter and a card for each instance; empty for a run without free-text explanations."""
+    if not content.run.text_methods:
         return join()
-    if not content.shown:
+    if not content.instances:
         return tag("p", "This report holds no instances.", class_="note")
     legend = tag("p", "Words that a test inserted are ", tag("ins", "marked like this"), ".", class_="legend")
     return join(
-        tag("p", extent(content)),
+        instance_count(content),
         legend,
         _filter(content),
-        tag("div", [_card(content, instance) for instance in content.shown], id="nle-list"),
+        tag("div", [_card(content, instance) for instance in content.instances], id="nle-list"),
         tag("nav", id="nle-pages", aria_label="Pages of explained instances", hidden=True, class_="pages"),
     )
 
 
 def _filter(content: Content) -> Html:
-    """Controls for the page's script; hidden without it."""
+    """Controls for the script of the page; hidden without it."""
     verdicts: dict[str, str] = {name: name.replace("_", " ") for name in _SIGNS}
-    names = {f"={label}": method_name(label) for label in content.text_methods}
+    names = {f"={label}": method_name(label) for label in content.run.text_methods}
     tests = {f"={test.metrics[0]}": _title(test) for test in consistency_tests(content.manifest)}
-    text = tag("input", type="search", id="nle-text", placeholder="words or id", autocomplete="off")
     return tag(
         "form",
-        tag("label", "Text ", text),
-        _choice("Verdict ", "nle-verdict", verdicts),
-        _choice("Setting ", "nle-setup", names),
-        _choice("Test ", "nle-test", tests),
+        search("nle-text"),
+        select("Verdict", "nle-verdict", {"": "all", **verdicts}),
+        select("Setting", "nle-setup", {"": "all", **names}),
+        select("Test", "nle-test", {"": "all", **tests}),
         tag("output", id="nle-count", aria_live="polite"),
         id="nle-filter",
         hidden=True,
         aria_label="Filter the explained instances",
         class_="filter",
-    )
-
-
-def _choice(title: str, anchor: str, options: dict[str, str]) -> Html:
-    every = tag("option", "all", value="")
-    return tag(
-        "label",
-        title,
-        tag("select", every, [tag("option", said, value=value) for value, said in options.items()], id=anchor),
     )
 
 
@@ -79,8 +68,8 @@ def _card(content: Content, instance: Instance) -> Html:
         "article",
         tag("header", tag("h4", instance.id, dir="auto"), gold),
         tag("div", [tag("p", part.raw, dir="auto") for part in instance.parts], class_="input"),
-        human_explanations(instance),
-        [_explanation(content, instance, label) for label in content.text_methods],
+        human_texts(instance),
+        [_explanation(content, instance, label) for label in content.run.text_methods],
         class_="instance explained",
     )
 
@@ -112,9 +101,10 @@ def _explanation(content: Content, instance: Instance, label: str) -> Html:
 def _predicted(instance: Instance, nle: Nle | None) -> Html | None:
     if nle is None:
         return None
-    wrong = tag("span", "✗ wrong", class_="flag wrong") if is_wrong(instance, nle.label, nle.labels) else None
-    found = tag("span", _LABEL_SOURCES[nle.label_source], class_="flag") if nle.label_source in _LABEL_SOURCES else None
-    return join(" predicts ", tag("strong", nle.label, dir="auto"), wrong, found)
+    wrong = wrong_flag(instance, nle.label, nle.labels)
+    source = _LABEL_SOURCES.get(nle.label_source)
+    by = tag("span", source, class_="flag") if source else None
+    return join(" predicts ", tag("strong", nle.label, dir="auto"), wrong, by)
 
 
 def _notes(nle: Nle | None) -> Html | None:
@@ -155,6 +145,9 @@ def _details_of(score: Score, found: Verdict) -> Html | None:
     if score.trial_log is not None and score.trial_log.unanswered:
         missing = plural(sum(score.trial_log.unanswered.values()), "edit")
         words.append(f"The model gave no answer to {missing} ({', '.join(score.trial_log.unanswered)}).")
+    if score.trial_log is not None and score.trial_log.repeats:
+        asked = plural(score.trial_log.repeats, "time")
+        words.append(f"Asked again {asked} without an edit, it changed its answer {score.trial_log.self_flips} times.")
     return tag("p", " ".join(words), class_="note", dir="auto") if words else None
 
 
@@ -177,25 +170,21 @@ def _decisive(instance: Instance, nle: Nle | None, log: TrialLog, trial: Trial) 
 
 def _rule(trial: Trial, log: TrialLog) -> Html:
     if trial.kind == "reconstruction":
-        said = "another class than before" if trial.flipped else "the same class as before"
-        return join(
-            tag("strong", "inconsistent" if trial.flipped else "consistent"), f": the reasons alone give {said}"
-        )
+        given = "another class than before" if trial.flipped else "the same class as before"
+        outcome = tag("strong", "inconsistent" if trial.flipped else "consistent")
+        return join(outcome, f": the reasons alone give {given}")
     similar = _meaning(trial, log.threshold)
     words = tag("span", "“", tag("b", trial.words, dir="auto"), "” is ") if trial.words else None
     return tag("span", words, tag("strong", _mention(trial)), f"; {similar}" if similar else None, dir="auto")
 
 
 def _turned(before: str | None, trial: Trial) -> Html:
-    """The class before and after; and how it was found, if not by likelihood."""
+    """The class before and after, and how it was determined, if not by likelihood."""
     was = None if before is None else [tag("strong", before, dir="auto"), " → "]
     stays = None if trial.flipped else tag("span", " (stays)", class_="quiet")
-    found = (
-        tag("span", f" ({_LABEL_SOURCES[trial.label_source]})", class_="quiet")
-        if trial.label_source in _LABEL_SOURCES
-        else None
-    )
-    return join(was, tag("strong", trial.predicted, dir="auto"), stays, found)
+    source = _LABEL_SOURCES.get(trial.label_source)
+    by = tag("span", f" ({source})", class_="quiet") if source else None
+    return join(was, tag("strong", trial.predicted, dir="auto"), stays, by)
 
 
 def _parts(instance: Instance, trial: Trial) -> Html:
@@ -205,24 +194,20 @@ def _parts(instance: Instance, trial: Trial) -> Html:
 
 
 def _marked(trial: Trial, number: int, raw: str, lang: str) -> Html:
-    span = trial.inserted
-    if span is None or span.part != number:
-        return join(raw)
-    text = split_words(raw, lang)
-    inside = text.words[span.start : span.end]
-    if not inside or " ".join(inside) != " ".join(trial.words.split()):
+    pieces = around_insertion(trial, number, lang)
+    if pieces is None:
         return join(raw)  # words that are not found again are named by the rule
-    start, end = text.offsets[span.start][0], text.offsets[min(span.end, len(text.words)) - 1][1]
-    return join(raw[:start], tag("ins", raw[start:end]), raw[end:])
+    before, inserted, after = pieces
+    return join(before, tag("ins", inserted), after)
 
 
 def _folded(instance: Instance, log: TrialLog) -> Html:
-    """All trials that did not decide, to be opened: other counterfactuals, and random edits."""
+    """All other trials, on demand: other counterfactuals, and random edits."""
     rest = [trial for place, trial in enumerate(log.trials) if place != log.decisive]
     edits = [trial for trial in rest if trial.kind != "noise"]
     noise = [trial for trial in rest if trial.kind == "noise"]
-    flips, said = sum(trial.flipped for trial in noise), sum(trial.mentioned is True for trial in noise)
-    chance = f"{plural(len(noise), 'random edit')}: {count(flips)} flip, {count(said)} mentioned"
+    flips, mentions = sum(trial.flipped for trial in noise), sum(trial.mentioned is True for trial in noise)
+    chance = f"{plural(len(noise), 'random edit')}: {count(flips)} flip, {count(mentions)} mentioned"
     other = "more counterfactual" if log.decisive is not None else "counterfactual"
     return join(
         _more(instance, log, plural(len(edits), other), edits) if edits else None,
@@ -246,13 +231,15 @@ def _item(instance: Instance, log: TrialLog, trial: Trial) -> Html:
     span = trial.inserted
     shown = range(len(trial.parts)) if span is None or span.part >= len(trial.parts) else [span.part]
     parts = [tag("span", _marked(trial, number, trial.parts[number], lang), dir="auto") for number in shown]
-    said = None if trial.explanation is None else [" ", tag("q", trial.explanation, dir="auto")]
+    quoted = None if trial.explanation is None else [" ", tag("q", trial.explanation, dir="auto")]
     turned = [" → ", tag("strong", trial.predicted, dir="auto"), None if trial.flipped else " (stays)"]
-    return tag("li", [[part, " "] for part in parts], turned, said, " ", _rule(trial, log))
+    return tag("li", [[part, " "] for part in parts], turned, quoted, " ", _rule(trial, log))
 
 
 def _mention(trial: Trial) -> str:
     """Whether the explanation mentions the inserted words, and what decided: `mentioned as “blue” (same word)`."""
+    if trial.untested:
+        return f"not tested ({trial.untested.replace('_', ' ')})"
     if trial.mentioned is None:
         return "not asked for an explanation" if trial.explanation is None else "not judged"
     if not trial.mentioned:
@@ -267,5 +254,5 @@ def _meaning(trial: Trial, threshold: float | None) -> str | None:
         return None
     if threshold is None:
         return f"similarity {number(trial.similarity)}"
-    said = "below" if trial.similarity < threshold else "at least"
-    return f"similarity {number(trial.similarity)}, {said} the {number(threshold)} that counts as a mention by meaning"
+    side = "below" if trial.similarity < threshold else "at least"
+    return f"similarity {number(trial.similarity)}, {side} the {number(threshold)} that counts as a mention by meaning"

@@ -1,8 +1,9 @@
-"""The picture of one explanation: words coloured by score, orange for and blue against, underlined as a second sign."""
+"""An explanation as words coloured by score: orange and solidly underlined for, blue and dotted against."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from verax.results.render.markup import Html, tag, text
 from verax.results.render.numbers import signed
@@ -20,7 +21,7 @@ STYLES: dict[str, str] = {
     "gold": "outline:1.5px solid currentColor;outline-offset:1px",
     "unscored": "opacity:.7;font-style:italic",
 }
-"""What each class of the picture looks like; written into the style sheet of a page or into each element."""
+"""CSS of each class, for the style sheet of a page or the style of an element."""
 
 
 def _ink(step: int, fill: str, line: str, style: str) -> str:
@@ -34,28 +35,33 @@ for _step in range(1, LEVELS + 1):
 
 
 def style_sheet() -> str:
-    """The picture's classes as rules for a page."""
+    """CSS rules of the classes."""
     return "\n".join(f".{name}{{{rules}}}" for name, rules in STYLES.items())
 
 
 def dress(*names: str, inline: bool) -> dict[str, str]:
-    """The attribute that makes an element look so: `style` where there is no style sheet, else `class`."""
+    """The attribute for some classes: `style` for places without a style sheet, else `class`."""
     return {"style": ";".join(STYLES[name] for name in names)} if inline else {"class_": " ".join(names)}
 
 
 def level(score: float, strongest: float) -> int:
-    """A score's share of the strongest one of its explanation, in ten steps."""
+    """Share of a score in the strongest one of its explanation, in ten steps."""
     return round(LEVELS * (abs(score) / strongest)) if strongest else 0
 
 
+def largest(scores: Mapping[Any, float]) -> float:
+    """The largest absolute score, 0 without scores."""
+    return max(map(abs, scores.values()), default=0.0)
+
+
 def shade(score: float, strongest: float) -> str | None:
-    """The class of a score: its share of the strongest one, in ten levels; None when too weak to see."""
+    """CSS class of a score; None if it is too weak to be visible."""
     steps = level(score, strongest)
     return f"{'for' if score > 0 else 'against'}{steps}" if steps else None
 
 
-def word_scores(highlight: Highlight) -> dict[tuple[int, int], float]:
-    """The score of each word (part, index); of a word that several units hold, the strongest."""
+def strongest_scores(highlight: Highlight) -> dict[tuple[int, int], float]:
+    """The score of each word (part, index); the strongest one of a word in several units."""
     scores: dict[tuple[int, int], float] = {}
     for unit, score in zip(highlight.units, highlight.scores, strict=True):
         for span in unit:
@@ -65,7 +71,7 @@ def word_scores(highlight: Highlight) -> dict[tuple[int, int], float]:
     return scores
 
 
-def gold_words(instance: Instance) -> frozenset[tuple[int, int]]:
+def annotated_words(instance: Instance) -> frozenset[tuple[int, int]]:
     """The annotated words (part, index)."""
     if instance.human is None or instance.human.words is None:
         return frozenset()
@@ -76,13 +82,12 @@ def words_html(highlight: Highlight | None, instance: Instance, *, inline: bool)
     """The parts of an instance, one below the other, each word coloured by its score.
 
     Args:
-        highlight: None marks the gold words alone.
-        instance: the input it explains.
-        inline: write the looks into each element, for a place without the page's style sheet.
+        highlight: None to mark the gold words only.
+        inline: write styles into each element, for places without the style sheet of the page.
     """
-    scores = {} if highlight is None else word_scores(highlight)
-    strongest = max((abs(score) for score in scores.values()), default=0.0)
-    gold = gold_words(instance)
+    scores = {} if highlight is None else strongest_scores(highlight)
+    strongest = largest(scores)
+    gold = annotated_words(instance)
     parts = []
     for index, part in enumerate(instance.parts):
         words = []
@@ -107,7 +112,7 @@ def words_html(highlight: Highlight | None, instance: Instance, *, inline: bool)
 
 
 def _line(part: Text, words: list[tuple[list[str], str | None]], *, inline: bool) -> Html:
-    """One part: its words as marks, and what stands between them as it is."""
+    """One part: its words as marks, and the text between them as it is."""
     pieces: list[str] = []
     end = 0
     for word, (start, stop), (names, title) in zip(part.words, part.offsets, words, strict=True):

@@ -1,4 +1,4 @@
-"""Figures as data: marks on axes, drawn as SVG by `render.svg` and exported for programs as they are."""
+"""Figures as data: marks on axes, which `render.svg` draws and JSON exports."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ Shape = Literal["circle", "square", "triangle", "diamond", "cross"]
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What belongs together and looks alike; the legend shows it.
+    """Marks of the same look; a shape of its own makes a series recognizable without colour.
 
     Args:
-        name: for the legend.
-        shape: of its points, so that no colour is needed to tell series apart.
-        baseline: drawn in grey.
+        baseline: draw it in grey.
     """
 
     name: str
@@ -51,7 +49,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """The area between two lines over the same x values; `sign` says which way it counts."""
+    """The area between two lines over the same x values, counted as positive or negative."""
 
     x: tuple[float, ...]
     lower: tuple[float, ...]
@@ -92,13 +90,13 @@ AnyMark = Dot | Line | Area | Point | Rule | Region
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """An axis: its label, and how its numbers are written.
+    """An axis.
 
     Args:
-        label: what is measured, with its unit.
+        label: the quantity, with its unit.
         percent: write ticks in percent.
         low, high: limits; taken from the marks where they are None.
-        better: which end is better, if any.
+        better: the better end, if any.
     """
 
     label: str = ""
@@ -158,7 +156,7 @@ class Ticks:
 
 
 def ticks_over(values: Sequence[float], low: float | None = None, high: float | None = None) -> Ticks | None:
-    """An axis that contains these values; None where there is nothing to draw."""
+    """An axis that contains these values; None without values."""
     known = [*values, *(end for end in (low, high) if end is not None)]
     if not known:
         return None
@@ -182,26 +180,26 @@ def _round_numbers(low: float, high: float) -> tuple[float, ...]:
 
 def extent(marks: Iterable[AnyMark], axis: Literal["x", "y"]) -> list[float]:
     """All values of marks along one axis, interval ends included."""
-    found: list[float | None] = []
+    values: list[float | None] = []
     for mark in marks:
         match mark:
             case Dot():
-                found += list(mark.x) if axis == "x" else []
+                values += list(mark.x) if axis == "x" else []
             case Line():
-                found += mark.x if axis == "x" else [end for estimate in mark.y for end in estimate]
+                values += mark.x if axis == "x" else [end for estimate in mark.y for end in estimate]
             case Area():
-                found += mark.x if axis == "x" else [*mark.lower, *mark.upper]
+                values += mark.x if axis == "x" else [*mark.lower, *mark.upper]
             case Point():
-                found += list(mark.x if axis == "x" else mark.y)
+                values += list(mark.x if axis == "x" else mark.y)
             case Rule():
-                found += [mark.value] if mark.axis == axis else []
+                values += [mark.value] if mark.axis == axis else []
             case Region():
-                found += [mark.start, mark.end] if axis == "x" else []
-    return [value for value in found if value is not None]
+                values += [mark.start, mark.end] if axis == "x" else []
+    return [value for value in values if value is not None]
 
 
 def as_plain(figure: Figure) -> dict[str, Any]:
-    """A figure as plain JSON values: what is drawn, in full precision."""
+    """A figure as JSON values, in full precision."""
     return {
         "name": figure.name,
         "title": figure.title,

@@ -16,9 +16,15 @@ FORMAT = 1
 NOT_RECORDED = "not recorded"
 RANDOM = {"token": "random", "token_interaction": "random_interaction", "span_interaction": "random_span"}
 """The method that gives random explanations of each kind."""
+CONTENT_FREE = "content_free"
+"""The method whose scores depend on the form of words alone."""
+RANDOMISED = "randomised"
+"""The method that applies another one to randomised weights."""
 _DEEPEST = 30
-"""Levels of nesting in an entry of a card; what is deeper is left out."""
+"""Levels of nesting in an entry of a card; deeper ones are left out."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_NOISE = {"float64": 1e-9, "float16": 1e-3, "bfloat16": 1e-2}
+"""Rounding noise of a value between 0 and 1, by the dtype of the model; 1e-6 for float32 and others."""
 T = TypeVar("T", bound=BaseModel)
 
 
@@ -29,7 +35,7 @@ def _label(value: object) -> str:
 
 
 Label = Annotated[str, PlainValidator(_label)]
-"""A name of rows. It must stay exactly as it is; pydantic itself refuses strings that are not valid UTF-8."""
+"""A text that is kept exactly as it is; pydantic itself rejects strings that are not valid UTF-8."""
 
 
 class _Entry(BaseModel):
@@ -49,7 +55,7 @@ class MethodEntry(_Entry):
     parameters: dict[str, Any] = {}
     kind: str = "token"
     base: str | None = None
-    target: str | None = None
+    target: Label | None = None
     signed: bool = True
     reference: str = ""
     version: int | None = None
@@ -58,6 +64,16 @@ class MethodEntry(_Entry):
     def random(self) -> bool:
         """Whether it is a random baseline."""
         return self.name in RANDOM.values()
+
+    @property
+    def baseline(self) -> bool:
+        """Whether it is a baseline or a control of any kind: it is never best, nor is what it beats."""
+        return self.random or self.name in {CONTENT_FREE, RANDOMISED}
+
+    @property
+    def known_truth(self) -> bool:
+        """Whether its explanations are made from annotated reasons, to put metrics on trial."""
+        return self.name.startswith("known_")
 
 
 class MetricEntry(_Entry):
@@ -79,13 +95,18 @@ class MetricEntry(_Entry):
 
 
 class ModelEntry(_Entry):
-    """The model that was explained; further facts (architecture, device, hosts, ...) are extra fields."""
+    """The model that was explained; further facts (device, dtype, ...) are extra fields.
 
-    name: str = NOT_RECORDED
+    Of a model at an HTTP endpoint, `host` is its address and `hosts` are all addresses that answered in the folder.
+    """
+
+    name: Label = NOT_RECORDED
     hash: str | None = None
-    labels: tuple[str, ...] = ()
-    architecture: str = ""
+    labels: tuple[Label, ...] = ()
+    architecture: Label = ""
     parameters: str = ""
+    host: Label | None = None
+    hosts: tuple[Label, ...] = ()
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -96,10 +117,10 @@ class ModelEntry(_Entry):
 class DataEntry(_Entry):
     """The inputs that were explained; `hash` identifies them."""
 
-    name: str = NOT_RECORDED
-    split: str | None = None
+    name: Label = NOT_RECORDED
+    split: Label | None = None
     n: int | None = None
-    labels: tuple[str, ...] = ()
+    labels: tuple[Label, ...] = ()
     metric: Performance = "accuracy"
     explained_parts: str | tuple[int, ...] = "all"
     hash: str | None = None
@@ -116,21 +137,25 @@ class Counts(_Entry):
 
 
 class Manifest(_Entry):
-    """The run card. Every field has a default: cards of earlier versions and damaged ones can be read too."""
+    """The run card. Every field has a default: cards of earlier versions and damaged ones can be read too.
+
+    `left_out` says why metrics that `all` requested were not measured.
+    """
 
     format: int = FORMAT
     verax: str = NOT_RECORDED
     created: str = NOT_RECORDED
-    command: str = NOT_RECORDED
+    command: Label = NOT_RECORDED
     spec: dict[str, Any] = {}
     model: ModelEntry = ModelEntry()
     data: DataEntry = DataEntry()
     methods: tuple[MethodEntry, ...] = ()
     metrics: tuple[MetricEntry, ...] = ()
+    left_out: dict[str, str] = {}
     seed: int | None = None
     versions: dict[str, str] = {}
     machine: str = NOT_RECORDED
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Label, ...] = ()
     cost: dict[str, int | FiniteFloat] = {}
     counts: Counts | None = None
     requests: int | None = None
@@ -152,13 +177,16 @@ class Manifest(_Entry):
                 fields[name] = _part(part, name, fields[name], problems)
         while True:
             try:
-                return cls.model_validate({key: value for key, value in fields.items() if value is not None}), tuple(
-                    problems
-                )
+                known = {key: value for key, value in fields.items() if value is not None}
+                return cls.model_validate(known), tuple(problems)
             except ValidationError as error:
                 name = str(error.errors()[0]["loc"][0])
                 problems.append(f"run card: {name}: {error.errors()[0]['msg'].lower()}")
                 del fields[name]
+
+    def card(self) -> dict[str, Any]:
+        """The content of `run.json`: the fields that were set, as values that JSON has."""
+        return self.model_dump(exclude_unset=True)
 
     @cached_property
     def _methods(self) -> dict[str, MethodEntry]:
@@ -169,11 +197,11 @@ class Manifest(_Entry):
         return {entry.label: entry for entry in reversed(self.metrics)}
 
     def method(self, label: str) -> MethodEntry:
-        """The entry of a method; a bare one for a label that only the rows know."""
+        """The entry of a method; a bare one for a label that is not in the card."""
         return self._methods.get(label) or MethodEntry(label=label, name=label)
 
     def metric(self, label: str) -> MetricEntry:
-        """The entry of a metric; a bare one for a label that only the rows know."""
+        """The entry of a metric; a bare one for a label that is not in the card."""
         return self._metrics.get(label) or MetricEntry(label=label, name=label)
 
     @cached_property
@@ -188,22 +216,35 @@ class Manifest(_Entry):
         """The short name of a method in tables and figures: `IG (sign)`, `LOO`."""
         return self._display.get(label, label)
 
-    def method_labels(self, met: Iterable[str] = ()) -> tuple[str, ...]:
-        """Labels of the methods in the order of the card, then those that only the rows know."""
-        return tuple(dict.fromkeys([*(entry.label for entry in self.methods), *met]))
+    def tolerance(self, metric: str) -> float:
+        """Differences of a metric's values up to this are rounding noise, by the dtype of the model."""
+        low, high = self.metric(metric).range or (None, None)
+        width = 1.0 if low is None or high is None else high - low
+        return width * _NOISE.get(str(self.model.facts.get("dtype")), 1e-6)
 
-    def metric_labels(self, met: Iterable[str] = ()) -> tuple[str, ...]:
-        """Labels of the metrics in the order of the card, then those that only the rows know."""
-        return tuple(dict.fromkeys([*(entry.label for entry in self.metrics), *met]))
+    def method_labels(self, others: Iterable[str] = ()) -> tuple[str, ...]:
+        """Labels of the methods in the order of the card, then others."""
+        return tuple(dict.fromkeys([*(entry.label for entry in self.methods), *others]))
+
+    def metric_labels(self, others: Iterable[str] = ()) -> tuple[str, ...]:
+        """Labels of the metrics in the order of the card, then others."""
+        return tuple(dict.fromkeys([*(entry.label for entry in self.metrics), *others]))
 
     def baseline(self, label: str) -> str:
-        """The random explanation that a method is compared with: that of its kind, or else of words.
+        """The random explanation that a method is compared with: one matched to it, or of its kind, or else of words.
 
-        A random explanation is its own baseline. Of several of one kind the first counts.
+        A random explanation is its own baseline. Of several of one kind that are matched to nothing the first counts.
         """
+        entry = self.method(label)
+        if entry.random and entry.parameters.get("like"):
+            return label
+        itself = {entry.name: entry.parameters}
+        matched = [other.label for other in self.methods if other.random and other.parameters.get("like") == itself]
+        if matched:
+            return matched[0]
         first = {entry.name: entry.label for entry in reversed(self.methods)}
         words = first.get(RANDOM["token"], RANDOM["token"])
-        return first.get(RANDOM.get(self.method(label).kind, words), words) if label in self._methods else words
+        return first.get(RANDOM.get(entry.kind, words), words) if label in self._methods else words
 
 
 def _readable_value(name: str, value: Any, problems: list[str], levels: int = _DEEPEST) -> Any:

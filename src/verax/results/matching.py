@@ -1,4 +1,4 @@
-"""Several runs together: which of their methods are the same, and whether the runs belong together at all."""
+"""Several runs together: which of their methods are the same, and which runs can be compared."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def match_methods(
         elif label not in used:
             variants = _variants(left, entry)
             labels = tuple(None if variant is None else variant.label for variant in variants)
-            used |= {one for one in labels if one is not None}
+            used |= {name for name in labels if name is not None}
             found.append(MatchedMethod(_shown(left, variants), labels, entry))
     return found
 
@@ -61,9 +61,11 @@ def _entry(runs: Sequence[Run], label: str) -> MethodEntry:
 def _variants(left: Sequence[Sequence[MethodEntry]], entry: MethodEntry) -> tuple[MethodEntry | None, ...]:
     """The same method among the unmatched ones of each run: of the same identity and distinguishing parameters."""
     alike = [[other for other in entries if _identity(other) == _identity(entry)] for entries in left]
-    telling = _telling(alike)
-    own = [_value(entry, name) for name in telling]
-    same = [[other for other in entries if [_value(other, name) for name in telling] == own] for entries in alike]
+    distinguishing = _distinguishing(alike)
+    own = [_value(entry, name) for name in distinguishing]
+    same = [
+        [other for other in entries if [_value(other, name) for name in distinguishing] == own] for entries in alike
+    ]
     if any(len(entries) > 1 for entries in same):  # which of them is meant cannot be decided
         same = [[other for other in entries if other.label == entry.label] for entries in same]
     return tuple(entries[0] if entries else None for entries in same)
@@ -73,9 +75,10 @@ def _identity(entry: MethodEntry) -> tuple[str, str, str | None, str | None]:
     return entry.name or entry.label, entry.kind, entry.base, entry.target
 
 
-def _telling(entries_of_runs: Sequence[Sequence[MethodEntry]]) -> list[str]:
-    """The parameters in which methods of one run differ."""
-    names = dict.fromkeys(name for entries in entries_of_runs for entry in entries for name in entry.parameters)
+def _distinguishing(entries_of_runs: Sequence[Sequence[MethodEntry]]) -> list[str]:
+    """The parameters in which methods of one run differ, their target included."""
+    parameters = [name for entries in entries_of_runs for entry in entries for name in entry.parameters]
+    names = dict.fromkeys([*parameters, "target"])
     return [
         name
         for name in names
@@ -92,20 +95,22 @@ def _shown(left: Sequence[Sequence[MethodEntry]], variants: Sequence[MethodEntry
     distinct = list({entry.label: entry for entry in variants if entry is not None}.values())
     if len(distinct) == 1:
         return distinct[0].label
-    telling = _telling([[entry for entry in entries if entry.name == distinct[0].name] for entries in left])
-    names = dict.fromkeys([*telling, *(name for entry in distinct for name in entry.parameters)])
+    distinguishing = _distinguishing(
+        [[entry for entry in entries if entry.name == distinct[0].name] for entries in left]
+    )
+    names = dict.fromkeys([*distinguishing, *(name for entry in distinct for name in entry.parameters)])
     values = {name: list(dict.fromkeys(str(_value(entry, name)) for entry in distinct)) for name in names}
-    shown = [name for name in names if name in telling or len(values[name]) > 1]
+    shown = [name for name in names if name in distinguishing or len(values[name]) > 1]
     words = "; ".join(f"{name}: {' / '.join(values[name])}" for name in shown)
     return f"{distinct[0].name or distinct[0].label} ({words})" if words else " / ".join(e.label for e in distinct)
 
 
 def require_equal(runs: Sequence[Run], facts: Mapping[str, Callable[[Run], Any]], purpose: str) -> None:
-    """Refuse runs that differ in what they must share; the message names the two runs and the difference.
+    """Reject runs that differ in what they must share; the message names the two runs and the difference.
 
     Args:
-        facts: what must be equal, by what people call it.
-        purpose: what the runs cannot be used for together, such as `averaged`.
+        facts: what must be equal, by its name in the message.
+        purpose: completes the message "cannot be ...", such as `averaged`.
     """
     for other in runs[1:]:
         for name, fact in facts.items():
@@ -118,7 +123,7 @@ def require_equal(runs: Sequence[Run], facts: Mapping[str, Callable[[Run], Any]]
 
 
 def require_different_models(runs: Sequence[Run]) -> None:
-    """Refuse two runs of the same model where runs stand for seeds or models."""
+    """Reject two runs of the same model where each run must have a model of its own."""
     for number, run in enumerate(runs):
         for other in runs[:number]:
             if run.manifest.model.hash is not None and run.manifest.model.hash == other.manifest.model.hash:
@@ -126,14 +131,14 @@ def require_different_models(runs: Sequence[Run]) -> None:
 
 
 def require_same_texts(first: Run, second: Run) -> None:
-    """Refuse runs that share no instance, or in which an id means different inputs."""
+    """Reject runs that share no instance, or in which one id has different texts."""
     if first.manifest.data.hash is not None and first.manifest.data.hash == second.manifest.data.hash:
         return
     ids = set(first.instances.ids)
-    shared = [one for one in second.instances.ids if one in ids]
+    shared = [name for name in second.instances.ids if name in ids]
     if not shared:
-        raise UserError(f"{first.folder} and {second.folder} share no instance: there is nothing to compare")
-    texts = {one.id: [part.raw for part in one.parts] for one in first.inputs(shared)}
+        raise UserError(f"{first.folder} and {second.folder} share no instance, so they cannot be compared")
+    texts = {instance.id: [part.raw for part in instance.parts] for instance in first.inputs(shared)}
     for instance in second.inputs(shared):
         if texts[instance.id] != [part.raw for part in instance.parts]:
             raise UserError(f"instance {instance.id!r} is not the same text in {first.folder} and in {second.folder}")

@@ -21,12 +21,11 @@ class RoarMeasure:
     Args:
         method: its label.
         name: the registered name of the method.
-        parameters: all of its parameters, in plain values.
         signed: whether it distinguishes support from opposition.
         ratios: share of words masked at each point of the curve.
-        curve: performance of the model trained at each point, from nothing masked to everything.
-        acu, racu: areas against the random measure; racu is None with `reason` where there is no such area.
-        n: test instances, which the intervals are over.
+        curve: performance of the model trained at each point.
+        acu, racu: areas against the random measure; racu is None with `reason` where it is not defined.
+        n: number of test instances.
     """
 
     method: str
@@ -47,13 +46,12 @@ class RoarResult:
 
     Args:
         key: the hash of everything that determines the result.
-        spec: the fields of the spec, defaults included: base, data, methods, steps, seed, ...
+        spec: the fields of the spec, defaults included.
         base: hashes of the weights and the tokenizer that every training starts from.
-        metric: how performance is measured.
         instances: number of instances in each split.
-        left_out: for each split how many instances can't be read, by reason.
+        left_out: number of unreadable instances of each split, by reason.
         baseline: the label of the random measure, which is among the measures.
-        majority: performance of always predicting the most frequent class.
+        majority: performance of always predicting the most frequent class of the training data.
         cost: trainings, optimiser steps, explanations, passes and seconds.
     """
 
@@ -79,7 +77,7 @@ def load_result(folder: Path) -> RoarResult:
     path = folder / RESULT
     content = read_json(path)
     if content is None:
-        raise UserError(f"{folder} holds no finished ROAR: there is no {RESULT}; verax roar --out {folder} makes it")
+        raise UserError(f"{folder} holds no finished ROAR: it has no {RESULT}; run verax roar --out {folder}")
     version = content.pop("version", None)
     if isinstance(version, int) and version > VERSION:
         raise UserError(f"{path} has version {version}, and this verax reads versions up to {VERSION}: use a newer one")
@@ -90,7 +88,7 @@ def load_result(folder: Path) -> RoarResult:
 
 
 def write_result(folder: Path, result: RoarResult) -> None:
-    """Store a result in its folder."""
+    """Write a result to its folder."""
     content = {"version": VERSION, **asdict(result)}
     for measure in content["measures"]:
         measure["curve"] = [point._asdict() for point in measure["curve"]]

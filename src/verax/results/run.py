@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -16,12 +16,18 @@ import pyarrow.compute as pc
 
 from verax.registry import resolve
 from verax.results.manifest import Manifest
+from verax.results.render.numbers import estimate, plural
 from verax.results.study import Findings, studies
+from verax.stats.intervals import of_sums, share
+from verax.stats.performance import counted, performance
 from verax.store.codec import unescape
 from verax.store.read import RunTables, codes, strings
 from verax.store.tables import TABLES, TableName
 from verax.types import (
+    FAILED,
+    PREDICTION,
     Alignment,
+    Estimate,
     FloatArray,
     Highlight,
     Instance,
@@ -36,13 +42,18 @@ from verax.types import (
 if TYPE_CHECKING:
     import pandas as pd
 
+T = TypeVar("T")
+Status = Literal["finished", "unfinished", "finished with failures"]
+UNFINISHED = 3
+"""Exit code of a run that is not finished."""
+
 
 @dataclass(frozen=True, eq=False)
 class Labels:
     """A column of names as numbers.
 
     Args:
-        names: each different name once, as first met.
+        names: each different name once, in the order of first occurrence.
         codes: index of the name of each row, -1 for none; shape [rows].
     """
 
@@ -74,7 +85,6 @@ class Scores:
     """The scores of a run as columns of equal length.
 
     Args:
-        instance, method, metric: whose score it is.
         reason: why there is no value.
         value: shape [rows], NaN where there is none.
     """
@@ -88,7 +98,7 @@ class Scores:
 
     @classmethod
     def of(cls, tables: RunTables) -> Scores:
-        """Read the columns that every study needs; curves and series are read when they are asked for."""
+        """Read the columns that every study needs; curves and series are read on request."""
         table = tables.table("scores", columns=("instance_id", "method", "metric", "reason", "value"))
         value = pc.fill_null(table["value"], float("nan")).to_numpy()
         names = (Labels.of(table[name]) for name in ("instance_id", "method", "metric", "reason"))
@@ -108,7 +118,7 @@ class Scores:
         return np.flatnonzero(chosen)
 
     def methods_of(self, metric: str) -> list[str]:
-        """The methods that have a row under a metric, as first met."""
+        """The methods that have a row of a metric, in the order of first occurrence."""
         codes = self.method.codes[self.where(metric=metric)]
         return [self.method.names[code] for code in dict.fromkeys(codes.tolist())]
 
@@ -121,7 +131,7 @@ class Scores:
         """The value of each instance that has a row, None where it has a reason instead."""
         rows = self.where(metric=metric, method=method)
         values = self.value[rows].tolist()
-        return {one: None if math.isnan(value) else value for one, value in zip(self.ids(rows), values, strict=True)}
+        return {name: None if math.isnan(value) else value for name, value in zip(self.ids(rows), values, strict=True)}
 
     def matrix(self, metric: str, methods: Sequence[str]) -> tuple[FloatArray, IntArray, list[str]]:
         """The values of a metric.
@@ -151,7 +161,7 @@ class Scores:
         return values, skipped, [self.instance.names[code] for code in codes[order].tolist()]
 
     def reasons(self, metric: str, method: str) -> dict[str, int]:
-        """How many rows have no value for which reason, the most frequent first."""
+        """Number of rows without a value by reason, the most frequent first."""
         codes = self.reason.codes[self.where(metric=metric, method=method)]
         counts = np.bincount(codes[codes >= 0], minlength=len(self.reason.names))
         return {
@@ -164,7 +174,7 @@ class Scores:
         return [None if curve is None else tuple(curve) for curve in found]
 
     def series(self, rows: IntArray) -> Iterator[dict[str, tuple[float, ...]]]:
-        """What was kept for each point of the curve of each of these rows, by name."""
+        """The series of each of these rows, by name."""
         column = self._tables.table("scores", columns=("series",))["series"]
         for text in column.take(pa.array(rows)).to_pylist():
             yield {} if text is None else {unescape(name): tuple(values) for name, values in json.loads(text).items()}
@@ -172,14 +182,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs of a run without their texts, each column in the order of the run.
-
-    Args:
-        ids: of the instances.
-        labels: gold classes, None without one.
-        langs: languages.
-        parallel_ids: what translations of one input share, None without one.
-    """
+    """The inputs of a run without their texts, each column in the order of the run; labels are the gold classes."""
 
     ids: list[str]
     labels: list[str | None]
@@ -191,20 +194,122 @@ class Inputs:
 
 
 class Run:
-    """What a folder of results holds, as of when it was opened. Rows are read as columns, once."""
+    """The results in a folder, as of when it was opened. Rows are read as columns, once."""
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
         self.tables = RunTables.open(self.folder)
         self.manifest, unreadable = Manifest.read(self.tables.card)
         self.problems: tuple[str, ...] = (*self.tables.problems, *unreadable)
-        self._by_instance: dict[TableName, Labels] = {}
-        self._results: dict[str, Any] = {}
+        self._labels: dict[tuple[TableName, str], Labels] = {}
+        self._results: dict[Hashable, Any] = {}
 
     @property
     def name(self) -> str:
-        """What was run on what."""
+        """The model and its data."""
         return f"{self.manifest.model.name} on {self.manifest.data.name}"
+
+    @cached_property
+    def failed(self) -> int:
+        """Number of explanations and scores that failed."""
+        reasons = [self.tables.table(name, ["reason"])["reason"] for name in ("explanations", "scores")]
+        return sum(pc.sum(pc.equal(reason, FAILED)).as_py() or 0 for reason in reasons)
+
+    @property
+    def status(self) -> Status:
+        """Whether all planned rows are stored in intact files, and none of them failed."""
+        if self.tables.problems:
+            return "unfinished"
+        return "finished with failures" if self.failed else "finished"
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of a command that shows the run: 0, 1 after failures, 3 if it is not finished."""
+        return UNFINISHED if self.status == "unfinished" else int(self.failed > 0)
+
+    @property
+    def status_line(self) -> str:
+        """The status with the number of rows that are missing or failed."""
+        planned, missing = self.tables.planned or 0, self.tables.missing
+        numbers = [f"{planned - missing} of {planned} rows done, {missing} missing"] if missing else []
+        numbers += ["a file is damaged"] if len(self.tables.problems) > bool(missing) else []
+        numbers += [f"{self.failed} rows failed"] if self.failed else []
+        return f"{self.status} ({', '.join(numbers)})" if numbers else self.status
+
+    @property
+    def headline(self) -> str:
+        """The status, what was run on what, how much of it, and how accurate the model is."""
+        data = self.manifest.data
+        split = f" ({data.split})" if data.split else ""
+        sizes = ((self.instances, "instance"), (self.methods, "method"), (self.metrics, "metric"))
+        counts = ", ".join(plural(len(items), noun) for items, noun in sizes)
+        accuracy = f"; accuracy of the model {self.accuracy_in_words}" if self.accuracies else ""
+        what = f"{self.manifest.model.name} on {data.name}{split}: {counts}{accuracy}"
+        return f"{self.status_line.capitalize()}: {what}"
+
+    @property
+    def accuracy_in_words(self) -> str:
+        """The accuracy with its interval; of each method that explains in free text, if there are several."""
+        several = len(self.accuracies) > 1
+        shown = [
+            estimate(value) + (f" ({self.manifest.display(method)})" if several else "")
+            for method, value in self.accuracies.items()
+        ]
+        return ", ".join(shown)
+
+    @cached_property
+    def accuracies(self) -> dict[str, Estimate]:
+        """Share of predictions that are the gold class, of the instances that have one.
+
+        Under the empty name those of the classifier; of a model that answers in free text, those of each method, where
+        an instance without an answer counts as wrong unless something failed. Classes are compared without regard to
+        case. Inputs whose class the model does not have are left out.
+        """
+        table = self.tables.table("predictions", columns=("instance_id", "label"))
+        columns: dict[str, dict[str, str | None]] = {
+            "": dict(zip(strings(table["instance_id"]), strings(table["label"]), strict=True))
+        }
+        if not columns[""]:
+            failed = self.scores.reason.codes == self.scores.reason.code(FAILED)
+            for method in self.text_methods:
+                rows = self.scores.where(method=method)
+                columns[method] = dict.fromkeys(self.scores.ids(rows[~failed[rows]]))
+            texts = self.tables.table("texts", columns=("instance_id", "method", "label"))
+            for instance, method, label in zip(*(strings(texts[name]) for name in texts.column_names), strict=True):
+                columns[method][instance] = label
+        pairs = {method: self._gold_and(predicted) for method, predicted in columns.items()}
+        return {
+            method: value
+            for method, several in pairs.items()
+            if (value := share(sum(gold == answer for gold, answer in several), len(several))) is not None
+        }
+
+    @property
+    def accuracy(self) -> Estimate | None:
+        """The accuracy of the classifier; None without predictions of inputs that have a class."""
+        return self.accuracies.get("")
+
+    @cached_property
+    def macro_f1(self) -> Estimate | None:
+        """Macro F1 of the classifier's predictions, over the same instances as the accuracy."""
+        table = self.tables.table("predictions", columns=("instance_id", "label"))
+        answered = self._gold_and(dict(zip(strings(table["instance_id"]), strings(table["label"]), strict=True)))
+        if not answered:
+            return None
+        classes = sorted({label for pair in answered for label in pair})
+        gold, answers = np.array([[classes.index(label) for label in pair] for pair in answered]).T
+        counts = counted(gold, answers[:, None], len(classes)).reshape(len(gold), -1).astype(np.float64)
+        shape = (3, len(classes))
+        return of_sums(counts, lambda sums: performance(sums.reshape(*sums.shape[:-1], *shape), "macro_f1"))
+
+    def _gold_and(self, predicted: Mapping[str, str | None]) -> list[tuple[str, str]]:
+        """Gold class and prediction, in lower case, of the instances that have both; empty if there is no answer."""
+        classes = {label.casefold() for label in self.manifest.model.labels}
+        return [
+            (label.casefold(), (predicted[instance] or "").casefold())
+            for instance, label in zip(self.instances.ids, self.instances.labels, strict=True)
+            if label is not None and instance in predicted and (not classes or label.casefold() in classes)
+        ]
 
     @cached_property
     def scores(self) -> Scores:
@@ -219,16 +324,16 @@ class Run:
 
     @cached_property
     def parallel(self) -> dict[str, str]:
-        """What translations of one input share, by the id of the instance."""
+        """Parallel ids, which translations of one input share, by instance."""
         pairs = zip(self.instances.ids, self.instances.parallel_ids, strict=True)
-        return {one: shared for one, shared in pairs if shared is not None}
+        return {name: shared for name, shared in pairs if shared is not None}
 
     @cached_property
     def methods(self) -> tuple[str, ...]:
         """Labels of all methods, those of the manifest first."""
-        met = [*Labels.of(self.tables.table("explanations", columns=("method",))["method"]).names]
-        met += Labels.of(self.tables.table("texts", columns=("method",))["method"]).names
-        return self.manifest.method_labels([*met, *self.scores.method.names])
+        explained = [*self.labels("explanations", "method").names, *self.labels("texts", "method").names]
+        labels = self.manifest.method_labels([*explained, *self.scores.method.names])
+        return tuple(label for label in labels if label != PREDICTION)
 
     @cached_property
     def metrics(self) -> tuple[str, ...]:
@@ -238,32 +343,34 @@ class Run:
     @cached_property
     def text_methods(self) -> tuple[str, ...]:
         """Labels of the methods that explain in free text."""
-        written = Labels.of(self.tables.table("texts", columns=("method",))["method"]).names
         known = [entry.label for entry in self.manifest.methods if entry.kind == "text"]
-        return tuple(dict.fromkeys([*known, *written]))
+        return tuple(dict.fromkeys([*known, *self.labels("texts", "method").names]))
+
+    def labels(self, table: TableName, column: str) -> Labels:
+        """A column of names, encoded once."""
+        if (table, column) not in self._labels:
+            self._labels[table, column] = Labels.of(self.tables.table(table, columns=(column,))[column])
+        return self._labels[table, column]
 
     def predictions(self, instances: Sequence[str] | None = None) -> list[Prediction]:
-        """The model's answers to the inputs, to all of them or to some."""
+        """Predictions for all instances or for some."""
         return self._rows("predictions", instances)
 
     def highlights(self, instances: Sequence[str] | None = None) -> list[Highlight]:
         """Explanations by scores, of all instances or of some."""
-        reason = self.tables.table("explanations", columns=("reason",))["reason"]
-        present = np.flatnonzero(pc.is_null(reason).to_numpy(zero_copy_only=False))
-        return self._rows("explanations", instances, present)
+        return self._rows("explanations", instances, np.flatnonzero(self.labels("explanations", "reason").codes < 0))
 
     def skips(self, instances: Sequence[str] | None = None, rows: IntArray | None = None) -> list[Skip]:
-        """Why some explanations are missing, of all instances or of some, or of given rows."""
+        """Missing explanations, of all instances or of some, or of given rows."""
         if rows is None:
-            reason = self.tables.table("explanations", columns=("reason",))["reason"]
-            rows = np.flatnonzero(pc.is_valid(reason).to_numpy(zero_copy_only=False))
+            rows = np.flatnonzero(self.labels("explanations", "reason").codes >= 0)
         return self._rows("explanations", instances, rows)
 
     def skip_groups(self) -> dict[tuple[bool, str], IntArray]:
-        """The rows of missing explanations: by whether they failed, and by reason."""
-        table = self.tables.table("explanations", columns=("reason", "failed"))
-        reasons = Labels.of(table["reason"])
-        failed = np.asarray(pc.fill_null(table["failed"], False).to_numpy(), bool)
+        """Rows of missing explanations, by whether they failed and by reason."""
+        reasons = self.labels("explanations", "reason")
+        column = self.tables.table("explanations", columns=("failed",))["failed"]
+        failed = np.asarray(pc.fill_null(column, False).to_numpy(), bool)
         groups = {
             (bad, reason): np.flatnonzero((reasons.codes == code) & (failed == bad))
             for code, reason in enumerate(reasons.names)
@@ -280,7 +387,7 @@ class Run:
         return self._rows("alignments", instances)
 
     def score_rows(self, instances: Sequence[str] | None = None, rows: IntArray | None = None) -> list[Score]:
-        """Scores as objects, of all instances or of some, or of given rows: for what is displayed."""
+        """Scores as objects, for display: of all instances or of some, or of given rows."""
         return self._rows("scores", instances, rows)
 
     def inputs(self, instances: Sequence[str] | None = None) -> list[Instance]:
@@ -288,47 +395,43 @@ class Run:
         if instances is None:
             return self.tables.rows("instances")
         chosen = set(instances)
-        return self.tables.rows("instances", [i for i, one in enumerate(self.instances.ids) if one in chosen])
+        return self.tables.rows("instances", [i for i, name in enumerate(self.instances.ids) if name in chosen])
 
     def _rows(
         self, table: TableName, instances: Sequence[str] | None = None, rows: IntArray | None = None
     ) -> list[Any]:
+        """Rows of a table, of some instances if they are given, and of some numbers if they are given."""
         if instances is not None:
-            found = self._of_instances(table, instances)
+            labels = self.labels(table, "instance_id")
+            wanted = [code for name in set(instances) if (code := labels.code(name)) >= 0]
+            found = np.flatnonzero(np.isin(labels.codes, wanted))
             rows = found if rows is None else np.intersect1d(found, rows)
         return self.tables.rows(table, rows)
-
-    def _of_instances(self, table: TableName, instances: Sequence[str]) -> IntArray:
-        """Numbers of the rows of some instances."""
-        labels = self._instance_columns(table)
-        wanted = [code for one in set(instances) if (code := labels.code(one)) >= 0]
-        return np.flatnonzero(np.isin(labels.codes, wanted))
-
-    def _instance_columns(self, table: TableName) -> Labels:
-        if table not in self._by_instance:
-            self._by_instance[table] = Labels.of(self.tables.table(table, columns=("instance_id",))["instance_id"])
-        return self._by_instance[table]
 
     @staticmethod
     def notes(text: str | None) -> dict[str, Any]:
         """The notes of an explanation from their column."""
         return {} if text is None else dict(json.loads(unescape(text)))
 
+    def cached(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """A result of this run that several studies share, computed once."""
+        if key not in self._results:
+            self._results[key] = compute()
+        return cast(T, self._results[key])
+
     def study(self, name: str) -> Any:
         """The result of a study of this run, computed once; None where it does not apply."""
-        if name not in self._results:
-            self._results[name] = resolve("studies", name).analyse([self])
-        return self._results[name]
+        return self.cached(("study", name), lambda: resolve("studies", name).analyse([self]))
 
     def findings(self, name: str | None = None) -> list[Findings]:
         """Tables, figures and sentences of one study, or of every study that applies."""
-        chosen = studies() if name is None else [resolve("studies", name)]
+        chosen = studies([self]) if name is None else [resolve("studies", name)]
         results = [(study, self.study(study.name)) for study in chosen]
         return [study.findings_of(result) for study, result in results if result is not None]
 
     def summary(self) -> pd.DataFrame:
         """The leaderboard as a data frame: a row for each method and metric."""
-        import pandas as pd  # noqa: PLC0415 - half a second that only those pay who ask for a data frame
+        import pandas as pd  # noqa: PLC0415 - it takes half a second
 
         result = self.study("leaderboard")
         return pd.DataFrame([] if result is None else result.records())
@@ -342,26 +445,19 @@ class Run:
         named = {name: pa.types.is_dictionary(table[name].type) for name in names}
         return pd.DataFrame(
             {
-                # object: other types of strings refuse those that are not valid UTF-8
-                name: pd.Series(_names(table[name]), dtype=object) if named[name] else table[name].to_pandas()
+                # object: other types of strings reject invalid UTF-8
+                name: pd.Series(strings(table[name]), dtype=object) if named[name] else table[name].to_pandas()
                 for name in names
             }
         )
 
     def __repr__(self) -> str:
-        made = self.tables.table("explanations", columns=("reason",))["reason"].null_count
-        made += self.tables.table("texts", columns=("method",)).num_rows
+        made = int((self.labels("explanations", "reason").codes < 0).sum()) + self.tables.counts()["texts"]
         return f"Run({str(self.folder)!r}: {made} explanations, {len(self.scores)} scores)"
 
 
-def _names(column: pa.ChunkedArray) -> list[str | None]:
-    """The name in each row of a column, as it was before it was stored."""
-    labels = Labels.of(column)
-    return [None if code < 0 else labels.names[code] for code in labels.codes.tolist()]
-
-
 def open_runs(folders: Sequence[Path | str]) -> list[Run]:
-    """Open several runs; naming one folder twice is refused."""
+    """Open several runs; a folder that is named twice is rejected."""
     paths = [Path(folder) for folder in folders]
     resolved = [path.resolve() for path in paths]
     for path, real in zip(paths, resolved, strict=True):

@@ -9,18 +9,12 @@ from typing import Literal, NamedTuple
 from verax.types import Estimate
 
 Format = Literal["text", "number", "percent", "count", "p_value", "flags"]
-"""How a column is written for people; programs get full precision in every case."""
+"""How values are written for people; JSON and CSV have full precision."""
 Value = str | int | float | bool | None
 
 
 class Mark(NamedTuple):
-    """A sign on a cell, such as "best".
-
-    Args:
-        name: for programs.
-        symbol: one character, for people.
-        meaning: the sentence that a legend shows.
-    """
+    """A sign on a cell, such as "best": its name in JSON and CSV, its symbol, and its meaning for the legend."""
 
     name: str
     symbol: str
@@ -34,14 +28,15 @@ class Column:
     Args:
         name: key in JSON and CSV.
         title: header; empty for a column that only JSON and CSV show.
-        format: how values are written for people.
         plot: draw the estimates of the column on a common axis where the output can show it.
+        marked: JSON and CSV have the marks of the column even where no cell has one.
     """
 
     name: str
     title: str = ""
     format: Format = "number"
     plot: bool = False
+    marked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +46,7 @@ class Cell:
     Args:
         value: a plain value or an estimate; None together with `reason`. Flags are joined by `; `.
         reason: why there is no value; empty where none is expected.
-        shown: what people read instead of a text value, such as a short display name.
-        marks: signs on the value.
+        shown: text for people instead of a text value, such as a display name.
         difference: of the value from that of its baseline.
         details: further lines that an interactive output shows on request.
     """
@@ -64,15 +58,20 @@ class Cell:
     difference: Estimate | None = None
     details: tuple[str, ...] = ()
 
+    @property
+    def stands_out(self) -> bool:
+        """Whether it is highlighted: it may be best, and is not what may be no better than random."""
+        names = {mark.name for mark in self.marks}
+        return "best" in names and "like_random" not in names
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """A row of a table; the first cell names it.
 
     Args:
-        cells: one for each column.
-        baseline: whether the row is a baseline that others are compared with.
-        compared_with: index of the row that is the baseline of this one.
+        baseline: whether other rows are compared with this one.
+        compared_with: index of the row that this one is compared with.
         section: rows of one section belong together; a rule separates it from the next.
     """
 
@@ -88,12 +87,9 @@ class Table:
 
     Args:
         name: identifies the table within its study, such as `--table comprehensiveness`.
-        title: the headline.
-        columns: of each cell.
-        rows: in display order.
         caption: what the table shows, in a sentence or two.
-        notes: how to read it; often shared by the tables of a study, which show each note once.
-        verdict: what follows from the table, in a sentence.
+        notes: how to read it; a note that several tables of a study share is shown once.
+        verdict: the conclusion, in a sentence.
     """
 
     name: str
@@ -116,7 +112,7 @@ class Table:
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """The columns that people see."""
+        """Numbers of the columns with a title."""
         return tuple(place for place, column in enumerate(self.columns) if column.title)
 
     def records(self) -> list[dict[str, Value]]:
@@ -141,7 +137,7 @@ class Table:
         found = {
             "estimate": any(isinstance(cell.value, Estimate) for cell in cells),
             "difference": any(cell.difference is not None for cell in cells),
-            "marks": any(cell.marks for cell in cells),
+            "marks": self.columns[place].marked or any(cell.marks for cell in cells),
             "reason": any(cell.reason for cell in cells),
         }
         return frozenset(name for name, present in found.items() if present)
@@ -186,11 +182,8 @@ def table_row(
     return Row(cells, baseline, compared_with, section)
 
 
-def from_records(name: str, title: str, records: Sequence[Mapping[str, Value]], **titles: str) -> Table:
-    """A table of equal records; `titles` names the columns that people see, all others are for programs."""
-    names = list(records[0]) if records else list(titles)
-    columns = tuple(
-        Column(key, titles.get(key, ""), "text" if any(isinstance(row[key], str) for row in records) else "number")
-        for key in names
-    )
-    return Table(name, title, columns, tuple(table_row(*(row[key] for key in names)) for row in records))
+def from_records(name: str, title: str, records: Sequence[Mapping[str, Value]]) -> Table:
+    """A table of equal records for JSON and CSV; people do not see its columns."""
+    names = list(records[0]) if records else []
+    rows = tuple(table_row(*(row[key] for key in names)) for row in records)
+    return Table(name, title, tuple(map(Column, names)), rows)

@@ -1,11 +1,11 @@
-"""The run card: everything that somebody needs to judge a run, or to do it again."""
+"""The run card: the typed manifest of a run, before and after its rows are computed."""
 
 from __future__ import annotations
 
 import json
 import platform
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import fields
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -14,61 +14,59 @@ from typing import Any
 import pyarrow.compute as pc
 
 from verax.engine.protocols import Method
+from verax.methods.integrated_gradients import INCOMPLETE
 from verax.models.classifier import Classifier
-from verax.models.labels import class_of
+from verax.models.targets import class_of
+from verax.results.manifest import FORMAT, Counts, DataEntry, Manifest, MethodEntry, MetricEntry, ModelEntry
 from verax.run.context import TEXT, RunContext
 from verax.run.endpoint import endpoint_of, hosts, moved
 from verax.run.parameters import Configured
 from verax.run.plan import Plan
-from verax.run.rows import FAILED
 from verax.store.keys import key_of
 from verax.store.read import RunTables, strings, value_counts
 from verax.store.tables import TableName
-from verax.types import Cost, Dataset, Note, UserError
+from verax.types import CUT_OFF, FAILED, Cost, Dataset, Note, UserError
 
-FORMAT = 1
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn", "pyarrow")
-UNREADABLE = 0.3
-"""Languages of which the model's tokenizer knows less are warned of, judged by so many inputs:"""
-SAMPLED = 20
+UNREADABLE, SAMPLED = 0.3, 20
+"""A language is warned of if the tokenizer does not know this share of the words of its first inputs."""
 _COUNTED: tuple[TableName, ...] = ("predictions", "explanations", "texts", "scores")
-INCOMPLETE = 0.05
-"""Explanations that miss completeness by more than this share are warned of."""
 
 
-def opening_card(plan: Plan, *, command: str, earlier: Mapping[str, Any]) -> dict[str, Any]:
-    """The card before anything is computed; `earlier` is the one that the folder has."""
+def opening_manifest(plan: Plan, *, command: str, earlier: Manifest) -> Manifest:
+    """The manifest before anything is computed; `earlier` is the one in the folder, if any."""
     run, spec = plan.run, plan.run.spec
-    model = _model_facts(run, earlier)
-    card = {
-        "format": FORMAT,
-        "verax": version("verax"),
-        "created": earlier.get("created", datetime.now(UTC).isoformat(timespec="seconds")),
-        "command": command,
-        "spec": spec.model_dump(mode="json"),
-        "model": model,
-        "data": _data_facts(plan),
-        "methods": [*map(_method_entry, run.methods), *_given_entries(run)],
-        "metrics": [_metric_entry(metric) for metric in run.metrics],
-        "seed": spec.seed,
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
-        "machine": f"{platform.system()} {platform.machine()}",
-        "warnings": [*_warnings_before(run), *moved(model)],
-    }
-    for provider in plan.providers:
-        card |= provider.card()
+    model = _model_entry(run, earlier)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    more = {name: value for provider in plan.providers for name, value in provider.card().items()}
+    if run.left_out:
+        more["left_out"] = dict(run.left_out)
     if endpoint_of(run.model) is not None:
-        card["requests"] = earlier.get("requests", 0)
-    return card
+        more["requests"] = earlier.requests or 0
+    return Manifest(
+        format=FORMAT,
+        verax=version("verax"),
+        created=earlier.created if "created" in earlier.model_fields_set else now,
+        command=command,
+        spec=spec.model_dump(mode="json"),
+        model=model,
+        data=_data_entry(plan),
+        methods=(*map(_method_entry, run.methods), *_given_entries(run)),
+        metrics=tuple(map(_metric_entry, run.metrics)),
+        seed=spec.seed,
+        versions={"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+        machine=f"{platform.system()} {platform.machine()}",
+        warnings=(*_warnings_before(run), *moved(model)),
+        **more,
+    )
 
 
-def _model_facts(run: RunContext, earlier: Mapping[str, Any]) -> dict[str, Any]:
-    """What a card says of the model."""
+def _model_entry(run: RunContext, earlier: Manifest) -> ModelEntry:
     model = run.model
-    facts = {"name": model.name, "hash": key_of(**model.fingerprint), "labels": list(model.labels)}
+    facts: dict[str, Any] = {"name": model.name, "hash": key_of(**model.fingerprint)}
     if run.scores_words:
-        facts |= {**model.fingerprint, "labels": list(model.labels), **model.about}
-    if run.writes_text:
+        facts |= {**model.fingerprint, **model.about}
+    if run.writes_text and hasattr(model, "setup"):
         facts |= {
             "setup": model.setup or "prompted",
             "prompts": {"source": model.wording.source, "hash": model.wording.hash},
@@ -76,78 +74,75 @@ def _model_facts(run: RunContext, earlier: Mapping[str, Any]) -> dict[str, Any]:
             **({} if model.explainer is model.predictor else {"explainer": model.explainer.about}),
         }
     if endpoint_of(model) is not None:
-        facts["hosts"] = sorted({*hosts(earlier), facts["host"]})
-    return facts
+        facts["hosts"] = sorted({*hosts(earlier.model), facts["host"]})
+    return ModelEntry(**{**facts, "labels": model.labels})
 
 
-def _data_facts(plan: Plan) -> dict[str, Any]:
-    """What a card says of the inputs."""
+def _data_entry(plan: Plan) -> DataEntry:
     data, parts = plan.run.data, plan.run.parts
-    return {
-        "name": data.name,
-        "split": data.provenance.get("split"),
-        "n": len(data),
-        "labels": list(data.labels),
-        "metric": data.metric,
-        "explained_parts": "all" if parts is None else list(parts),
-        "hash": key_of(inputs=[plan.instance_key(instance) for instance in data.instances]),
-        "provenance": dict(data.provenance),
-    }
+    return DataEntry(
+        name=data.name,
+        split=data.provenance.get("split"),
+        n=len(data),
+        labels=data.labels,
+        metric=data.metric,
+        explained_parts="all" if parts is None else parts,
+        hash=key_of(inputs=[plan.instance_key(instance) for instance in data.instances]),
+        provenance=dict(data.provenance),
+    )
 
 
-def _method_entry(named: Configured[Any]) -> dict[str, Any]:
-    """What a card says of a method."""
+def _method_entry(named: Configured[Any]) -> MethodEntry:
     component = named.component
-    entry = {
-        "label": named.label,
-        "name": named.name,
-        "parameters": named.parameters,
-        "kind": component.kind,
-        "target": "prediction",
-        "reference": component.reference,
-        "version": component.version,
-    }
+    more: dict[str, Any] = {"target": "prediction"}
     if component.kind != TEXT:
-        entry |= {
+        more = {
             "base": getattr(component, "base", None),
             "target": str(getattr(component, "target", "none")),
-            "signed": signed(component),
+            "signed": is_signed(component),
         }
-    return entry
+    return MethodEntry(
+        label=named.label,
+        name=named.name,
+        parameters=named.parameters,
+        kind=component.kind,
+        reference=component.reference,
+        version=component.version,
+        **more,
+    )
 
 
-def _given_entries(run: RunContext) -> list[dict[str, Any]]:
-    """What a card says of explanations made elsewhere."""
+def _given_entries(run: RunContext) -> list[MethodEntry]:
+    """Entries of explanations made elsewhere."""
     return [
-        {"label": one.label, "name": one.label, "kind": one.kind, "parameters": {}, "reference": "made elsewhere"}
+        MethodEntry(label=one.label, name=one.label, kind=one.kind, parameters={}, reference="made elsewhere")
         for one in run.explainers
         if one.method is None
     ]
 
 
-def _metric_entry(named: Configured[Any]) -> dict[str, Any]:
-    """What a card says of a metric."""
+def _metric_entry(named: Configured[Any]) -> MetricEntry:
     component = named.component
-    return {
-        "label": named.label,
-        "name": named.name,
-        "parameters": named.parameters,
-        "higher_is_better": component.higher_is_better,
-        "ranked": bool(getattr(component, "ranked", True)),
-        "range": list(component.range),
-        "reference": component.reference,
-        "version": component.version,
-    }
+    return MetricEntry(
+        label=named.label,
+        name=named.name,
+        parameters=named.parameters,
+        higher_is_better=component.higher_is_better,
+        ranked=bool(getattr(component, "ranked", True)),
+        range=component.range,
+        reference=component.reference,
+        version=component.version,
+    )
 
 
 def _warnings_before(run: RunContext) -> list[str]:
-    """What to warn of before anything is computed."""
+    """Warnings about the model and the data."""
     warnings = [*unknown_labels(run.model, run.data), *unreadable(run.model, run.data)] if run.scores_words else []
     return [*warnings, *_text_warnings(run)] if run.writes_text else warnings
 
 
 def _text_warnings(run: RunContext) -> list[str]:
-    """Warnings of classes that a model is not asked for, and of languages that tests of free text are not made for."""
+    """Warnings about labels without a class, and about languages that tests of free text do not support."""
     known = {label.casefold() for label in run.model.labels}  # as answers are read
     labels = {instance.label for instance in run.data.instances if instance.label is not None}
     unknown = sorted(label for label in labels if label.casefold() not in known)
@@ -160,29 +155,30 @@ def _text_warnings(run: RunContext) -> list[str]:
     return warnings
 
 
-def signed(method: Method) -> bool:
-    """Whether a method tells what speaks for the target from what speaks against it."""
+def is_signed(method: Method) -> bool:
+    """Whether the scores of a method distinguish what supports the target from what opposes it."""
     sizes = getattr(method, "absolute", False) or getattr(method, "aggregate", None) == "l2"
     return bool(getattr(method, "signed", True)) and not sizes
 
 
-def closing_card(card: Mapping[str, Any], tables: RunTables) -> dict[str, Any]:
-    """The card with counts and costs of the rows themselves, so that they are right however often a run was resumed."""
-    reasons = {name: tables.table(name, ["reason"])["reason"] for name in ("explanations", "scores")}
+def closing_manifest(manifest: Manifest, tables: RunTables) -> Manifest:
+    """The manifest with counts and costs of all stored rows, however often the run was resumed."""
+    reasons = [tables.table(name, ["reason"])["reason"] for name in ("explanations", "scores")]
     rows = sum(tables.counts()[name] for name in _COUNTED)
-    failed = sum(pc.sum(pc.equal(reason, FAILED)).as_py() or 0 for reason in reasons.values())
-    no_value = sum(len(reason) - reason.null_count for reason in reasons.values())
+    failed = sum(pc.sum(pc.equal(reason, FAILED)).as_py() or 0 for reason in reasons)
+    no_value = sum(len(reason) - reason.null_count for reason in reasons)
     costs = [tables.table(name, ["cost"])["cost"] for name in _COUNTED]
     cost = {
         field.name: sum(pc.sum(pc.struct_field(column, field.name)).as_py() or 0 for column in costs)
         for field in fields(Cost)
     }
-    return {
-        **card,
-        "cost": {**cost, "seconds": round(cost["seconds"], 3)},
-        "counts": {"rows": rows, "done": rows - no_value, "failed": failed, "skipped": no_value - failed},
-        "warnings": [*card.get("warnings", []), *_warnings(tables)],
-    }
+    return manifest.model_copy(
+        update={
+            "cost": {**cost, "seconds": round(cost["seconds"], 3)},
+            "counts": Counts(rows=rows, done=rows - no_value, failed=failed, skipped=no_value - failed),
+            "warnings": (*manifest.warnings, *_warnings_after(tables)),
+        }
+    )
 
 
 def unknown_labels(model: Classifier, data: Dataset) -> list[str]:
@@ -218,16 +214,16 @@ def unreadable(model: Classifier, data: Dataset) -> list[str]:
     ]
 
 
-def _warnings(tables: RunTables) -> list[str]:
+def _warnings_after(tables: RunTables) -> list[str]:
     """Lines about methods whose explanations are cut off, incomplete, or of a truncated input."""
     highlights = tables.table("explanations", ["method", "reason"])
     made = value_counts(highlights.filter(pc.is_null(highlights["reason"]))["method"])
     texts = value_counts(tables.table("texts", ["method"])["method"])
-    short = _noted(tables, "texts", "cut_off")
+    short = _noted(tables, "texts", CUT_OFF)
     missed = _noted(tables, "explanations", "completeness_error", lambda e: isinstance(e, float) and e > INCOMPLETE)
     cut = _noted(tables, "explanations", "truncated_tokens")
     lines = [
-        f"{method}: {n} of {texts[method]} explanations were cut off at the longest length"
+        f"{method}: {n} of {texts[method]} explanations were cut off, and test nothing; raise its max_new_tokens"
         for method, n in short.items()
     ]
     lines += [
@@ -235,9 +231,35 @@ def _warnings(tables: RunTables) -> list[str]:
         for method, n in made.items()
         if missed[method]
     ]
-    return lines + [
+    lines += [
         f"{method}: {cut[method]} of {n} inputs were cut to fit the model" for method, n in made.items() if cut[method]
     ]
+    return lines + _collapsed(tables)
+
+
+def _collapsed(tables: RunTables) -> list[str]:
+    """Lines about agents of simulatability that name one class for all held-out inputs, where the model names more."""
+    columns = tables.table("scores", ["metric", "method", "series"])
+    rows = columns.filter(pc.fill_null(pc.match_substring(columns["series"], '"without"'), False))
+    model: dict[tuple[str, str], set[float]] = {}
+    agents: dict[tuple[str, str], dict[tuple[str, int], set[float]]] = {}
+    for metric, method, text in zip(*(strings(rows[name]) for name in rows.column_names), strict=True):
+        series = json.loads(text or "{}")
+        model.setdefault((metric, method), set()).update(series["model"])
+        for side in ("with", "without"):
+            for seed, named in enumerate(series[side]):
+                agents.setdefault((metric, method), {}).setdefault((side, seed), set()).add(named)
+    lines = []
+    for (metric, method), classes in model.items():
+        sides = [side for (side, _), named in agents[metric, method].items() if len(named) == 1 < len(classes)]
+        of = len(agents[metric, method]) // 2
+        lines += [
+            f"{metric}: {sides.count(side)} of {of} agents {what} collapsed to one class and measure nothing; give "
+            "more inputs, more epochs or another learning rate"
+            for side, what in (("with", f"that see {method}"), ("without", "without explanations"))
+            if side in sides
+        ]
+    return list(dict.fromkeys(lines))  # those without explanations are shared by all methods
 
 
 def _noted(

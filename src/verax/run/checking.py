@@ -1,23 +1,31 @@
-"""Checks before anything is computed: does each component fit the model, the data and the rest of the run?"""
+"""Checks that components fit the model, the data and each other, before anything is computed."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
 from verax.engine.protocols import Method, check_capabilities
-from verax.models.labels import check_target, class_of
+from verax.models.black_box import BlackBox
 from verax.models.removal import check_removal
+from verax.models.targets import GENERIC, check_target, class_of
+from verax.registry import unknown
 from verax.run.context import TEXT, RunContext
 from verax.run.parameters import Configured
 from verax.types import Instance, UserError
 
 
-def check_fit(named: Configured[Any], model: Any) -> None:
-    """Reject a method or metric that asks for what the model cannot answer."""
+def check_fit(named: Configured[Any], model: Any, *, asks_method: bool = False) -> None:
+    """Reject a method or metric that the model cannot answer.
+
+    Args:
+        asks_method: whether it is a metric that asks methods of free text, which are checked themselves.
+    """
     component = named.component
-    for problem in check_capabilities(component, model, named.name):
+    for problem in () if asks_method else check_capabilities(component, model, named.name):
         raise UserError(problem)
     if getattr(component, "kind", None) == TEXT:
         _check_text_method(named, model)
@@ -38,7 +46,9 @@ def check_fit(named: Configured[Any], model: Any) -> None:
 
 
 def _check_text_method(named: Configured[Any], model: Any) -> None:
-    """Reject a way to explain itself that the model was not trained for, and prompts that lack what it needs."""
+    """Reject a method that the model was not trained for, and prompts that lack a stage of it."""
+    if not named.component.stages:
+        return
     if named.component.trained and model.setup != named.name:
         trained = f"was trained as {model.setup}" if model.setup else "was not trained to explain itself"
         raise UserError(
@@ -59,8 +69,11 @@ def check_prompts(named: Configured[Any], model: Any, instance: Instance) -> Non
 
 
 def check_run(run: RunContext) -> None:
-    """Reject components that do not fit the data or each other."""
+    """Reject data that do not fit the model, and components that do not fit the data or each other."""
+    _check_ids(run)
     _check_labels(run)
+    _check_answers(run)
+    _check_measured_langs(run)
     _check_paired_parts(run)
     if run.writes_text:
         _check_alike(run)
@@ -74,29 +87,74 @@ def check_run(run: RunContext) -> None:
 
 
 def check_unique(run: RunContext) -> None:
-    """Reject labels that are there twice: rows are told apart by them."""
+    """Reject repeated labels: they identify rows."""
     labels = {
         "methods": [explainer.label for explainer in run.explainers],
         "metrics": [metric.label for metric in run.metrics],
     }
     for field, several in labels.items():
         if repeated := sorted({label for label in several if several.count(label) > 1}):
-            raise UserError(f"{field}: {repeated[0]!r} is there twice")
+            raise UserError(f"{field}: {repeated[0]!r} is listed twice")
+
+
+def _check_ids(run: RunContext) -> None:
+    """Reject data in which two instances share an id: rows are stored and paired by it."""
+    repeated = [instance_id for instance_id, n in Counter(x.id for x in run.data.instances).items() if n > 1]
+    if repeated:
+        raise UserError(f"data: {run.data.name}: {len(repeated)} ids are not unique, such as {repeated[0]!r}")
 
 
 def _check_labels(run: RunContext) -> None:
-    """Reject data without any gold class that the model knows, where a metric needs it."""
+    """Reject data most of whose labels are none of the model's classes, and data without labels if a metric needs them.
+
+    A class that two tasks share, such as `neutral`, does not make their labels the same; a few inputs without a gold
+    class, such as `-`, do not make them different.
+    """
     data, classes = run.data, run.model.labels
-    needing = [metric.name for metric in run.metrics if getattr(metric.component, "labelled", False)]
-    if not needing or any(class_of(instance.label, classes) is not None for instance in data.instances):
+    counts = Counter(instance.label for instance in data.instances if instance.label is not None)
+    labels, known = sorted(counts), sum(n for label, n in counts.items() if class_of(label, classes) is not None)
+    if labels and 2 * known >= counts.total():
         return
-    labels = sorted({instance.label for instance in data.instances if instance.label is not None})
-    hint = "data.columns.label names the column"
     if labels:
-        hint = f"there are {', '.join(labels[:4])}; the model knows {', '.join(classes)}; model.labels renames them"
-    raise UserError(
-        f"{needing[0]} needs the gold class of the inputs, and none of the {len(data)} of {data.name} has a label that "
-        f"the model knows: {hint}"
+        most = f"most of the labels of {data.name} are none" if known else f"the labels of {data.name} are none"
+        raise UserError(f"data: {most} of the classes of the model; {_fix(labels, classes)}")
+    needing = [metric.name for metric in run.metrics if getattr(metric.component, "labelled", False)]
+    if needing:
+        raise UserError(
+            f"{needing[0]} needs the gold class of the inputs, and none of the {len(data)} of {data.name} has a label: "
+            "data.columns.label names the column"
+        )
+
+
+def _check_answers(run: RunContext) -> None:
+    """Ask a function about the first input: it must return probabilities, or logits if it is declared to."""
+    if isinstance(run.model, BlackBox) and run.data.instances:
+        try:
+            run.model.check(run.data.instances[0])
+        except UserError:
+            raise
+        except Exception:  # noqa: BLE001 - an error of the function itself is recorded with the input that causes it
+            return
+
+
+def _check_measured_langs(run: RunContext) -> None:
+    """Reject languages that no input is in."""
+    langs, wanted = {instance.lang for instance in run.data.instances}, run.spec.measured_langs
+    for lang in () if isinstance(wanted, str) else sorted(set(wanted) - langs):
+        raise UserError(f"measured_langs: {unknown('language', lang, langs)}")
+
+
+def _fix(labels: Sequence[str], classes: Sequence[str]) -> str:
+    """What to do about labels that the model does not have."""
+    facts = f"labels: {', '.join(labels[:6])}; classes: {', '.join(classes)}."
+    if all(name.casefold().startswith(GENERIC) for name in classes):
+        return (
+            f"{facts} The checkpoint has no names for its classes: give them in the model's order, model.labels: [...]"
+        )
+    if len(labels) == len(classes):
+        return f"{facts} If they mean the same, give their names in the model's order: model.labels: [...]"
+    return (
+        f"{facts} Use data of the task that the model was trained for, or name another label column: data.columns.label"
     )
 
 
@@ -114,7 +172,7 @@ def _check_paired_parts(run: RunContext) -> None:
             )
         return
     fix = "parts: within"
-    if hasattr(pairing.component, "over"):
+    if _paired_by(pairing.component) is not pairing.component:
         fix = f"{{{pairing.name}: {{over: {{...: {{parts: within}}}}}}}}"
     raise UserError(
         f"{pairing.label} pairs the words of two parts, and the inputs of {data.name} have "
@@ -123,7 +181,13 @@ def _check_paired_parts(run: RunContext) -> None:
 
 
 def _pairs_parts(named: Configured[Any]) -> bool:
-    return getattr(getattr(named.component, "over", named.component), "parts", None) == "between"
+    return getattr(_paired_by(named.component), "parts", None) == "between"
+
+
+def _paired_by(component: Any) -> Any:
+    """The method that pairs words: the one that a component is matched to or made from, or the component itself."""
+    inner = getattr(component, "like", None) or getattr(component, "over", None)
+    return component if inner is None else _paired_by(inner)
 
 
 def _check_alike(run: RunContext) -> None:

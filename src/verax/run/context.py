@@ -1,4 +1,4 @@
-"""What a run is about: the model, the data, and the components that explain and measure."""
+"""The context of a run: model, data, methods and metrics."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from verax.run.spec import Spec
 from verax.types import Dataset, Highlight, Kind
 
 BASELINE = "random"
+ALL = "all"
+"""Among metrics: every registered one that fits the run, with its default parameters."""
 TEXT: Final = "text"
 WIDE = 500
-"""Inputs that decide the classes of prompts and the random words of tests, however few of them are explained: a larger
-limit changes no row."""
+"""Inputs that classes in prompts and random words of tests are taken from, however few are explained: so another limit
+changes no row."""
 
 
-class Explainer(NamedTuple):
+class ExplanationSource(NamedTuple):
     """A source of explanations: a method, or a file of explanations made elsewhere, which has no base."""
 
     label: str
@@ -30,17 +32,16 @@ class Explainer(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RunContext:
-    """A run before its rows are planned; checks, providers and the plan read it.
+    """A run before its rows are planned, for checks, providers and the plan.
 
     Args:
-        model: the model that is explained.
-        data: the inputs that are explained.
-        wide_data: the same data before it was limited to a few inputs.
+        wide_data: the data before it was limited to a few inputs.
         methods, metrics: the components, with the labels that name them in every row.
         open_validation: loads the validation data of the run.
         given: explanations made elsewhere, by label and instance id.
-        products: what providers are asked for on their own account, not for a metric.
+        products: requests to providers that no metric makes.
         parts: parts whose words are explained; None: all.
+        left_out: why registered metrics that were requested by `all` are not measured, by name.
     """
 
     spec: Spec
@@ -53,14 +54,31 @@ class RunContext:
     given: Mapping[str, Mapping[str, Highlight]] = field(default_factory=dict)
     products: tuple[Configured[Any], ...] = ()
     parts: tuple[int, ...] | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
-    def explainers(self) -> tuple[Explainer, ...]:
+    def explainers(self) -> tuple[ExplanationSource, ...]:
         """All sources of explanations: the methods, then the files."""
         methods = [(one, one.component) for one in self.methods]
-        made = [Explainer(one.label, method.kind, getattr(method, "base", None), one) for one, method in methods]
-        given = [Explainer(label, next(iter(rows.values())).kind) for label, rows in self.given.items()]
+        made = [
+            ExplanationSource(one.label, method.kind, getattr(method, "base", None), one) for one, method in methods
+        ]
+        given = [ExplanationSource(label, next(iter(rows.values())).kind) for label, rows in self.given.items()]
         return (*made, *given)
+
+    @cached_property
+    def measured_langs(self) -> frozenset[str] | None:
+        """Languages in which metrics that compare no translations are measured; None: all."""
+        wanted = self.spec.measured_langs
+        references = {one.component.reference_lang for one in self.metrics if hasattr(one.component, "reference_lang")}
+        if wanted == "all" or not references:
+            return None
+        return frozenset(references if wanted == "reference" else wanted)
+
+    def measures_in(self, metric: Configured[Metric], lang: str) -> bool:
+        """Whether a metric measures inputs of a language."""
+        langs = self.measured_langs
+        return langs is None or lang in langs or hasattr(metric.component, "reference_lang")
 
     @property
     def scores_words(self) -> bool:

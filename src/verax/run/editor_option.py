@@ -1,4 +1,4 @@
-"""The option `--editor` of a run: a trained editor in the counterfactual tests of a spec."""
+"""The editors of a run: those of the preset fitted to the data, and the option `--editor`."""
 
 from __future__ import annotations
 
@@ -10,49 +10,53 @@ from verax.types import UserError
 
 COUNTERFACTUAL = "counterfactual_test"
 SHIPPED_FOR, SHIPPED_EDITOR = "world/nli", "world/nli-editor"
+WORLD = "world"
+_RANDOM_OF_WORLD = {COUNTERFACTUAL: {"editor": {"random": {"wordnet": WORLD}}}}
 
 
 def with_editor(content: Mapping[str, Any], editor: str | None) -> dict[str, Any]:
-    """A spec's content with a trained editor in place of any other; without any, in one more counterfactual test."""
+    """A spec's content with a trained editor in place of any other; if there is none, in a further test."""
     metrics = content.get("metrics")
     if editor is None or not isinstance(metrics, (list, tuple)):
         return dict(content)
-    if not any(_name(metric) == COUNTERFACTUAL for metric in metrics):
+    tests = [_settings(metric) for metric in metrics if _name(metric) == COUNTERFACTUAL]
+    if not tests:
         raise UserError("--editor: the run has no counterfactual_test; use --preset nle, or name it in the spec")
-    if any(map(_is_infill, metrics)):
-        changed = [_filled_by(editor, metric) if _is_infill(metric) else metric for metric in metrics]
-        # tests that differed in their editors alone are one now
-        unique = [one for number, one in enumerate(changed) if not (_is_infill(one) and one in changed[:number])]
-        return {**content, "metrics": unique}
-    random = [_settings(metric) for metric in metrics if _editor(metric) == "random"]
-    shared = random[0] if len(random) == 1 else {}  # only tests with equal settings have a union
-    infill = {COUNTERFACTUAL: {**shared, "editor": {"infill": {"path": editor}}}}
-    return {**content, "metrics": [*metrics, infill]}
+    if not any(map(_is_infill, tests)):
+        random = [settings for settings in tests if _name(settings.get("editor", "random")) == "random"]
+        shared = random[0] if len(random) == 1 else {}  # only tests with equal settings have a union
+        return {**content, "metrics": [*metrics, _test(shared, {"path": editor})]}
+    changed: list[Any] = []
+    for metric in metrics:
+        settings = _settings(metric)
+        if _name(metric) != COUNTERFACTUAL or not _is_infill(settings):
+            changed.append(metric)
+        else:
+            replaced = _test(settings, {**_settings(settings["editor"]), "path": editor})
+            changed += [] if replaced in changed else [replaced]  # tests may have differed in their editors only
+    return {**content, "metrics": changed}
 
 
-def without_shipped_editor(content: Mapping[str, Any]) -> dict[str, Any]:
-    """A preset's content without the shipped editor, unless the data is that whose words the editor knows."""
+def fitted_to_data(content: Mapping[str, Any]) -> dict[str, Any]:
+    """A preset's content without the shipped editor, and with words of WordNet, unless the data is the built-in one."""
     data = by_name(content.get("data") or {})
-    if isinstance(data, Mapping) and data.get("name") == SHIPPED_FOR:
-        return dict(content)
-    return {**content, "metrics": [metric for metric in content["metrics"] if SHIPPED_EDITOR not in str(metric)]}
+    name = str(data.get("name")) if isinstance(data, Mapping) else ""
+    metrics: list[Any] = list(content["metrics"])
+    if name != SHIPPED_FOR:
+        metrics = [metric for metric in metrics if SHIPPED_EDITOR not in str(metric)]
+    if not name.startswith(f"{WORLD}/"):
+        random = {COUNTERFACTUAL: {"editor": "random"}}
+        metrics = [random if metric == _RANDOM_OF_WORLD else metric for metric in metrics]
+    return {**content, "metrics": metrics}
 
 
-def _filled_by(path: str, metric: Mapping[str, Any]) -> dict[str, Any]:
-    """A counterfactual test by a trained editor, with another editor and the same settings."""
-    settings = _settings(metric)
-    editor = {"infill": {**_settings(settings["editor"]), "path": path}}
-    return {**metric, COUNTERFACTUAL: {**settings, "editor": editor}}
+def _test(settings: Mapping[str, Any], infill: Mapping[str, Any]) -> dict[str, Any]:
+    """A counterfactual test by a trained editor."""
+    return {COUNTERFACTUAL: {**settings, "editor": {"infill": dict(infill)}}}
 
 
-def _is_infill(metric: Any) -> bool:
-    """Whether an entry of a spec is a counterfactual test by a trained editor."""
-    return _editor(metric) == "infill"
-
-
-def _editor(metric: Any) -> str | None:
-    """Name of the editor, if an entry of a spec is a counterfactual test."""
-    return _name(_settings(metric).get("editor", "random")) if _name(metric) == COUNTERFACTUAL else None
+def _is_infill(settings: Mapping[str, Any]) -> bool:
+    return _name(settings.get("editor", "random")) == "infill"
 
 
 def _name(given: Any) -> str:
@@ -60,6 +64,6 @@ def _name(given: Any) -> str:
 
 
 def _settings(given: Any) -> dict[str, Any]:
-    """The parameters of an entry of a spec: a name has none, `{name: {parameter: value}}` may have some."""
+    """The parameters in an entry of a spec: a name has none, `{name: {parameter: value}}` may have some."""
     inner = given.get(_name(given)) if isinstance(given, Mapping) else None
     return dict(inner) if isinstance(inner, Mapping) else {}

@@ -9,29 +9,28 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from verax.engine.engine import Engine, Outcome, Task
-from verax.engine.protocols import as_generator, needs
+from verax.engine.engine import Engine, Task, TaskResult
+from verax.engine.protocols import as_generator
 from verax.engine.questions import QuestionGenerator
 from verax.models.subject import Subject
 from verax.run.context import TEXT
 from verax.run.plan import Plan, PlannedExplanation, PlannedInstance
 from verax.run.providers import Request
-from verax.run.rows import PREDICTION, as_explanation, as_score, as_skip, explain, predict, skipped_score
+from verax.run.rows import as_explanation, as_score, as_skip, explain, predict, skipped_score
 from verax.store.tables import Row
-from verax.types import Highlight, Nle, Skip, Undefined, UserError
+from verax.types import PREDICTION, Highlight, Nle, Skip, Undefined, UserError
 
 Explained = Highlight | Nle | Skip
 KeyedRow = tuple[str, Row]
 
 
 class Work(NamedTuple):
-    """What is to be computed of one instance.
+    """The missing rows of one instance.
 
     Args:
         todo: keys of the rows to compute.
-        rows: stored rows that are needed for that, by key.
-        provided: what deferred providers provide to scores, by the score's key: arguments by name, or the reason why
-            there are none.
+        rows: stored rows that they need, by key.
+        provided: arguments from deferred providers by the score's key, or the reason why there are none.
     """
 
     planned: PlannedInstance
@@ -63,7 +62,7 @@ class Execution:
         except GeneratorExit:
             raise
         except BaseException:
-            yield from self._drain()  # what is computed is handed over, whatever ends the run
+            yield from self._drain()  # finished rows are stored even if an error ends the run
             raise
         yield from self._drain()
 
@@ -87,7 +86,7 @@ class Execution:
                 yield from self._explain(instance, explanation, unreadable)
 
     def _unreadable(self, instance: _InstanceWork) -> Exception | None:
-        """Why the model cannot be asked about the words of an instance, if it is to be: then rows are skips."""
+        """The error of a model that cannot encode an instance with missing rows, which become skips; else None."""
         planned, todo = instance.work.planned, instance.work.todo
         words = [explanation for explanation in planned.explanations if explanation.kind != TEXT]
         if planned.prediction not in todo and not any(_concerns(explanation, todo) for explanation in words):
@@ -104,7 +103,7 @@ class Execution:
         self._rows.append((key, row))
 
     def _prediction(self, key: str, x: Subject) -> Task[Any]:
-        def done(outcome: Outcome[Any]) -> Iterable[Task[Any]]:
+        def done(outcome: TaskResult[Any]) -> Iterable[Task[Any]]:
             if outcome.value is None:
                 self._add(key, as_skip(x.instance.id, PREDICTION, outcome.error))
             else:
@@ -124,7 +123,7 @@ class Execution:
             yield from self._settle(instance, explanation, explanation.given or Skip(x.instance.id, label, *why))
         else:
 
-            def done(outcome: Outcome[Any]) -> Iterable[Task[Any]]:
+            def done(outcome: TaskResult[Any]) -> Iterable[Task[Any]]:
                 if outcome.value is None:
                     return self._settle(instance, explanation, as_skip(x.instance.id, label, outcome.error))
                 row = as_explanation(x.instance, method, outcome.value, x.model.labels, outcome.cost)
@@ -137,7 +136,7 @@ class Execution:
         return self._measure(instance, explanation, row)
 
     def _measure(self, instance: _InstanceWork, explanation: PlannedExplanation, row: Explained) -> Iterator[Task[Any]]:
-        """Measure an explanation, and whatever waited for it; scores that need other rows wait for those."""
+        """Measure an explanation and scores that waited for it; scores that need other rows wait for those."""
         instance.rows[explanation.key] = row
         for score in explanation.scores:
             if score.key not in instance.work.todo:
@@ -152,22 +151,18 @@ class Execution:
     def _score(self, instance: _InstanceWork, request: Request) -> Task[Any]:
         row, score = request.row, request.score
 
-        def done(outcome: Outcome[Any]) -> Iterable[Task[Any]]:
+        def done(outcome: TaskResult[Any]) -> Iterable[Task[Any]]:
             self._add(score.key, as_score(row.instance_id, row.method, score.metric.label, outcome))
             return ()
 
         return Task(self._measuring(request, instance.work.provided.get(score.key, {})), done)
 
     def _measuring(self, request: Request, provided: Mapping[str, Any] | Undefined) -> QuestionGenerator[Any]:
-        """Call a metric with what its providers provide."""
+        """Call a metric with the arguments from its providers."""
         if isinstance(provided, Undefined):
             raise provided
-        metric = request.metric.component
-        arguments = dict(provided)
-        for name, provider in self._plan.providers.of(request.metric).items():
-            if name in needs(metric) and not provider.deferred:
-                arguments[name] = provider.provide(request)
-        return (yield from as_generator(partial(metric, **arguments), request.x, request.row))
+        arguments = {**provided, **self._plan.providers.arguments(request, deferred=False)}
+        return (yield from as_generator(partial(request.metric.component, **arguments), request.x, request.row))
 
 
 @dataclass(slots=True)
@@ -183,7 +178,7 @@ class _InstanceWork:
         self.rows = dict(self.work.rows)
 
     def ready(self) -> list[Request]:
-        """Scores that wait no longer: all rows that they need are there."""
+        """Scores whose needed rows are all available; they wait no longer."""
         ready: list[Request] = []
         waiting: list[Request] = []
         for request in self.waiting:

@@ -13,30 +13,30 @@ from typing import Any
 from rich.console import Console
 
 from verax.engine.engine import Engine
-from verax.engine.protocols import needs
 from verax.models.subject import Subject
+from verax.results.manifest import Counts, Manifest
 from verax.results.run import Run
-from verax.run.card import closing_card, opening_card
+from verax.run.card import closing_manifest, opening_manifest
 from verax.run.endpoint import endpoint_of, moved, unanswered, with_requests
 from verax.run.execute import Execution, Shard, Work
-from verax.run.executors import Executor
-from verax.run.executors.inline import InlineExecutor
-from verax.run.plan import Plan, PlannedExplanation, PlannedInstance, PlannedScore, Remaining
+from verax.run.executors import Executor, InlineExecutor
+from verax.run.plan import Plan, PlanKeys, PlannedExplanation, PlannedInstance, PlannedScore, Remaining
 from verax.run.prepare import Prepared
 from verax.run.progress import progress_bar
 from verax.run.providers import Request, Stage
-from verax.run.stored import with_stored
-from verax.store.read import RunTables, read_card, read_keys, read_rows
+from verax.run.rows import TEMPORARY
+from verax.store.read import RunTables, read_keys, read_reasons, read_rows
 from verax.store.store import Store
 from verax.store.tables import Row
-from verax.types import Highlight, Nle, Undefined
+from verax.types import FAILED, Highlight, Nle, Score, Skip, Undefined, UserError
 
 SHARD = 16
 """Instances in a shard."""
+MOST_READ, MOST_PLANNED = 20_000, 200_000
+"""Stored rows and planned rows that are held in memory at a time."""
 FEW_TASKS, TASKS_AT_ENDPOINT = 32, 8
-"""Tasks that are open at the same time where text is generated: each asks much, so few fill a batch, and what is
-finished is stored soon. At an endpoint they are twice its concurrency, if that is more, so that there is always another
-request to send."""
+"""Tasks that are open at a time where text is generated: each asks much, so few fill a batch, and finished rows are
+stored soon. At an endpoint twice its concurrency, if that is more, so that there is always a request to send."""
 
 
 def execute_run(
@@ -46,63 +46,78 @@ def execute_run(
     command: str,
     console: Console,
     announce: Callable[[Remaining], None] = lambda _: None,
+    retry_failed: bool = False,
+    fail_on_error: int | None = None,
 ) -> Run:
     """Compute every row that a folder does not hold yet.
 
     Args:
-        prepared: the run.
-        folder: of the run; rows that are there are not computed again, except what an endpoint failed to answer.
-        command: what a person types to repeat the run.
+        folder: stored rows are not computed again, except those whose failure may have been temporary.
+        command: the command that repeats the run.
         console: for progress and notices.
-        announce: called with what is left before anything is computed.
+        announce: called with the remaining work before anything is computed.
+        retry_failed: compute all rows again that failed.
+        fail_on_error: stop with `TooManyFailures` after this many failed rows.
     """
     model = prepared.run.model
     with _frozen(), Store.open(folder, say=console.print) as store:
         for line in store.repaired:
             console.print(line, markup=False)
-        plan = prepared.plan_again(unanswered(model, store.rows()))
+        plan = prepared.plan_again(_to_retry(model, folder, retry_failed))
         left = plan.remaining(store.keys)
         announce(left)
-        earlier = read_card(folder)[0]
-        card = opening_card(plan, command=command, earlier=earlier)
-        for line in moved(card["model"]):
+        earlier, _ = Manifest.read(store.card)
+        manifest = opening_manifest(plan, command=command, earlier=earlier)
+        for line in moved(manifest.model):
             console.print(line, style="yellow", markup=False, highlight=False)
-        store.write_card(card)
-        store.write_plan(plan.keys())
+        store.write_card(manifest.card())
+        store.write_plan(PlanKeys(plan))
         endpoint = endpoint_of(model)
         sent = 0 if endpoint is None else endpoint.requests
         try:
             if endpoint is not None:
-                endpoint.open_with(store)
-            Driver(plan, store, console).run(left)
+                endpoint.use_store(store)
+            Driver(plan, store, console, fail_on_error).run(left)
         finally:  # also where `max_requests` or invalid input ends the run
             if endpoint is not None:
-                card = with_requests(card, endpoint.requests - sent, earlier)
-                store.write_card(card)
+                manifest = with_requests(manifest, endpoint.requests - sent, earlier)
+                store.write_card(manifest.card())
         store.seal()
-        final = closing_card(card, RunTables.open(folder))
-        check_counts(final["counts"], left.rows)
-        store.write_card(final)
+        manifest = closing_manifest(manifest, RunTables.open(folder))
+        _check_counts(manifest.counts, left.rows)
+        store.write_card(manifest.card())
     return Run(folder)
 
 
-def remaining_in(prepared: Prepared, folder: Path) -> Remaining:
-    """What is to be computed in a folder that may hold some rows; nothing is written."""
-    if endpoint_of(prepared.run.model) is None:
-        return prepared.plan.remaining(read_keys(folder))
-    rows = list(read_rows(folder))
-    again = unanswered(prepared.run.model, rows)
-    return prepared.plan_again(again).remaining({key for key, _ in rows})
+def remaining_in(prepared: Prepared, folder: Path, *, retry_failed: bool = False) -> Remaining:
+    """Remaining work in a folder that may hold some rows; nothing is written."""
+    again = _to_retry(prepared.run.model, folder, retry_failed)
+    return prepared.plan_again(again).remaining(read_keys(folder))
+
+
+def _to_retry(model: Any, folder: Path, retry_failed: bool) -> frozenset[str]:
+    """Keys of stored rows without a result that are computed again: all that failed, or those that may work now."""
+    failed = {
+        key
+        for key, reason, detail in read_reasons(folder)
+        if reason == FAILED and (retry_failed or detail.startswith(TEMPORARY))
+    }
+    return unanswered(model, read_rows(folder)) | failed
+
+
+class TooManyFailures(UserError):
+    """So many rows failed that the run was stopped, as requested; all rows so far are stored."""
 
 
 class Driver:
-    """Computes and stores the rows of a plan that are missing."""
+    """Computes and stores the missing rows of a plan."""
 
-    def __init__(self, plan: Plan, store: Store, console: Console) -> None:
+    def __init__(self, plan: Plan, store: Store, console: Console, fail_on_error: int | None = None) -> None:
         self._plan, self._store, self._console = plan, store, console
+        self._failed, self._fail_on_error = 0, fail_on_error
 
     def run(self, left: Remaining) -> None:
-        """Compute all of them."""
+        """Compute all missing rows."""
         engine = _engine(self._plan)
         if left.done < left.rows:
             for provider in self._plan.providers:
@@ -112,25 +127,32 @@ class Driver:
         self.run_deferred(executor, left)
 
     def run_immediate(self, executor: Executor, left: Remaining) -> None:
-        """Compute whatever depends on one instance alone."""
-        with progress_bar(left.rows - left.deferred, left.done, self._console) as bar:
+        """Compute rows that depend on one instance only."""
+        with progress_bar(left.rows - left.deferred, left.done, self._console) as on_row:
             for key, row in executor.map(self._shards(deferred=False)):
-                self._store.append(key, row)
-                bar.on_row(row)
+                self._append(key, row)
+                on_row(row)
 
     def run_deferred(self, executor: Executor, left: Remaining) -> None:
-        """Compute what had to wait until every explanation is stored."""
-        read = partial(self._read, self._plan)
+        """Compute rows that had to wait until every explanation is stored."""
+        read = partial(self._with_stored, self._plan)
         stage = Stage(self._plan, self._store.keys, read, self._store.folder, self._console)
         for provider in self._plan.providers:
             for key, row in provider.after(stage):
                 self._store.append(key, row)
         if left.deferred:
             for key, row in executor.map(self._shards(deferred=True)):
-                self._store.append(key, row)
+                self._append(key, row)
+
+    def _append(self, key: str, row: Row) -> None:
+        self._store.append(key, row)
+        self._failed += isinstance(row, (Skip, Score)) and row.reason == FAILED
+        if self._failed == self._fail_on_error:
+            detail = row.detail if isinstance(row, (Skip, Score)) else ""
+            raise TooManyFailures(f"stopped after {self._failed} failed rows (--fail-on-error), the last: {detail}")
 
     def _shards(self, *, deferred: bool) -> Iterator[Shard]:
-        """The work that is left, in shards; rows of instances are stored on the way."""
+        """The missing work in shards, generated as they are needed."""
         works = self._works(deferred=deferred)
         while shard := tuple(islice(works, SHARD)):
             yield shard
@@ -141,7 +163,7 @@ class Driver:
                 yield explanation.key
                 yield from score.rows
 
-        for planned, rows in self._read(self._instances(), wanted):
+        for planned, rows in self._with_stored(self._instances(), wanted):
             todo = {score.key for _, score in self._missing(planned, deferred=deferred)}
             provided: dict[str, Mapping[str, Any] | Undefined] = {}
             if deferred:
@@ -153,6 +175,7 @@ class Driver:
                 yield Work(planned, todo, rows, provided)
 
     def _instances(self) -> Iterator[PlannedInstance]:
+        """Planned instances; rows of new inputs are stored on the way."""
         for planned in self._plan:
             if planned.key not in self._store.keys:
                 self._store.append(planned.key, planned.instance)
@@ -161,30 +184,52 @@ class Driver:
     def _missing(
         self, planned: PlannedInstance, *, deferred: bool
     ) -> Iterator[tuple[PlannedExplanation, PlannedScore]]:
-        """Scores that are not stored, those that are deferred or the others."""
+        """Scores that are not stored, either the deferred ones or the others."""
         for explanation in planned.explanations:
             for score in explanation.scores:
                 if score.deferred is deferred and score.key not in self._store.keys:
                     yield explanation, score
 
-    def _read(
+    def _with_stored(
         self, instances: Iterable[PlannedInstance], wanted: Callable[[PlannedInstance], Iterable[str]]
     ) -> Iterator[tuple[PlannedInstance, dict[str, Row]]]:
-        return with_stored(instances, wanted, self._store)
+        """Planned instances, each with its wanted rows that are stored.
+
+        Every read goes through the whole store, so rows of many instances are read at a time.
+        """
+        held: list[tuple[PlannedInstance, set[str]]] = []
+        n_planned, keys = 0, set[str]()
+        for planned in instances:
+            own = {key for key in wanted(planned) if key in self._store.keys}
+            if not own and not held:
+                yield planned, {}
+                continue
+            held.append((planned, own))
+            keys |= own
+            n_planned += sum(1 + len(explanation.scores) for explanation in planned.explanations)
+            if len(keys) >= MOST_READ or n_planned >= MOST_PLANNED:
+                yield from self._read(held, keys)
+                held, keys, n_planned = [], set(), 0
+        yield from self._read(held, keys)
+
+    def _read(
+        self, held: Iterable[tuple[PlannedInstance, set[str]]], keys: set[str]
+    ) -> Iterator[tuple[PlannedInstance, dict[str, Row]]]:
+        rows = dict(self._store.rows(keys)) if keys else {}
+        for planned, own in held:
+            yield planned, {key: rows[key] for key in own}
 
     def _provided(
         self, planned: PlannedInstance, rows: Mapping[str, Row]
     ) -> Iterator[tuple[str, Mapping[str, Any] | Undefined]]:
-        """What deferred providers provide to the scores of an instance."""
+        """Arguments from deferred providers for the scores of an instance."""
         x = Subject(planned.instance, self._plan.run.model, self._plan.run.parts)
         for explanation, score in self._missing(planned, deferred=True):
             row = rows[explanation.key]
             if isinstance(row, (Highlight, Nle)):
                 request = Request(explanation, score, row, x, rows)
-                named = self._plan.providers.of(score.metric).items()
-                deferred = {name: one for name, one in named if one.deferred and name in needs(score.metric.component)}
                 try:
-                    yield score.key, {name: provider.provide(request) for name, provider in deferred.items()}
+                    yield score.key, self._plan.providers.arguments(request, deferred=True)
                 except Undefined as undefined:
                     yield score.key, undefined
 
@@ -201,7 +246,7 @@ def _engine(plan: Plan) -> Engine:
 
 @contextmanager
 def _frozen() -> Iterator[None]:
-    """Keep what is there by now (modules, model, data) out of the garbage collector's searches."""
+    """Exclude existing objects (modules, model, data) from garbage collection."""
     gc.freeze()
     try:
         yield
@@ -209,8 +254,7 @@ def _frozen() -> Iterator[None]:
         gc.unfreeze()
 
 
-def check_counts(counts: Mapping[str, int], planned: int) -> None:
-    """Every planned row is there once, and every row is done, failed or skipped."""
-    summed = counts["done"] + counts["failed"] + counts["skipped"]
-    if not planned == counts["rows"] == summed:
-        raise AssertionError(f"{planned} rows planned, {counts['rows']} stored, {summed} done, failed or skipped")
+def _check_counts(counts: Counts | None, planned: int) -> None:
+    """Every planned row is stored once, and is done, failed or skipped."""
+    if counts is None or not planned == counts.rows == counts.done + counts.failed + counts.skipped:
+        raise AssertionError(f"{planned} rows planned, but stored are: {counts}")

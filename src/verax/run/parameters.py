@@ -1,4 +1,4 @@
-"""Methods and metrics by name and parameters, and back: their fields are their parameters."""
+"""Components by name and parameters, and back: the fields of a component are its parameters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from verax.align.protocol import Aligner
 from verax.engine.protocols import AnsweringMethod, Method, Metric, TextMetric
-from verax.metrics.free_text.editor import Editor
+from verax.metrics.free_text.editing import Editor
 from verax.metrics.free_text.reconstruction import Reconstruction
 from verax.registry import Namespace, registered_name, resolve, unknown
 from verax.types import Target, UserError
@@ -25,45 +25,43 @@ _NAMESPACES: Mapping[Any, Namespace] = {
     Editor: "editors",
     Reconstruction: "reconstructions",
 }
-"""What can be a parameter of a method or metric and has parameters of its own, and where it is registered."""
+"""Components that can be parameters of others, and where they are registered."""
 _PARTS = tuple(_NAMESPACES)
 
 
 @dataclass(frozen=True)
 class Configured(Generic[T]):
-    """A method or metric with the name it is registered under, and the label that tells it from its variants.
+    """A component with its registered name.
 
-    `implied` names the parameters that come from the run and not from whoever named the method: the run's seed.
+    Args:
+        implied: parameters set by the run, such as its seed.
+        measured_by: names of the only metrics that measure it, of a method that the spec does not list; None: all.
     """
 
     name: str
     component: T
     implied: frozenset[str] = frozenset()
+    measured_by: frozenset[str] | None = None
 
     @cached_property
     def label(self) -> str:
-        """The name, with those parameters that are not as they are by default."""
-        changed = []
-        for field in dataclasses.fields(self.component):  # type: ignore[arg-type]
-            value = getattr(self.component, field.name)
-            if not _same(value, _default(field), self.implied) and field.name not in self.implied:
-                changed.append(f"{field.name}={_short(value, self.implied)}")
+        """The name, with the parameters that differ from their defaults."""
+        values = [(field, getattr(self.component, field.name)) for field in dataclasses.fields(self.component)]  # type: ignore[arg-type]
+        changed = [
+            f"{field.name}={_short(value, self.implied)}"
+            for field, value in values
+            if field.name not in self.implied and not _is_default(value, _default(field), self.implied)
+        ]
         return f"{self.name}({', '.join(changed)})" if changed else self.name
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """All parameters, as plain JSON values; a method among them as {its name: its parameters}."""
+        """All parameters as JSON values; a component among them is {its name: its parameters}."""
         return {field.name: _plain(getattr(self.component, field.name)) for field in dataclasses.fields(self.component)}  # type: ignore[arg-type]
 
 
 def from_config(namespace: Namespace, given: Any, seed: int) -> Configured[Any]:
-    """A method or metric from what a person wrote: a name, `{name: {parameter: value}}`, or the thing itself.
-
-    Args:
-        room: `methods` or `metrics`.
-        given: as in the spec.
-        seed: for what has a `seed` and was given none.
-    """
+    """A component from a name, `{name: {parameter: value}}`, or an object; `seed` is for those without one."""
     if dataclasses.is_dataclass(given) and not isinstance(given, type):
         return as_configured(namespace, given)
     name, parameters = named_parameters(namespace, given)
@@ -71,13 +69,12 @@ def from_config(namespace: Namespace, given: Any, seed: int) -> Configured[Any]:
 
 
 def configure(name: str, kind: Any, parameters: Mapping[str, Any], seed: int) -> Configured[Any]:
-    """A component of a class from its parameters; `seed` is for what has a `seed` and was given none."""
+    """A component of a class from its parameters; `seed` is used if it has a `seed` that is not among them."""
     fields = {field.name for field in dataclasses.fields(kind)}
     for parameter in parameters:
         if parameter not in fields:
-            raise UserError(
-                f"{name}: {unknown('parameter', str(parameter), fields) if fields else 'takes no parameter'}"
-            )
+            problem = unknown("parameter", str(parameter), fields) if fields else "takes no parameter"
+            raise UserError(f"{name}: {problem}")
     own = {"seed"} & fields - set(parameters)
     made = from_parameters(kind, {**dict.fromkeys(own, seed), **parameters}, name, seed)
     inner = [value for key, value in parameters.items() if isinstance(getattr(made, key), _PARTS)]
@@ -86,17 +83,17 @@ def configure(name: str, kind: Any, parameters: Mapping[str, Any], seed: int) ->
 
 
 def as_configured(namespace: Namespace, what: T, implied: frozenset[str] = frozenset()) -> Configured[T]:
-    """A method, metric or aligner with the name it is registered under."""
+    """A component with its registered name."""
     return Configured(registered_name(namespace, type(what)), what, implied)
 
 
 def _names_seed(given: Any) -> bool:
-    """Whether what a person wrote for a method or aligner inside another says by which seed it draws."""
+    """Whether the parameters given for an inner component contain a seed."""
     return isinstance(given, Mapping) and any("seed" in (parameters or ()) for parameters in given.values())
 
 
 def _seeded(made: T, given: Collection[str], seed: int) -> T:
-    """The same with the run's seed in methods that are parameters by default: nobody named a seed for them."""
+    """The component with the run's seed in those inner components that were not given."""
     inner = {field.name: getattr(made, field.name) for field in dataclasses.fields(made) if field.name not in given}  # type: ignore[arg-type]
     changed = {
         name: dataclasses.replace(what, seed=seed)
@@ -107,26 +104,26 @@ def _seeded(made: T, given: Collection[str], seed: int) -> T:
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
-    """What a parameter is where nobody says anything."""
+    """Default of a parameter."""
     made = field.default_factory
     return field.default if made is dataclasses.MISSING else made()
 
 
-def _same(value: Any, default: Any, implied: frozenset[str]) -> bool:
-    """Whether a parameter is as by default; of a method, whatever its seed if that is the run's."""
+def _is_default(value: Any, default: Any, implied: frozenset[str]) -> bool:
+    """Whether a parameter has its default; an implied seed of an inner component does not count."""
     if "seed" in implied and type(value) is type(default) and hasattr(value, "seed"):
         value = dataclasses.replace(value, seed=default.seed)
     return bool(value == default)
 
 
 def from_parameters(kind: Callable[..., T], parameters: Mapping[str, Any], name: str, seed: int = 0) -> T:
-    """A method or metric from plain values, as `Named.parameters` gives them; `name` is what messages call it."""
+    """A component from plain values, as in `Configured.parameters`; `name` is for messages."""
     hints = get_type_hints(kind)
     return kind(**{key: _convert(f"{name}: {key}", hints[key], value, seed) for key, value in parameters.items()})
 
 
 def named_parameters(field: str, given: Any) -> tuple[str, Mapping[str, Any]]:
-    """The name and the parameters in a field of a spec: a name, or `{name: {parameter: value}}`."""
+    """Name and parameters in a field of a spec: a name, or `{name: {parameter: value}}`."""
     if isinstance(given, str):
         return given, {}
     if isinstance(given, Mapping) and len(given) == 1:
@@ -138,7 +135,9 @@ def named_parameters(field: str, given: Any) -> tuple[str, Mapping[str, Any]]:
 
 def _convert(where: str, hint: Any, value: Any, seed: int) -> Any:
     part = next((one for one in (hint, *get_args(hint)) if one in _NAMESPACES), None)
-    if part is not None and not (value is None and type(None) in get_args(hint)):
+    if part is not None and value is None and type(None) in get_args(hint):
+        return None
+    if part is not None:
         made = from_config(_NAMESPACES[part], value, seed)
         missing = [name for name in dir(part) if not name.startswith("_") and not hasattr(made.component, name)]
         if missing:

@@ -21,10 +21,8 @@ class PlannedScore(NamedTuple):
     """One score of one explanation.
 
     Args:
-        metric: the metric.
-        key: of the score.
-        rows: keys of rows that its providers need, besides the explanation itself.
-        deferred: whether it is measured only once every explanation is stored.
+        rows: keys of rows that its providers need in addition to the explanation.
+        deferred: whether it is measured after all explanations are stored.
     """
 
     metric: Configured[Metric]
@@ -83,14 +81,14 @@ class Remaining:
 
 
 class Plan:
-    """Everything that a run consists of; iterating over it generates its planned instances.
+    """The rows of a run; iterating over it generates its planned instances.
 
-    The key of a row is a hash of everything that determines the row; what rows share is hashed once.
+    The key of a row is a hash of everything that determines the row; shared parts are hashed once.
 
     Args:
         run: the run.
         providers: of its metrics.
-        again: keys of stored rows without a result that are to be computed again: they get other keys.
+        again: keys of stored rows without a result that are computed again, under other keys.
     """
 
     def __init__(self, run: RunContext, providers: Providers, again: Collection[str] = ()) -> None:
@@ -102,6 +100,7 @@ class Plan:
             one.label: _text_identity(one) if one.component.kind == TEXT else self._identity("explanation", one)
             for one in run.methods
         }
+        self._measured_by = {one.label: one.measured_by for one in run.methods}
         measures = map(self._measure, run.metrics)
         # metrics that leave instances out come last
         self._measures = sorted(measures, key=lambda one: any(provider.selective for provider in one.providers))
@@ -134,7 +133,7 @@ class Plan:
     def outline(self, instance: Instance) -> Outline:
         """One instance of the data without its scores."""
         key, parts = self.instance_key(instance), self.run.parts
-        prediction = None if self._prediction is None else _joined(self._prediction, key)
+        prediction = None if self._prediction is None else self._fresh(_joined(self._prediction, key))
         explained = key if parts is None else key_of(row="parts", instance=key, parts=parts)
         keys = {}
         for label, kind, _, method in self.run.explainers:
@@ -144,7 +143,7 @@ class Plan:
                 identity = self._identities[label]
                 keys[label] = self._fresh(key_of(row="nle", input=key, model=self._fingerprint, setup=identity))
             else:
-                keys[label] = _joined(str(self._identities[label]), explained)
+                keys[label] = self._fresh(_joined(str(self._identities[label]), explained))
         return Outline(instance, key, prediction, keys)
 
     def instance_key(self, instance: Instance) -> str:
@@ -153,14 +152,6 @@ class Plan:
         if key is None:
             key = self._instance_keys[id(instance)] = input_key(instance)
         return key
-
-    def keys(self) -> Iterator[str]:
-        """Every row of the run: instances, what is counted of them, and products of providers."""
-        for planned in self:
-            yield planned.key
-            yield from planned.row_keys()
-        for provider in self.providers:
-            yield from provider.products()
 
     def labels(self) -> tuple[str, ...]:
         """Labels of all explainers, those made elsewhere last."""
@@ -197,8 +188,13 @@ class Plan:
     def _scores(self, outline: Outline, label: str, kind: Kind) -> Iterator[PlannedScore]:
         """The scores of one explanation."""
         explanation = outline.explanations[label]
+        measured_by = self._measured_by.get(label)
         for metric, providers, deferred, identity, text_identity in self._measures:
             if (identity if kind != TEXT else text_identity) is None:
+                continue
+            if measured_by is not None and metric.name not in measured_by:
+                continue
+            if not self.run.measures_in(metric, outline.instance.lang):
                 continue
             parts = [provider.part(metric, outline, label) for provider in providers]
             if None in parts:
@@ -213,7 +209,7 @@ class Plan:
             yield PlannedScore(metric, self._fresh(key), rows, deferred)
 
     def _fresh(self, key: str) -> str:
-        """The key, or one derived from it if the row is to be computed again: the store keeps what it has."""
+        """The key, or a key derived from it if the row is computed again: stored rows are never replaced."""
         while key in self._again:
             key = key_of(again=key)
         return key
@@ -231,18 +227,30 @@ class Plan:
             for key in keys.values():
                 identity = _joined(identity, key if isinstance(key, str) else key_of(key=key))
         if TEXT in kinds:
-            told = dict(getattr(metric.component, "provenance", {}))
-            text_identity = {**_text_identity(metric), "told": told, "handed": keys}
+            provenance = dict(getattr(metric.component, "provenance", {}))
+            text_identity = {**_text_identity(metric), "told": provenance, "handed": keys}  # names in stored keys
         deferred = any(provider.deferred for provider in named.values())
         return _Measure(metric, tuple(named.values()), deferred, identity, text_identity)
 
     def _identity(self, row: str, named: Configured[Any]) -> str:
         """Everything but the input that determines the scores of a method, or a metric's score of them."""
-        component = named.component
-        inner = [getattr(component, field.name) for field in dataclasses.fields(component)]
-        versions = [component.version, *(one.version for one in inner if isinstance(one, (Method, Aligner)))]
+        versions = _versions(named.component)
         version = versions if len(versions) > 1 else versions[0]
         return key_of(row=row, model=self._fingerprint, name=named.name, parameters=named.parameters, version=version)
+
+
+@dataclass(frozen=True)
+class PlanKeys:
+    """Keys of all rows of a plan: instances, counted rows, products of providers. Each iteration generates them."""
+
+    plan: Plan
+
+    def __iter__(self) -> Iterator[str]:
+        for planned in self.plan:
+            yield planned.key
+            yield from planned.row_keys()
+        for provider in self.plan.providers:
+            yield from provider.products()
 
 
 class _Measure(NamedTuple):
@@ -255,6 +263,13 @@ class _Measure(NamedTuple):
     text_identity: JSON
 
 
+def _versions(component: Any) -> list[int]:
+    """Version of a component, then those of the components among its parameters."""
+    inner = [getattr(component, field.name) for field in dataclasses.fields(component)]
+    parts = [one for one in inner if isinstance(one, (Method, Aligner))]
+    return [component.version, *(version for part in parts for version in _versions(part))]
+
+
 def passes_of(method: Method, n: int, model: Any) -> Passes:
     """Passes that a method asks a model for at most, on an input of n units."""
     passes = method.passes(n)
@@ -264,15 +279,18 @@ def passes_of(method: Method, n: int, model: Any) -> Passes:
 
 def input_key(instance: Instance) -> str:
     """Key of an input: everything that it holds, its annotations too."""
-    return key_of(row="instance", **dataclasses.asdict(instance))
+    fields = dataclasses.asdict(instance)
+    if fields["human"] and not fields["human"]["relations"]:
+        del fields["human"]["relations"]  # keys from before there were any stay valid
+    return key_of(row="instance", **fields)
 
 
 def _given_key(label: str, given: Highlight | None, content: str) -> str:
     """Key of an explanation made elsewhere."""
-    said: JSON = None if given is None else {"scores": given.scores, "target": given.target.of}
+    values: JSON = None if given is None else {"scores": given.scores, "target": given.target.of}
     if given is not None and given.kind != "token":  # words are those of the input, pairs are up to the file
-        said = {**said, "kind": given.kind, "units": given.units}  # type: ignore[dict-item]
-    return _joined(key_of(row="explanation", outside=label, said=said), content)
+        values = {**values, "kind": given.kind, "units": given.units}  # type: ignore[dict-item]
+    return _joined(key_of(row="explanation", outside=label, said=values), content)
 
 
 def _text_identity(named: Configured[Any]) -> dict[str, JSON]:
@@ -281,5 +299,5 @@ def _text_identity(named: Configured[Any]) -> dict[str, JSON]:
 
 
 def _joined(*keys: str) -> str:
-    """One key of several: they are all of one length, so nothing can be shifted from one into the next."""
+    """One key of several; all have one length, so their concatenation is unambiguous."""
     return hashlib.sha256("".join(keys).encode()).hexdigest()

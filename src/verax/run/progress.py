@@ -1,4 +1,4 @@
-"""Progress of a run on the console: rows, passes, time left."""
+"""Progress bars on the console; where it is no terminal, only the last state is printed."""
 
 from __future__ import annotations
 
@@ -12,24 +12,9 @@ from verax.store.tables import Row
 from verax.types import Cost
 
 
-class ProgressBar:
-    """Counts rows and their passes."""
-
-    def __init__(self, progress: Progress, rows: int, done: int) -> None:
-        self._progress = progress
-        self._passes = 0
-        self._task = progress.add_task("explaining and measuring", total=rows, completed=done, passes=0)
-
-    def on_row(self, row: Row) -> None:
-        """One more row is computed."""
-        cost = getattr(row, "cost", Cost())
-        self._passes += cost.forward + cost.backward
-        self._progress.update(self._task, advance=1, passes=self._passes)
-
-
 @contextmanager
-def progress_bar(rows: int, done: int, console: Console) -> Iterator[ProgressBar]:
-    """A progress bar over the rows of a run; where the console is no terminal, only its last state is printed."""
+def progress_bar(rows: int, done: int, console: Console) -> Iterator[Callable[[Row], None]]:
+    """A bar over the rows of a run; the function that it yields counts a row and its passes."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -39,12 +24,21 @@ def progress_bar(rows: int, done: int, console: Console) -> Iterator[ProgressBar
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console) as progress:
-        yield ProgressBar(progress, rows, done)
+        task = progress.add_task("explaining and measuring", total=rows, completed=done, passes=0)
+        passes = 0
+
+        def on_row(row: Row) -> None:
+            nonlocal passes
+            cost = getattr(row, "cost", Cost())
+            passes += cost.forward + cost.backward
+            progress.update(task, advance=1, passes=passes)
+
+        yield on_row
 
 
 @contextmanager
 def progress_counter(what: str, total: int, console: Console) -> Iterator[Callable[[], None]]:
-    """A progress bar over `total` steps; the function that it yields advances it by one."""
+    """A bar over `total` steps; the function that it yields advances it by one."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as progress:
         task = progress.add_task(what, total=total)

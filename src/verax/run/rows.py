@@ -1,20 +1,24 @@
-"""Rows of a run from what methods and metrics return or raise."""
+"""Rows of a run from the results and errors of methods and metrics."""
 
 from __future__ import annotations
 
+import re
 import traceback
+from concurrent.futures import BrokenExecutor
 from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
-from verax.engine.engine import Outcome
+from verax.engine.engine import TaskResult
 from verax.engine.protocols import Answer, as_generator
 from verax.engine.questions import Outputs, QuestionGenerator
+from verax.models.black_box import CallableError
 from verax.models.subject import Subject
 from verax.run.context import TEXT
 from verax.run.parameters import Configured
 from verax.types import (
+    FAILED,
     Attribution,
     Cost,
     FloatArray,
@@ -29,9 +33,10 @@ from verax.types import (
     Undefined,
 )
 
-FAILED = "failed"
-PREDICTION = "prediction"
-"""The method of a skip that concerns the instance as a whole: the model cannot be asked about it at all."""
+TEMPORARY = "temporary failure: "
+"""How the detail of a failure begins that may not happen again; such rows are computed again when a run continues."""
+_TEMPORARY_ERRORS = (CallableError, ConnectionError, TimeoutError, MemoryError, BrokenExecutor)
+_OUT_OF_MEMORY = re.compile(r"out of memory|can't allocate memory|not enough memory", re.IGNORECASE)
 
 
 def predict(x: Subject) -> QuestionGenerator[Prediction]:
@@ -66,7 +71,7 @@ def as_explanation(
     return Highlight(*ids, made.units, scores, cost, made.notes)
 
 
-def as_score(instance_id: str, method: str, metric: str, outcome: Outcome[Measured]) -> Score:
+def as_score(instance_id: str, method: str, metric: str, outcome: TaskResult[Measured]) -> Score:
     """The value of a metric, or the reason why there is none."""
     ids, measured, cost = (instance_id, method, metric), outcome.value, outcome.cost
     if measured is None:
@@ -85,13 +90,18 @@ def as_skip(instance_id: str, method: str, error: Exception | None) -> Skip:
 
 
 def skipped_score(skip: Skip, metric: str) -> Score:
-    """The score of an explanation that is not there."""
+    """The score of a missing explanation."""
     return Score(skip.instance_id, skip.method, metric, None, skip.reason, skip.detail)
 
 
 def _reason(error: Exception | None) -> tuple[str, str]:
     if isinstance(error, Undefined):
         return error.reason, error.detail
+    may_pass = isinstance(error, _TEMPORARY_ERRORS) or (
+        isinstance(error, RuntimeError) and _OUT_OF_MEMORY.search(str(error)) is not None
+    )
+    if isinstance(error, CallableError):
+        error = error.cause
     where = traceback.extract_tb(error.__traceback__)[-1] if error is not None and error.__traceback__ else None
     place = f" ({where.filename.rpartition('/')[2]}:{where.lineno})" if where else ""
-    return FAILED, f"{type(error).__name__}: {error}{place}"
+    return FAILED, f"{TEMPORARY if may_pass else ''}{type(error).__name__}: {error}{place}"

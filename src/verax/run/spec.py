@@ -1,10 +1,10 @@
-"""The spec of a run: what the YAML file holds, validated, every field documented."""
+"""The spec of a run: the fields of its YAML file, validated and documented."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -13,12 +13,15 @@ from verax.data.columns import Columns
 from verax.data.parallel import Missing
 from verax.data.segmenters import Segment
 from verax.models.endpoint.key import DEFAULT_VARIABLE
+from verax.models.load import DType, OnLong
 from verax.registry import resolve, unknown
 from verax.types import UserError
 
+_MOST_VALUES = 100_000
+
 
 class Section(BaseModel):
-    """A part of a spec: nothing unknown in it, nothing changed after."""
+    """A part of a spec; unknown fields are rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
 
@@ -58,13 +61,22 @@ class ModelSpec(Section):
         description="A shipped model (`verax list models`), a folder with a checkpoint, a hub id, or "
         "`python:module:function` for a callable from texts to probabilities."
     )
-    dtype: Literal["float32", "float64"] = Field(default="float32", description="float64 is for checks.")
-    device: str = Field(default="cpu", description="cpu, cuda, cuda:1, mps.")
+    dtype: DType = Field(
+        default="float32",
+        description="float32, float64 (for checks), bfloat16, float16, or auto: that of the checkpoint, on a CPU at "
+        "least float32.",
+    )
+    device: str = Field(
+        default="auto", description="cpu, cuda, cuda:1, mps, or auto: the first of cuda, mps and cpu on this machine."
+    )
+    tf32: bool = Field(
+        default=False, description="Of a cuda device: float32 products round their factors to TF32, for speed."
+    )
     labels: tuple[str, ...] | None = Field(
         default=None, description="Names of the classes in the model's order; those of the checkpoint by default."
     )
     revision: str | None = Field(default=None, description="Of a hub id: branch, tag or commit.")
-    on_long: Literal["error", "truncate"] = Field(
+    on_long: OnLong = Field(
         default="error",
         description="For an input beyond the model's length: error skips it with its reason, truncate cuts it and "
         "records how many words were lost.",
@@ -73,6 +85,9 @@ class ModelSpec(Section):
     version: str = Field(
         default="unversioned", description="Of a callable: tells this model from its next version; part of every key."
     )
+    outputs: Literal["probabilities", "logits"] = Field(
+        default="probabilities", description="Of a callable: what it returns; rows of probabilities sum to 1."
+    )
     endpoint: EndpointSpec | None = Field(
         default=None, description="Of a model that explains itself: ask it there; `name` is its name at the endpoint."
     )
@@ -80,13 +95,19 @@ class ModelSpec(Section):
         default=None,
         description="Of a model that follows instructions: a file of prompts in place of the shipped ones.",
     )
+    max_new_tokens: int | None = Field(
+        default=None,
+        ge=1,
+        description="Of a model that explains itself: the length of its longest explanation, in tokens; by default "
+        "that of its training, else 64. A longer one is cut off, and tests nothing.",
+    )
 
 
 def _one_name(value: Any) -> Any:
-    """Several files have one name, with commas between: so `name` is the same everywhere, also on the command line."""
-    if not isinstance(value, (list, tuple)) or not all(isinstance(one, str) for one in value):
+    """Several files as one name, separated by commas, as on the command line."""
+    if not isinstance(value, (list, tuple)) or not all(isinstance(name, str) for name in value):
         return value
-    if stray := [one for one in value if "," in one]:
+    if stray := [name for name in value if "," in name]:
         raise ValueError(f"a file among several may have no comma in its name, got {stray[0]!r}")
     return ",".join(value)
 
@@ -98,27 +119,36 @@ class DataSpec(Section):
         description="A built-in dataset (`verax list datasets`), a JSONL, CSV, TSV or Parquet file, several of them (a "
         "list, or a pattern such as `test.*.jsonl`), a folder of the `datasets` library, or a Hugging Face dataset."
     )
-    split: str | None = Field(default=None, description="test by default, or the only one there is.")
+    split: str | None = Field(default=None, description="Default: test, or the only one.")
     limit: int | None = Field(
         default=None, ge=1, description="The first so many instances; of parallel data so many in each language."
     )
-    langs: tuple[str, ...] | None = Field(default=None, description="Keep these languages alone.")
+    sample: int | None = Field(
+        default=None,
+        ge=1,
+        description="So many instances drawn at random by the seed of the spec, out of the first `limit` if both are "
+        "given; of parallel data so many in each language.",
+    )
+    langs: tuple[str, ...] | None = Field(default=None, description="Keep only these languages.")
     missing: Missing = Field(
         default="error",
-        description="What an input of parallel data is that is not there in every language: an error, or left out "
-        "and counted (skip).",
+        description="If an input of parallel data is missing in some language: error, or skip, which leaves it "
+        "out and counts it.",
     )
     segment: Segment = Field(
         default="auto",
-        description="How words are found that no spaces part: auto (by the segmenter of the language if it is "
-        "installed, else by character clusters), clusters, or required (by a segmenter, or not at all).",
+        description="How text without spaces is split into words: auto (by the segmenter of the language if it is "
+        "installed, else by character clusters), clusters, or required (an error without a segmenter).",
     )
     alignments: dict[str, str | tuple[str, ...]] | None = Field(
         default=None,
         description="Files of word alignments in Pharaoh's format by pair of languages, such as en-de, the reference "
         "first; one for each part.",
     )
-    columns: Columns | None = Field(default=None, description="Which column means what.")
+    one_based: tuple[str, ...] = Field(
+        default=(), description="Files of `alignments` that count words from 1; the others count from 0."
+    )
+    columns: Columns | None = Field(default=None, description="Meaning of the columns.")
     labels: tuple[str, ...] | None = Field(default=None, description="Names of the classes, by number.")
     lang: str = Field(default="en", description="Language of rows that have none of their own.")
     revision: str | None = Field(default=None, description="Of a Hugging Face dataset.")
@@ -127,13 +157,13 @@ class DataSpec(Section):
     )
     explain: Literal["all", "maskable"] = Field(
         default="all",
-        description="Which parts are explained and measured: all, or those alone that the data says may be masked "
+        description="Which parts are explained and measured: all, or those that the data declares maskable "
         "(`columns.maskable_part`).",
     )
 
 
 def by_name(value: Any) -> Any:
-    """A name stands for the section that holds it alone."""
+    """A section from its name alone."""
     return {"name": value} if isinstance(value, str) else value
 
 
@@ -147,7 +177,9 @@ class Spec(Section):
         description="Names, or {name: {parameter: value}}. `random` is always run: others are tested against it.",
     )
     metrics: tuple[str | dict[str, Any], ...] = Field(
-        default=(), description="Names, or {name: {parameter: value}}; at least one, unless there are products."
+        default=(),
+        description="Names, or {name: {parameter: value}}; at least one, unless there are products. `all` stands for "
+        "every registered metric that fits the run, with its default parameters; why the others do not is recorded.",
     )
     products: tuple[str | dict[str, Any], ...] = Field(
         default=(),
@@ -155,12 +187,22 @@ class Spec(Section):
         "words of translations.",
     )
     explanations: tuple[Path, ...] = Field(
-        default=(), description="JSONL files with explanations made elsewhere, measured beside those of the methods."
+        default=(), description="JSONL files with explanations made elsewhere, measured like those of the methods."
     )
     validation: Annotated[DataSpec, BeforeValidator(by_name)] | None = Field(
         default=None,
         description="What `in_distribution` learns from: a name, or a section like `data`. Left out: the split "
         "`validation` of the data.",
+    )
+    measured_langs: Literal["reference", "all"] | tuple[str, ...] = Field(
+        default="reference",
+        description="Of a run with crosslingual_faithfulness: the languages in which the other metrics are measured. "
+        "reference, the language that others are compared with, all, or a list.",
+    )
+    controls: tuple[Literal["randomised"], ...] = Field(
+        default=(),
+        description="Controls that are run next to the methods: randomised explains, by each method that scores words, "
+        "the same model with randomly initialised weights.",
     )
     seed: int = Field(default=0, ge=0, description="Of everything that draws at random.")
     token_budget: int | None = Field(
@@ -180,13 +222,18 @@ class Spec(Section):
 
 def read_spec(path: Path) -> dict[str, Any]:
     """The YAML of a spec, not yet validated: flags may still override it."""
+    if path.exists() and not path.is_file():
+        raise UserError(f"{path} is no file; a spec is a YAML file")
     try:
         content = yaml.safe_load(path.read_text("utf-8"))
+        _check_size(content)
+    except RecursionError:
+        raise UserError(f"{path}: not a spec: nested too deeply") from None
     except FileNotFoundError:
         near = unknown("spec file", path.name, [p.name for p in path.parent.glob("*.y*ml")])
         raise UserError(f"{near} (in {path.parent})") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} can't be read: {error}") from None
+        raise UserError(f"{path} cannot be read: {error}") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else str(path)
@@ -196,58 +243,82 @@ def read_spec(path: Path) -> dict[str, Any]:
     return content
 
 
-def parse_spec(content: Mapping[str, Any]) -> Spec:
-    """A validated spec; a mistake is a UserError that names the field and the nearest valid one."""
+def _check_size(content: Any) -> None:
+    """Reject a spec whose anchors stand for ever more copies of each other."""
+    stack, seen = [content], 0
+    while stack:
+        node = stack.pop()
+        seen += 1
+        if seen > _MOST_VALUES:
+            raise UserError(f"spec: it holds more than {_MOST_VALUES} values, counting what its anchors stand for")
+        if isinstance(node, dict):
+            stack += [*node.keys(), *node.values()]
+        elif isinstance(node, (list, tuple, set)):
+            stack += node
+
+
+S = TypeVar("S", bound=BaseModel)
+
+
+def parse(kind: type[S], content: Mapping[str, Any]) -> S:
+    """A validated spec; invalid input is a UserError that names the field and the nearest valid one."""
     try:
-        return Spec.model_validate(dict(content))
+        return kind.model_validate(dict(content))
     except ValidationError as error:
-        sections: dict[str, type[BaseModel]] = {"model": ModelSpec, "data": DataSpec, "validation": DataSpec}
-        raise UserError(explain_mistake(error, Spec, sections)) from None
+        raise UserError(_first_problem(error, kind)) from None
+
+
+def parse_spec(content: Mapping[str, Any]) -> Spec:
+    """The validated spec of a run."""
+    return parse(Spec, content)
 
 
 def parse_data(content: Mapping[str, Any]) -> DataSpec:
-    """The data of a spec, whatever else it holds or lacks."""
+    """The section `data` of a spec; other fields are ignored."""
 
-    class DataAlone(BaseModel):
+    class DataOnly(BaseModel):
         model_config = ConfigDict(extra="ignore", frozen=True)
         data: Annotated[DataSpec, BeforeValidator(by_name)]
 
-    try:
-        return DataAlone.model_validate(dict(content)).data
-    except ValidationError as error:
-        raise UserError(explain_mistake(error, DataAlone, {"data": DataSpec})) from None
+    return parse(DataOnly, content).data
 
 
-def explain_mistake(error: ValidationError, whole: type[BaseModel], sections: Mapping[str, type[BaseModel]]) -> str:
-    """What is wrong in a spec, in one line: the field, what it holds, and the nearest valid name."""
-    found = error.errors()
-    # a field that nobody knows is most often the misspelt name of one that is missing
-    first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])
+def _first_problem(error: ValidationError, kind: type[BaseModel]) -> str:
+    """One line: the field, its value, and the nearest valid name."""
+    problems = error.errors()
+    # an unknown field is most often the misspelt name of one that is missing
+    first = next((one for one in problems if one["type"] == "extra_forbidden"), problems[0])
     problem, place, message, got = first["type"], first["loc"], first["msg"], first["input"]
-    field = ".".join(str(step) for step in place)
+    field = ".".join(map(str, place))
     if not place:
         return f"spec: {message.removeprefix('Value error, ')}"
     if problem == "missing":
         return f"spec: the field {field!r} is missing"
     if problem == "extra_forbidden":
-        section: type[BaseModel] = whole if len(place) == 1 else sections.get(str(place[0]), whole)
-        section = Columns if "columns" in place[:-1] else section
-        return f"spec: {unknown('field', field, _paths(section, place[:-1]))}"
+        siblings = [".".join([*map(str, place[:-1]), name]) for name in _section_at(kind, place[:-1]).model_fields]
+        return f"spec: {unknown('field', field, siblings)}"
     if problem == "tuple_type":
         return f"spec: {field}: expected a list, got {got!r:.80}"
     hint = " (YAML reads yes, no, on and off as true and false: put them in quotes)" if isinstance(got, bool) else ""
     return f"spec: {field}: {message.removeprefix('Value error, ')}, got {got!r:.80}{hint}"
 
 
-def _paths(section: type[BaseModel], above: tuple[int | str, ...]) -> list[str]:
-    return [".".join([*map(str, above), name]) for name in section.model_fields]
+def _section_at(kind: type[BaseModel], place: tuple[int | str, ...]) -> type[BaseModel]:
+    """The section of a spec at a path of field names."""
+    for step in place:
+        field = kind.model_fields.get(str(step))
+        kind = (None if field is None else _section_in(field.annotation)) or kind
+    return kind
+
+
+def _section_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(_section_in, get_args(annotation))), None)
 
 
 def preset_spec(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
-    """A spec's content with the methods of a preset, and its metrics unless the spec has its own.
-
-    What is missing altogether, model and data, is a built-in task.
-    """
+    """A spec's content with the methods of a preset; metrics, model and data only where the spec has none."""
     preset: Mapping[str, Any] = resolve("presets", name).content
     filled = {"model": preset["model"], "metrics": preset["metrics"], **content}
     data = by_name(content.get("data", {}))
@@ -259,36 +330,21 @@ def preset_spec(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def override(
-    content: Mapping[str, Any],
-    *,
-    limit: int | None = None,
-    model: str | None = None,
-    data: str | None = None,
-    validation: str | None = None,
-    seed: int | None = None,
-    endpoint: str | None = None,
+    content: Mapping[str, Any], fields: Mapping[str, Any], sections: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """A spec's content with what flags say in its place."""
-    changed = dict(content)
-    if data is not None:
-        changed["data"] = _merge(changed.get("data", {}), {"name": data})
-    if limit is not None and "data" in changed:
-        changed["data"] = _merge(changed["data"], {"limit": limit})
-    if model is not None:
-        changed["model"] = _merge(changed.get("model", {}), {"name": model})
-    if endpoint is not None:
-        section = by_name(changed.get("model", {}))
-        given = section.get("endpoint") if isinstance(section, Mapping) else None
-        changed["model"] = _merge(
-            section, {"endpoint": {**(given if isinstance(given, Mapping) else {}), "url": endpoint}}
-        )
-    if validation is not None:
-        changed["validation"] = _merge(changed.get("validation") or {}, {"name": validation})
-    if seed is not None:
-        changed["seed"] = seed
+    """A spec's content with values from the command line; None leaves a field as it is.
+
+    Args:
+        fields: values of top-level fields.
+        sections: values of fields in sections such as `model` and `data`.
+    """
+    changed = {**content, **_not_none(fields)}
+    for name, values in sections.items():
+        section, given = by_name(changed.get(name) or {}), _not_none(values)
+        if given and isinstance(section, Mapping):
+            changed[name] = {**section, **given}
     return changed
 
 
-def _merge(section: Any, values: Mapping[str, Any]) -> Any:
-    section = by_name(section)
-    return {**section, **values} if isinstance(section, Mapping) else section
+def _not_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Translations in a run: the reference of each input, and aligners of their words."""
+"""Translations in a run: the reference of each input, and aligners that are ready to align."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 
 from verax.align.embedding import Embedding
 from verax.align.given import Given
-from verax.align.parallel import Parallel, check_parts, text_pairs
+from verax.align.parallel import Parallel, check_same_parts, text_pairs
 from verax.align.protocol import TextPair
-from verax.metrics.crosslingual.crosslingual_faithfulness import AlignParts
+from verax.metrics.crosslingual_faithfulness import AlignParts
 from verax.models.classifier import Classifier, Encoder
-from verax.models.load import load_encoder
+from verax.models.load import device_near, load_encoder
 from verax.run.parameters import Configured, as_configured
 from verax.store.keys import key_of
 from verax.types import Dataset, GivenAlignment, Instance, IntArray, Links, Text, Undefined, UserError
@@ -32,15 +32,14 @@ class PlannedAlignment(NamedTuple):
 
 @dataclass(frozen=True)
 class OpenAligner:
-    """An aligner that is ready to align: its encoder is loaded, and the alignments of the data are at hand.
+    """An aligner with its loaded encoder and the alignments of the data.
 
     Args:
-        named: the aligner, with its name.
         parts: whether the parts of an input are aligned separately or as one text.
         lang: the reference language.
         encoder: the model whose hidden states are compared; None for aligners that need none.
         given: the alignments of the data, by the id of the instance.
-        key: hash of everything but the inputs that determines the links.
+        key: hash of everything that determines the links, except the inputs.
     """
 
     named: Configured[Any]
@@ -62,10 +61,10 @@ class OpenAligner:
 
     def planned(self, instance: Instance, reference: Instance, keys: tuple[str, str], corpus: str) -> PlannedAlignment:
         """The alignment of an input; `keys` are those of reference and input, `corpus` is that of all inputs."""
-        own = next((one for one in self.given.get(instance.id, ()) if one.lang == self.lang), None)
-        said = dataclasses.asdict(own) if own is not None and isinstance(self.named.component, Given) else None
+        own = next((links for links in self.given.get(instance.id, ()) if links.lang == self.lang), None)
+        used = dataclasses.asdict(own) if own is not None and isinstance(self.named.component, Given) else None
         inputs = [*keys, corpus] if self.learns else list(keys)
-        key = key_of(row="alignment", aligner=self.key, inputs=inputs, said=said)
+        key = key_of(row="alignment", aligner=self.key, inputs=inputs, said=used)
         return PlannedAlignment(key, instance, reference)
 
     def align(self, planned: Sequence[PlannedAlignment]) -> Iterator[Links | Undefined]:
@@ -123,8 +122,7 @@ def open_aligners(metrics: Iterable[Configured[Any]], model: Classifier, data: D
         _check_translations(metric, data)
         name = getattr(metric.component.aligner, "encoder", None)
         if name is not None and name not in encoders:
-            device = model.about["device"]
-            encoders[name] = load_encoder(name, device="cpu" if device == "unknown" else device)
+            encoders[name] = load_encoder(name, device=device_near(model))
         opened[metric.label] = _open(metric, model, data, cast("Encoder", model) if name is None else encoders[name])
     return opened
 
@@ -135,17 +133,17 @@ def _open(metric: Configured[Any], model: Classifier, data: Dataset, default: En
     Args:
         default: the encoder that the aligner names, or else the model.
     """
-    what = metric.component
-    named = as_configured("aligners", what.aligner, metric.implied)
-    encoder = default if isinstance(what.aligner, Embedding) else None
+    component = metric.component
+    named = as_configured("aligners", component.aligner, metric.implied)
+    encoder = default if isinstance(component.aligner, Embedding) else None
     if encoder is not None and "hidden" not in encoder.capabilities:
         raise UserError(
             f"{metric.name}: the model {model.name!r} is a callable and has no hidden states to align words by; "
             "name an encoder: {aligner: {embedding: {encoder: DIR}}}"
         )
-    if hasattr(what.aligner, "check"):
-        what.aligner.check(encoder)
-    if isinstance(what.aligner, Given) and not data.aligned:
+    if hasattr(component.aligner, "check"):
+        component.aligner.check(encoder)
+    if isinstance(component.aligner, Given) and not data.aligned:
         raise UserError(
             f"{metric.name}: aligner: given takes the word alignments of the data, and {data.name} has none (with "
             "granularity: token none are available); use embedding, or name the column that holds them"
@@ -155,12 +153,12 @@ def _open(metric: Configured[Any], model: Classifier, data: Dataset, default: En
         name=named.name,
         # its content matters, not its path
         parameters={name: value for name, value in named.parameters.items() if name != "encoder"},
-        version=what.aligner.version,
+        version=component.aligner.version,
         encoder=None if encoder is None else dict(encoder.fingerprint),
-        parts=what.align_parts,
-        lang=what.reference_lang,
+        parts=component.align_parts,
+        lang=component.reference_lang,
     )
-    return OpenAligner(named, what.align_parts, what.reference_lang, encoder, data.aligned, key)
+    return OpenAligner(named, component.align_parts, component.reference_lang, encoder, data.aligned, key)
 
 
 def _check_translations(metric: Configured[Any], data: Dataset) -> None:
@@ -179,7 +177,7 @@ def _check_translations(metric: Configured[Any], data: Dataset) -> None:
     known = references(data.instances, lang)
     for instance in data.instances:
         if instance.id in known:
-            check_parts(Parallel(known[instance.id], instance))
+            check_same_parts(Parallel(known[instance.id], instance))
     if not known:
         raise UserError(
             f"{metric.name}: no input of {data.name} shares its parallel_id with one in {lang!r}: name the column that "
@@ -200,7 +198,7 @@ def references(instances: Iterable[Instance], lang: str) -> dict[str, Instance]:
         if instance.lang == lang:
             if instance.parallel_id in by_parallel:
                 name = instance.parallel_id
-                raise UserError(f"data: the parallel id {name!r} is there more than once in {lang!r}: which is meant?")
+                raise UserError(f"data: the parallel id {name!r} occurs more than once in {lang!r}; it must be unique")
             by_parallel[instance.parallel_id] = instance
         else:
             others.append(instance)

@@ -10,9 +10,9 @@ from scipy import stats
 from verax.types import Estimate, FloatArray
 
 BATCH, CANDIDATES = 8, 10
-"""Inputs of a batch, and random batches beside the matching one (Zaman and Belinkov 2022, Appendix C)."""
+"""Inputs of a batch, and random batches drawn for each matching one (Zaman and Belinkov 2022, Appendix C)."""
 FEWEST = 3
-"""Two points differ in one direction alone, so that any two of them are alike: CKA says something from three on."""
+"""Two points differ in one direction alone, so that CKA is 1 for any two of them: at least three are needed."""
 _TIE = 1e-12
 
 
@@ -91,5 +91,5 @@ def _gram(x: FloatArray) -> FloatArray:
 
 
 def _alike(a: FloatArray, b: FloatArray) -> FloatArray:
-    """CKA of grams of norm 1, in the shape of what is left of them: [..., n, n] -> [...]."""
+    """CKA of Gram matrices of norm 1: [..., n, n] -> [...]."""
     return np.asarray(np.clip((a * b).sum(axis=(-2, -1)), 0.0, 1.0))

@@ -26,6 +26,6 @@ def rng_of(seed: int, texts: Iterable[str], consumer: bytes = b"") -> np.random.
     return np.random.default_rng([seed, int.from_bytes(content.digest(), "big")])
 
 
-def spread(items: tuple[Item, ...], count: int) -> tuple[Item, ...]:
+def evenly_spaced(items: tuple[Item, ...], count: int) -> tuple[Item, ...]:
     """At most `count` items, evenly spaced from the first."""
     return items if len(items) <= count else tuple(items[i * len(items) // count] for i in range(count))

@@ -8,19 +8,22 @@ binary search, never a comparison of all pairs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from scipy import stats
 
 from verax.types import FloatArray, IntArray
 
 Variant = Literal["conformal", "paper"]
 DECIMALS = 12
 """Of the middle statistics: exact ties are the rule among them, and float noise must not break them."""
+DIGITS = {8: 10, 4: 5}
+"""Significant digits of maxima by the size of a number in bytes: fully masked inputs of one length tie exactly."""
 TINY = 1e-8
 """Added to a p-value before its logarithm is taken."""
-FEW = 64
+FEW = 24
 """Inputs, below which all columns are searched at once."""
 
 
@@ -31,10 +34,11 @@ class InDistributionTest:
     Args:
         variant: `paper` ranks a new input among the whole validation set at every step, as published. `conformal` (the
             default) learns the first two steps from one half and ranks the last statistic among the other half, which
-            makes its p-values valid if the new inputs and the validation set are exchangeable.
+            makes its p-values valid if the new inputs and that half are exchangeable.
         neurons: largest values over positions, shape [layers, neurons, n].
         layers: statistics of Simes, shape [layers, n].
-        inputs: statistics of Fisher, shape [n, or those of the other half].
+        inputs: statistics of Fisher that new ones are ranked among, at each masking ratio: shape [ratios, inputs], or
+            [1, inputs] if they are the same at all ratios.
     """
 
     variant: Variant
@@ -43,54 +47,67 @@ class InDistributionTest:
     inputs: FloatArray
 
     @classmethod
-    def fit(cls, maxima: FloatArray, variant: Variant = "conformal", *, seed: int = 0) -> InDistributionTest:
-        """Learn from a validation set.
+    def fit(cls, maxima: FloatArray, variant: Variant = "conformal") -> InDistributionTest:
+        """Learn from validation inputs; the conformal variant must be calibrated on others afterwards.
 
         Args:
             maxima: largest value over positions, shape [inputs, layers, neurons].
             variant: as above.
-            seed: of the halves.
         """
-        first, second = maxima, None
-        if variant == "conformal":
-            order = np.random.default_rng(seed).permutation(len(maxima))
-            first, second = maxima[order[: len(order) // 2]], maxima[order[len(order) // 2 :]]
-        columns = _columns(first)
+        n, columns = len(maxima), _columns(maxima)
         neurons, smaller = np.empty_like(columns), np.empty(columns.shape, np.int32)
         for place in np.ndindex(columns.shape[:-1]):
             neurons[place], smaller[place] = _ranked(columns[place])
-        by_layer = _simes(_lesser_tail(smaller, len(first)), len(first), variant)
-        learned = cls(variant, neurons, np.sort(by_layer, axis=-1), np.empty(0))
-        among = learned._fisher(by_layer) if second is None else learned.statistics(second)
-        return cls(variant, neurons, learned.layers, np.sort(among))
+        by_layer = _simes(_lesser_tail(smaller, n), n, variant)
+        learned = cls(variant, neurons, np.sort(by_layer, axis=-1), np.empty((1, 0)))
+        return learned.calibrated(learned._fisher(by_layer)[None]) if variant == "paper" else learned
+
+    def calibrated(self, statistics: FloatArray) -> InDistributionTest:
+        """The test that ranks new inputs among these statistics, shape [ratios or 1, inputs]."""
+        return replace(self, inputs=np.sort(statistics, axis=-1))
 
     def statistics(self, maxima: FloatArray) -> FloatArray:
-        """The statistic of Fisher for each input, larger for stranger ones: [inputs, layers, neurons] -> [inputs]."""
+        """The statistic of Fisher for each input, larger if less usual: [inputs, layers, neurons] -> [inputs]."""
         smaller = _smaller(self.neurons, _columns(maxima))
         n = self.neurons.shape[-1]
         return self._fisher(_simes(_lesser_tail(smaller, n), n, self.variant))
 
     def _fisher(self, by_layer: FloatArray) -> FloatArray:
-        """The same from the statistics of Simes: [layers, inputs] -> [inputs]."""
+        """The statistic of Fisher, from those of Simes: [layers, inputs] -> [inputs]."""
         n = self.layers.shape[-1]
-        p = _p_value(_lesser_tail(_smaller(self.layers, by_layer), n), n, self.variant)
+        # sorted, because a sum in another order differs in the last bit, which can cross a rounding boundary
+        p = _p_value(np.sort(_lesser_tail(_smaller(self.layers, by_layer), n), axis=0), n, self.variant)
         return np.asarray(np.round(-2 * np.log(p + TINY).sum(0), DECIMALS))
 
-    def p_values(self, maxima: FloatArray) -> FloatArray:
-        """How likely in-distribution inputs are at least as strange: [inputs, layers, neurons] -> [inputs].
+    def p_values(self, statistics: FloatArray) -> FloatArray:
+        """Probability that an in-distribution input is as unusual, at each masking ratio.
 
-        Those of the conformal variant are at least 1 / (half the validation set + 1).
+        Those of the conformal variant are at least 1 / (inputs it is calibrated on + 1).
+
+        Args:
+            statistics: of inputs masked at each ratio, shape [inputs, ratios].
+
+        Returns:
+            Shape [inputs, ratios].
         """
-        smaller = np.searchsorted(self.inputs, self.statistics(maxima), side="left")
-        n = len(self.inputs)
+        reference = np.broadcast_to(self.inputs, (statistics.shape[1], self.inputs.shape[1]))
+        smaller, n = _smaller(reference, statistics.T).T, reference.shape[1]
         if self.variant == "paper":
             return np.asarray(1 - smaller / n)
         return np.asarray((n - smaller + 1) / (n + 1))
 
 
 def _columns(maxima: FloatArray) -> FloatArray:
-    """Each neuron's values side by side in memory: [inputs, layers, neurons] -> [layers, neurons, inputs]."""
-    return np.ascontiguousarray(np.moveaxis(maxima, 0, -1))
+    """Each neuron's rounded values side by side in memory: [inputs, layers, neurons] -> [layers, neurons, inputs]."""
+    return np.ascontiguousarray(np.moveaxis(rounded(maxima), 0, -1))
+
+
+def rounded(values: FloatArray) -> FloatArray:
+    """Values with the digits that do not depend on the batch they were computed in (`DIGITS`), in their own type."""
+    exact = values.astype(np.float64)
+    size = np.maximum(np.abs(exact), 1e-200)  # 0 has no logarithm
+    scale = 10.0 ** (DIGITS.get(values.dtype.itemsize, 3) - 1 - np.floor(np.log10(size)))
+    return np.asarray((np.round(exact * scale) / scale).astype(values.dtype))
 
 
 def _ranked(column: FloatArray) -> tuple[FloatArray, IntArray]:
@@ -115,7 +132,7 @@ def _smaller(reference: FloatArray, values: FloatArray) -> IntArray:
 
 
 def _smaller_at_once(reference: FloatArray, values: FloatArray) -> IntArray:
-    """The same for few inputs: one binary search over all columns together, where a loop would cost more than it finds.
+    """`_smaller` for few inputs: one binary search over all columns together, which is faster than a loop.
 
     `counts` values are known to be smaller; at each turn it is tried whether `half` more are.
     """
@@ -132,7 +149,7 @@ def _smaller_at_once(reference: FloatArray, values: FloatArray) -> IntArray:
 
 
 def _lesser_tail(smaller: IntArray, n: int) -> IntArray:
-    """How many of n reference values lie in the lesser tail: those below, or those not below."""
+    """How many of n reference values lie in the smaller tail: those below, or those not below."""
     return np.minimum(smaller, n - smaller)
 
 
@@ -158,3 +175,19 @@ def _simes(tails: IntArray, n: int, variant: Variant) -> FloatArray:
         ordered = np.sort(layer.T.astype(np.min_scalar_type(n + 1)), axis=-1)
         least.append((_p_value(ordered.astype(np.float64), n, variant) * weights).min(-1))
     return np.asarray(np.round(np.stack(least), DECIMALS))
+
+
+def simes(p: FloatArray) -> float:
+    """One p-value of many, shape [n]: the least of n * p_(i) / i over the sorted ones (Simes, 1986)."""
+    if not len(p):
+        raise ValueError("no p-value to combine")
+    return float(np.min(np.sort(p) * (len(p) / np.arange(1, len(p) + 1))))
+
+
+def fisher(p: FloatArray) -> float:
+    """One p-value of many independent ones, shape [n], by the sum of their logarithms (Fisher, 1925)."""
+    if not len(p):
+        raise ValueError("no p-value to combine")
+    if np.min(p) == 0.0:  # its logarithm is infinite: no other p-value outweighs it
+        return 0.0
+    return float(stats.combine_pvalues(p, method="fisher").pvalue)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from verax.stats.inference import RESAMPLES
+from verax.stats.intervals import RESAMPLES, bootstrap_sums, with_interval
 from verax.stats.performance import counted, performance
-from verax.stats.resampling import bootstrap_sums, with_interval
 from verax.types import Estimate, FloatArray, IntArray
 
 

@@ -1,4 +1,4 @@
-"""Where to cut scores so that what lies above agrees best with a yes-or-no standard, and how well it agrees."""
+"""The threshold at which scores agree best with a binary gold standard, and how well they agree."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from verax.types import BoolArray, FloatArray
 
 
 class Overlap(NamedTuple):
-    """How well what was found agrees with what is gold; None where it is a share of nothing."""
+    """Agreement of selected items with gold items; None where the denominator is 0."""
 
     precision: float | None
     recall: float | None
     f1: float | None
 
 
-def overlap(right: int, found: int, gold: int) -> Overlap:
-    """Precision, recall and F1 from counts: what is both found and gold, what is found, what is gold."""
+def overlap(correct: int, selected: int, gold: int) -> Overlap:
+    """Precision, recall and F1 from the numbers of correct, selected and gold items."""
     return Overlap(
-        right / found if found else None,
-        right / gold if gold else None,
-        2 * right / (found + gold) if found + gold else None,
+        correct / selected if selected else None,
+        correct / gold if gold else None,
+        2 * correct / (selected + gold) if selected + gold else None,
     )
 
 
 def overlap_at(gold: BoolArray, scores: FloatArray, threshold: float) -> Overlap:
-    """The same where everything is found whose score is at least a threshold.
+    """Overlap of gold items and items whose score is at least a threshold.
 
     Args:
         gold: shape [n].
         scores: shape [n].
     """
-    found = scores >= threshold
-    return overlap(int((found & gold).sum()), int(found.sum()), int(gold.sum()))
+    selected = scores >= threshold
+    return overlap(int((selected & gold).sum()), int(selected.sum()), int(gold.sum()))
 
 
 def best_threshold(gold: BoolArray, scores: FloatArray) -> float:
-    """The threshold with the best F1; of several that are best, the one that finds least.
+    """The threshold with the best F1; of several equally good ones, the one that selects least.
 
-    F1 can only change where the threshold passes a score, so a cut below each distinct score is tried, and no number is
-    better. It lies halfway between the last score that is found and the next, so that rounding moves neither.
+    F1 can only change where the threshold passes a score, so a cut below each distinct score is tried. It
+    lies halfway between the last selected score and the next, so that rounding moves neither.
 
     Args:
         gold: shape [n]; at least one is true.
@@ -51,10 +51,10 @@ def best_threshold(gold: BoolArray, scores: FloatArray) -> float:
         raise ValueError("no gold item: no threshold is better than another")
     order = np.argsort(-scores, kind="stable")
     descending = scores[order]
-    # equal scores are found together: only the last of them is a place to cut
+    # equal scores are selected together: only the last of them is a place to cut
     cuts = np.flatnonzero(np.append(descending[:-1] != descending[1:], True))
-    right = np.cumsum(gold[order])[cuts]
-    best = cuts[np.argmax(2 * right / (cuts + 1 + gold.sum()))]
+    correct = np.cumsum(gold[order])[cuts]
+    best = cuts[np.argmax(2 * correct / (cuts + 1 + gold.sum()))]
     last = float(descending[best])
     if best + 1 == len(descending):
         return last

@@ -10,17 +10,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from verax.store.files import TEMPORARY, replace_file
-from verax.store.keys import hash_file
+from verax.store.files import original_name, read_regular, remove_temporary, replace_file
+from verax.store.keys import hash_bytes, hash_file
 from verax.store.lock import Lock
 from verax.types import UserError
 
 FORMAT = 1
 RECORD = "artifact.json"
 LOCK = "lock"
-_OWN = {RECORD, RECORD + TEMPORARY, LOCK}
-_HASHED_UP_TO = 1_000_000
-"""Larger files are compared by their size alone: hashing gigabytes of weights takes too long for a check."""
+_OWN = {RECORD, LOCK}
 _NAMED = 3
 """Differences that a message names."""
 _SHOWN = 80
@@ -29,7 +27,7 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class FileDigest:
     """A file of a finished artifact: its size in bytes and its SHA-256."""
 
     size: int
@@ -37,8 +35,8 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """What a folder says about the artifact in it.
+class ArtifactRecord:
+    """The record of an artifact in its folder.
 
     Args:
         kind: the kind of artifact, such as `checkpoint`.
@@ -52,22 +50,21 @@ class Record:
     key: str
     recipe: Mapping[str, Any]
     finished: bool = False
-    files: Mapping[str, Content] = field(default_factory=dict)
+    files: Mapping[str, FileDigest] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
 class Artifact:
     """A folder and the recipe for what belongs into it.
 
-    A job asks `is_finished()`, then does its work inside `claim()`, where it may continue what an interrupted process
-    left, and calls `finish(...)` last. A folder with anything else in it is rejected before it is touched.
+    A job calls `is_finished()`, works inside `claim()`, where it may continue the work of an interrupted process, and
+    calls `finish(...)` last. A folder with anything else in it is rejected before it is touched.
 
     Args:
-        folder: where the artifact is, or is going to be.
-        kind: what it is, for messages and to tell artifacts apart: `checkpoint`, `editor`, ...
+        kind: what it is, such as `checkpoint` or `editor`.
         key: the hash of everything that determines the content.
         recipe: the same by name, in plain values; a message names the fields in which two recipes differ.
-        read_older: reads the record of a folder that was written before there was `artifact.json`.
+        read_older: reads the record of a folder of an earlier version, without `artifact.json`.
         bound_by: files or folders that bind an unfinished artifact to its recipe: while none of them exists, another
             recipe may take the folder over. Any file does by default.
     """
@@ -76,7 +73,7 @@ class Artifact:
     kind: str
     key: str
     recipe: Mapping[str, Any]
-    read_older: Callable[[Path], Record | None] = lambda _: None
+    read_older: Callable[[Path], ArtifactRecord | None] = lambda _: None
     bound_by: tuple[str, ...] | None = None
 
     def is_finished(self) -> bool:
@@ -85,28 +82,32 @@ class Artifact:
         if record is None or not record.finished or record.key != self.key:
             return False
         if not all((self.folder / name).is_file() for name in record.files):
-            return False  # somebody removed a file: it is made again
+            return False  # a file was removed: it is made again
         for name, content in record.files.items():
             path = self.folder / name
             size = path.stat().st_size
-            if size != content.size or (size <= _HASHED_UP_TO and hash_file(path) != content.sha256):
+            if size != content.size or hash_file(path) != content.sha256:
                 raise UserError(f"{path} is damaged: it was changed after it was written; remove it to make it again")
         return True
 
     @contextmanager
     def claim(self) -> Iterator[None]:
-        """Hold the folder: no other process works in it meanwhile. The lock of a killed process is free."""
+        """Lock the folder for this process; the lock of a killed process is free."""
         self._checked()  # before anything is written
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             lock = Lock.take(self.folder / LOCK)
         except OSError as error:
-            raise UserError(f"{self.folder} can't be written to: {error.strerror}; choose another folder") from None
+            raise UserError(f"{self.folder} cannot be written to: {error.strerror}; choose another folder") from None
         try:
             record = self._checked()  # until now another process may have written to it
+            for path in self.folder.rglob("*"):
+                if path.is_symlink():
+                    raise UserError(f"{path} is a symbolic link, and verax does not write through it; remove it")
+            remove_temporary(self.folder)
             if record is None or record.key != self.key or not (self.folder / RECORD).exists():
                 finished = record is not None and record.key == self.key and record.finished
-                self._write(Record(self.kind, self.key, self.recipe, finished))
+                self._write(ArtifactRecord(self.kind, self.key, self.recipe, finished))
             yield
         finally:
             lock.release(remove=True)
@@ -114,43 +115,43 @@ class Artifact:
     def finish(self, *names: str) -> None:
         """Record that the artifact is complete, and the content of these files; call it inside `claim()`."""
         paths = {name: self.folder / name for name in names}
-        files = {name: Content(path.stat().st_size, hash_file(path)) for name, path in paths.items()}
-        self._write(Record(self.kind, self.key, self.recipe, True, files))
+        files = {name: FileDigest(path.stat().st_size, hash_file(path)) for name, path in paths.items()}
+        self._write(ArtifactRecord(self.kind, self.key, self.recipe, True, files))
 
     def has_leftovers(self, *names: str) -> bool:
-        """Whether a process killed at its very end left its lock, which `claim` removes, or any of these."""
+        """Whether a killed process left its lock, which `claim` removes, or any of these files."""
         return any((self.folder / name).exists() for name in (LOCK, *names))
 
-    def _write(self, record: Record) -> None:
+    def _write(self, record: ArtifactRecord) -> None:
         write_json(self.folder / RECORD, {"format": FORMAT, **asdict(record)})
 
-    def _checked(self) -> Record | None:
-        """The record of the folder, None of a new one; refuse what belongs to something else."""
+    def _checked(self) -> ArtifactRecord | None:
+        """The record of the folder, None of a new one; a folder with other content is rejected."""
         if self.folder.exists() and not self.folder.is_dir():
             raise UserError(f"{self.folder} is a file; name a folder")
         record = read_record(self.folder) or self.read_older(self.folder)
         if record is None:
             stranger = next((path.name for path in self._files()), None)
             if stranger is not None:
-                raise UserError(
-                    f"{self.folder} is not empty and is no {self.kind} that verax recorded (it contains {stranger!r}); "
-                    "choose a new or empty folder"
-                )
+                problem = f"{self.folder} contains other files ({stranger!r}) and no {self.kind}"
+                raise UserError(f"{problem}; choose a new or empty folder")
         elif (record.kind, record.key) != (self.kind, self.key) and (record.finished or self._is_bound()):
             raise UserError(self._refusal(record))
         return record
 
     def _files(self) -> Iterator[Path]:
-        """What is in the folder apart from the artifact's own bookkeeping and hidden files."""
+        """Files in the folder, without the artifact's record and lock and hidden files."""
         if self.folder.is_dir():
-            yield from (p for p in sorted(self.folder.iterdir()) if p.name not in _OWN and not p.name.startswith("."))
+            for path in sorted(self.folder.iterdir()):
+                if (original_name(path.name) or path.name) not in _OWN and not path.name.startswith("."):
+                    yield path
 
     def _is_bound(self) -> bool:
         if self.bound_by is not None:
             return any((self.folder / name).exists() for name in self.bound_by)
         return any(path.is_file() or any(path.rglob("*")) for path in self._files())
 
-    def _refusal(self, record: Record) -> str:
+    def _refusal(self, record: ArtifactRecord) -> str:
         advice = "choose another folder, or remove this one to start again"
         if record.kind != self.kind:
             return f"{self.folder} holds something else ({record.kind}, not {self.kind}); {advice}"
@@ -161,7 +162,7 @@ class Artifact:
         return f"{held}: {named}{more}; {advice}"
 
 
-def read_record(folder: Path) -> Record | None:
+def read_record(folder: Path) -> ArtifactRecord | None:
     """The record in a folder; None if there is none."""
     path = folder / RECORD
     content = read_json(path)
@@ -169,16 +170,16 @@ def read_record(folder: Path) -> Record | None:
         return None
     version = content.pop("format", None)
     if isinstance(version, int) and version > FORMAT:
-        raise UserError(f"{path} has format {version}, and this verax reads formats up to {FORMAT}: use a newer verax")
+        raise UserError(f"{path} has format {version}, and this version of verax reads formats up to {FORMAT}: upgrade")
     try:
-        files = {name: Content(**one) for name, one in content.pop("files").items()}
-        return Record(**content, files=files)
+        files = {name: FileDigest(**fields) for name, fields in content.pop("files").items()}
+        return ArtifactRecord(**content, files=files)
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{path} is damaged: {error}") from None
 
 
 def differences(kept: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
-    """In which fields two recipes differ, in words; fields that one of them does not have are left out."""
+    """Differences between two recipes as text; fields that only one of them has are left out."""
     before, now = _flat(kept), _flat(wanted)
     return [_difference(name, before[name], now[name]) for name in now if name in before and before[name] != now[name]]
 
@@ -192,28 +193,38 @@ def _difference(name: str, before: Any, now: Any) -> str:
 
 def _flat(recipe: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Values by dotted name, as JSON reads them back: a tuple is a list."""
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for name, value in recipe.items():
         if isinstance(value, Mapping):
-            found |= _flat(value, f"{prefix}{name}.")
+            flat |= _flat(value, f"{prefix}{name}.")
         else:
-            found[prefix + name] = json.loads(json.dumps(value))
-    return found
+            flat[prefix + name] = json.loads(json.dumps(value))
+    return flat
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
     """The object in a JSON file, None if there is no such file; a UserError if it is damaged."""
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(read_regular(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path} is damaged: {error}") from None
     if not isinstance(content, dict):
         raise UserError(f"{path} is damaged: expected an object")
+    checksum = content.pop("checksum", None)  # files of earlier versions have none
+    if checksum is not None and checksum != _checksum(content):
+        raise UserError(f"{path} is damaged: its content does not match its checksum; remove it to make it again")
     return content
 
 
 def write_json(path: Path, content: Mapping[str, Any], *, allow_nan: bool = False) -> None:
-    """Write an object as a JSON file that is there as a whole or not at all."""
-    replace_file(path, json.dumps(content, indent=1, allow_nan=allow_nan).encode())
+    """Write an object as a JSON file that carries the SHA-256 of its content, atomically."""
+    text = json.dumps(content, indent=1, allow_nan=allow_nan)
+    signed = {**content, "checksum": _checksum(json.loads(text))}
+    replace_file(path, json.dumps(signed, indent=1, allow_nan=allow_nan).encode())
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    """SHA-256 of an object as JSON reads it."""
+    return hash_bytes(json.dumps(content, sort_keys=True).encode())

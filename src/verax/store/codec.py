@@ -1,8 +1,7 @@
-"""Columns derived from dataclasses: from the type of a field to an Arrow type and the functions that write and read it.
+"""Columns derived from dataclasses: the Arrow type of each field, and the functions that write and read it.
 
-A written value is plain: what both JSON and Arrow hold. A value that a column cannot hold exactly (a number that is not
-finite, an integer beyond 64 bits) is rejected before anything is written. `verax.types.stored.StoredAs` changes how a
-field is stored.
+A value that a column cannot hold exactly (a number that is not finite, an integer beyond 64 bits) is rejected before
+anything is written. `verax.types.stored.StoredAs` changes how a field is stored.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ import pyarrow as pa
 from verax.types.stored import StoredAs
 
 Plain: TypeAlias = dict[str, Any]
+"""A row in values that both JSON and Arrow hold."""
 Convert: TypeAlias = Callable[[Any], Any]
 
 _MARK = "\ufdd0"
@@ -31,11 +31,7 @@ _ESCAPED = re.compile(f"{_MARK}([0-9a-f]{{4}})")
 
 
 def escape(text: str) -> str:
-    """The text as UTF-8 can hold it: a lone surrogate becomes U+FDD0 and four hex digits, and so does U+FDD0 itself.
-
-    Half of a surrogate pair (`"\\ud800"` in a JSON file) is a valid Python string but not valid UTF-8, which is all
-    that Parquet stores.
-    """
+    """The text in valid UTF-8, as Parquet requires: lone surrogates and U+FDD0 become U+FDD0 and four hex digits."""
     if text.isascii():
         return text
     return _UNSAFE.sub(lambda match: f"{_MARK}{ord(match[0]):04x}", text)
@@ -72,11 +68,9 @@ class RowCodec:
     Args:
         columns: names and Arrow types, in the order of the fields.
         strings: columns that hold strings, except those that hold JSON.
-        required: columns of fields that have neither a default nor the value None.
+        required: columns of fields without a default that cannot be None.
         defaults: default values that are plain scalars, by column.
-        encode: the row of a value.
-        decode: the value of a row. A column that is null or missing, as in rows that an earlier version wrote, gives
-            the default of its field.
+        decode: a column that is null or missing, as in rows of an earlier version, gives the default of its field.
     """
 
     columns: dict[str, pa.DataType]
@@ -106,8 +100,7 @@ def _compiled(arguments: str, members: Sequence[tuple[str, str, Convert]]) -> Ca
     """The function that returns a dict of encoded members, compiled because a loop over them takes twice as long.
 
     Args:
-        arguments: names of the function's arguments.
-        members: for each its name, the expression of its value, and its encoder.
+        members: name, expression of the value, and encoder of each.
     """
     items = ", ".join(f"{name!r}: _encode{i}({value})" for i, (name, value, _) in enumerate(members))
     encoders = {f"_encode{i}": encode for i, (_, _, encode) in enumerate(members)}
@@ -179,8 +172,7 @@ def codec_of(hint: Any, stored: StoredAs | None = None, *, name: str, as_json: b
     """Derive the codec of a type.
 
     Args:
-        hint: the type, resolved.
-        stored: how it is stored, if its annotation was taken off.
+        stored: how it is stored; by default from the annotation of the type.
         name: the column, for messages.
         as_json: whether the value is inside a string of JSON, where tuples are lists and mappings are allowed.
     """
@@ -269,7 +261,7 @@ def _mapping(item: Codec, name: str) -> Codec:
     def encode(value: Mapping[str, Any]) -> Plain:
         for key in value:
             if not isinstance(key, str):
-                raise TypeError(f"{name} must have names that are strings, not {key!r}")
+                raise TypeError(f"{name} must have strings as keys, not {key!r}")
         return {key: item.encode(member) for key, member in value.items()}
 
     return Codec(pa.null(), encode, lambda value: {key: item.decode(member) for key, member in value.items()})

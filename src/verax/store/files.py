@@ -1,20 +1,27 @@
-"""Writing files atomically and durably, and waiting while the disk is full."""
+"""Reading and writing files: atomically, durably, never through a link; and waiting while the disk is full."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import re
+import secrets
+import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from verax.store.lock import check_locks
 from verax.types import UserError
 
 Result = TypeVar("Result")
 
-TEMPORARY = ".tmp"
+_TEMPORARY = re.compile(r"(.+?)(?:\.[0-9a-f]{16})?\.tmp")
+_RANDOM = re.compile(r".+\.[0-9a-f]{16}\.tmp")
 _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_DISK_ERRORS = (*_DISK_FULL, errno.EROFS, errno.EFBIG)
 _PAUSE = 1.0
 
 
@@ -23,18 +30,71 @@ def replace_file(path: Path, data: bytes) -> None:
     replace_by(path, lambda temporary: temporary.write_bytes(data))
 
 
-def replace_by(path: Path, write: Callable[[Path], object]) -> None:
-    """Replace a file as `replace_file` does; `write` is given the temporary name."""
-    temporary = path.with_name(path.name + TEMPORARY)
+def replace_by(path: Path, write: Callable[[Path], Result], ready: Callable[[Result], None] = lambda _: None) -> None:
+    """Replace a file as `replace_file` does.
+
+    The temporary file is new and has a random name, so nothing that is in the folder already is written to. Only a
+    regular file is replaced.
+
+    Args:
+        write: is given the temporary name.
+        ready: is called with the result of `write` when the new content is safe on the disk, before it is renamed.
+    """
+    check_locks(path)
+    _require_regular(path)
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
     try:
-        write(temporary)
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
+        result = write(temporary)
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
+        ready(result)
         temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+    except BaseException as error:
+        with contextlib.suppress(OSError):  # a folder that cannot be written to has no such file
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno is not None:
+            error.filename = str(path)
         raise
     sync_folder(path.parent)
+
+
+def _require_regular(path: Path) -> None:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode):
+        kind = "a symbolic link" if stat.S_ISLNK(mode) else "not a regular file"
+        raise UserError(f"{path} is {kind}, and is not replaced; remove it, or name another file")
+
+
+def original_name(name: str) -> str | None:
+    """The name of the file that a temporary name stands for; None if it is not a temporary name."""
+    match = _TEMPORARY.fullmatch(name)
+    return None if match is None else match[1]
+
+
+def remove_temporary(folder: Path, names: str = "**/*.tmp") -> None:
+    """Remove the temporary files in a folder that a killed process left; no other process may be writing there."""
+    for path in folder.glob(names):
+        if _RANDOM.fullmatch(path.name) and path.is_file():
+            path.unlink()
+
+
+def read_regular(path: Path) -> bytes:
+    """The bytes of a regular file; an OSError for anything else, at once: a named pipe does not block."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        return file.read()
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder inside one that verax writes to; a link to another folder is rejected."""
+    check_locks(path / "x")
+    path.mkdir(exist_ok=True)
 
 
 def sync_folder(folder: Path) -> None:
@@ -46,14 +106,26 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def disk_problem(error: BaseException) -> str | None:
+    """One line about an error that a full or read-only disk caused, whichever library raised it; None for another."""
+    seen: BaseException | None = error
+    while seen is not None:
+        number = next((code for code in _DISK_ERRORS if os.strerror(code) in str(seen)), None)
+        if number is not None:
+            path = seen.filename if isinstance(seen, OSError) and seen.filename else None
+            where = f"cannot write {path}" if path else "cannot write"
+            advice = "free some space or choose another folder, and start the same command again"
+            return f"{where}: {os.strerror(number)}; {advice}"
+        seen = seen.__cause__ or seen.__context__
+    return None
+
+
 class DiskFullRetry:
     """Repeats a write each second while the disk is full, for at most `seconds`.
 
-    After it has given up, or was interrupted while waiting, it does not wait again: a run that stops should stop
-    quickly.
+    After it has given up, or was interrupted while waiting, it does not wait again, so that a run can stop quickly.
 
     Args:
-        seconds: how long to wait for space.
         say: called with one line when the disk is full and when writing continues.
     """
 
@@ -64,10 +136,7 @@ class DiskFullRetry:
     def __call__(self, path: Path, size: int, write: Callable[[], Result]) -> Result:
         """Call `write`, which must leave a consistent state when it fails, until it succeeds.
 
-        Args:
-            path: what is written, for the message.
-            size: about how many bytes it takes, for the message.
-            write: the write.
+        The path and the size in bytes are for the message.
         """
         start = time.monotonic()
         waited = False
@@ -81,7 +150,7 @@ class DiskFullRetry:
                 waited = True
             else:
                 if waited:
-                    self._say(f"there is space again for {path}: continuing")
+                    self._say(f"{path} can be written again: continuing")
                 return result
 
     def _wait(self, start: float, path: Path, size: int, *, first: bool) -> None:

@@ -13,15 +13,15 @@ import re
 import struct
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from verax.store.codec import Plain
 from verax.store.files import replace_file
-from verax.store.shards import Damaged, ShardIndex, parse_index
+from verax.store.lock import check_locks
+from verax.store.shards import Damaged, ShardIndex, known_format, parse_json, read_whole
 from verax.store.tables import TableName
-from verax.types import UserError
 
 _HEAD = struct.Struct("<II")
 _KEY = re.compile(rb'\{"table":"\w+","row":\{"key":"([^"\\]*)"')
@@ -29,7 +29,7 @@ _LONGEST = 2**31
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class JournalContents:
     """Complete records of a journal.
 
     Args:
@@ -37,14 +37,15 @@ class Contents:
         payloads: of the rows, in order.
         end: where the last complete record ends.
         torn: number of bytes after it that are not a complete record.
-        damaged: whether complete records follow those bytes, so that it was damage rather than an unfinished write.
+        rescued: payloads of complete records after those bytes: if there are any, it was damage rather than an
+            unfinished write.
     """
 
     index: ShardIndex
     payloads: list[bytes]
     end: int
     torn: int
-    damaged: bool
+    rescued: list[bytes]
 
 
 def frame(payload: bytes) -> bytes:
@@ -73,22 +74,16 @@ def key_in(payload: bytes) -> str | None:
     return None if match is None else match[1].decode()
 
 
-def begin_journal(folder: Path, index: ShardIndex) -> Path:
-    """Create the empty journal that an index names, durably and atomically."""
+def begin_journal(folder: Path, index: ShardIndex, payloads: Iterable[bytes] = ()) -> Path:
+    """Create the journal that an index names with the rows of some payloads, durably and atomically."""
     path = folder / index.journal
-    replace_file(path, frame(json.dumps(index.as_json()).encode()))
+    replace_file(path, b"".join(map(frame, [json.dumps(index.as_json()).encode(), *payloads])))
     return path
 
 
-def read_journal(path: Path) -> Contents:
-    """All records up to the first incomplete one; `Damaged` if the journal or its first record is missing."""
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError as error:
-        raise Damaged(f"{path.name} is missing") from error
-    except OSError as error:
-        # It may be intact: it must not be taken for damaged and begun anew.
-        raise UserError(f"cannot read {path}: {error.strerror}") from error
+def read_journal(path: Path) -> JournalContents:
+    """All records; `Damaged` if the journal or its first record is missing."""
+    data = read_whole(path)
     payloads: list[bytes] = []
     end = 0
     while (payload := _record(data, end)) is not None:
@@ -96,8 +91,21 @@ def read_journal(path: Path) -> Contents:
         end += _HEAD.size + len(payload)
     if not payloads:
         raise Damaged(f"{path.name} has no complete first record")
-    index = ShardIndex.from_json(parse_index(payloads.pop(0), path), path.name)
-    return Contents(index, payloads, end, len(data) - end, _record_follows(data, end))
+    index = known_format(parse_json(payloads.pop(0), path), path)
+    return JournalContents(index, payloads, end, len(data) - end, _rescue(data, end + 1))
+
+
+def rescue_rows(path: Path) -> list[bytes]:
+    """Payloads of the complete rows in a journal whose first record is damaged."""
+    return _rescue(read_whole(path), 1)
+
+
+def read_header(path: Path) -> ShardIndex:
+    """The index that a journal was begun with; `Damaged` if the journal or its first record is missing."""
+    payload = _record(read_whole(path), 0)
+    if payload is None:
+        raise Damaged(f"{path.name} has no complete first record")
+    return known_format(parse_json(payload, path), path)
 
 
 def _record(data: bytes, at: int) -> bytes | None:
@@ -111,8 +119,17 @@ def _record(data: bytes, at: int) -> bytes | None:
     return payload if zlib.crc32(payload) == crc else None
 
 
-def _record_follows(data: bytes, end: int) -> bool:
-    return any(_record(data, at) is not None for at in range(end + 1, len(data)))
+def _rescue(data: bytes, at: int) -> list[bytes]:
+    """Payloads of all complete records of rows from an offset on, wherever they begin."""
+    payloads = []
+    while at < len(data):
+        payload = _record(data, at)
+        if payload is not None and _KEY.match(payload):
+            payloads.append(payload)
+            at += _HEAD.size + len(payload)
+        else:
+            at += 1
+    return payloads
 
 
 class Journal:
@@ -126,7 +143,9 @@ class Journal:
         contents = read_journal(path)
         self.path = path
         self.payloads = contents.payloads
-        self._descriptor = os.open(path, os.O_RDWR)
+        if os.lstat(path).st_nlink > 1:  # rows are written into the file: not into that of another name
+            replace_file(path, path.read_bytes())
+        self._descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
         self._end = contents.end
         self._synced_end = contents.end
         self._written = len(self.payloads)
@@ -153,11 +172,6 @@ class Journal:
     def size(self) -> int:
         """Bytes of all complete records."""
         return self._end
-
-    def keep(self, accept: Callable[[bytes], bool]) -> None:
-        """Drop the rows that are not accepted; right after opening, when all rows are acknowledged."""
-        self.payloads = [payload for payload in self.payloads if accept(payload)]
-        self._written = self._synced = len(self.payloads)
 
     def append(self, payload: bytes) -> None:
         """Hand one more row to the system; it is acknowledged by the next `sync`."""
@@ -187,6 +201,7 @@ class Journal:
     def _write(self, payloads: list[bytes]) -> None:
         """Write records after the last complete one, or leave the file as it was."""
         data = b"".join(frame(payload) for payload in payloads)
+        check_locks(self.path)
         # An interrupted write may have left bytes after the last record.
         self._cut()
         try:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from verax.store.codec import unescape
 from verax.types import BoolArray, IntArray
@@ -99,7 +99,7 @@ def _pack(key: str) -> bytes | None:
 
 
 def _find(bucket: bytes, packed: bytes) -> int:
-    """Where a packed key is in a bucket, -1 if it is not; a match that begins inside a key is none."""
+    """Position of a packed key in a bucket, -1 if it is not there; a match that begins inside a key does not count."""
     at = bucket.find(packed)
     while at > 0 and at % _WIDTH:
         at = bucket.find(packed, at + 1)
@@ -107,11 +107,7 @@ def _find(bucket: bytes, packed: bytes) -> int:
 
 
 def fingerprints(keys: pa.Array) -> IntArray:
-    """128 bits of each key, enough to find equal ones: the first of a hash, or those of the hash of another string.
-
-    Returns:
-        shape [keys, 2], uint64.
-    """
+    """128 bits of each key: the first of a hash, or those of the hash of another string; shape [keys, 2], uint64."""
     digests = _unhex(keys)
     if digests is None:
         hashed = b"".join(map(_fingerprint, keys.to_pylist()))
@@ -119,41 +115,29 @@ def fingerprints(keys: pa.Array) -> IntArray:
     return np.ascontiguousarray(digests[:, :_FINGERPRINT]).view(np.uint64)
 
 
-def read_fingerprints(path: Path) -> IntArray:
-    """Fingerprints of the keys in a text file, one key a line; shape [keys, 2], uint64."""
+def line_fingerprints(data: bytes) -> IntArray:
+    """Fingerprints of the keys in a text, one key a line; shape [keys, 2], uint64."""
     line, blocks = 2 * _WIDTH + 1, [np.empty((0, 2), np.uint64)]
-    with path.open("rb") as file:
-        while block := file.read(line * _BUCKETS):
-            text = np.frombuffer(block[: len(block) // line * line], np.uint8).reshape(-1, line)
-            digests = _unhex_lines(text[:, :-1])
-            if len(block) % line or digests is None or (text[:, -1] != ord("\n")).any():
-                # a key that `key_of` did not make
-                return fingerprints(pa.array(path.read_text("utf-8").split(), pa.string()))
-            blocks.append(np.ascontiguousarray(digests[:, :_FINGERPRINT]).view(np.uint64))
+    for at in range(0, len(data), line * _BUCKETS):
+        block = data[at : at + line * _BUCKETS]
+        text = np.frombuffer(block[: len(block) // line * line], np.uint8).reshape(-1, line)
+        digests = _unhex_lines(text[:, :-1])
+        if len(block) % line or digests is None or (text[:, -1] != ord("\n")).any():
+            # a key that `key_of` did not make, or damage
+            return fingerprints(pa.array(data.decode("utf-8", "replace").split(), pa.string()))
+        blocks.append(np.ascontiguousarray(digests[:, :_FINGERPRINT]).view(np.uint64))
     return np.concatenate(blocks)
 
 
 def first_match(wanted: IntArray, keys: IntArray) -> IntArray:
-    """For each fingerprint the number of the first equal one among `keys`, -1 if there is none; shape [wanted].
-
-    Args:
-        wanted: shape [wanted, 2].
-        keys: shape [keys, 2].
-    """
-    order = np.argsort(keys[:, 0], kind="stable")
-    heads = keys[order, 0]
-    places = np.searchsorted(heads, wanted[:, 0])
-    matches = np.full(len(wanted), -1)
-    (left,) = np.nonzero(places < len(keys))
-    # More than one round only where the first halves of different keys are equal.
-    while len(left := left[heads[places[left]] == wanted[left, 0]]):
-        numbers = order[places[left]]
-        equal = keys[numbers, 1] == wanted[left, 1]
-        matches[left[equal]] = numbers[equal]
-        left = left[~equal]
-        places[left] += 1
-        left = left[places[left] < len(keys)]
+    """For each fingerprint the number of the first equal one among `keys`, -1 if there is none; shape [wanted]."""
+    matches: IntArray = pc.index_in(_as_binary(wanted), value_set=_as_binary(keys)).fill_null(-1).to_numpy()
     return matches
+
+
+def _as_binary(fingerprints: IntArray) -> pa.FixedSizeBinaryArray:
+    data = pa.py_buffer(np.ascontiguousarray(fingerprints))
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(_FINGERPRINT), len(fingerprints), [None, data])
 
 
 def is_first(keys: IntArray) -> BoolArray:

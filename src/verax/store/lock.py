@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import stat
 import time
 import weakref
 from pathlib import Path
 
+from verax.store.interrupt import check_interrupted
 from verax.types import UserError
 
 _TRIES = 5
@@ -25,18 +28,19 @@ class Lock:
     @classmethod
     def take(cls, path: Path) -> Lock:
         """Take the lock; `UserError` within a second if another process holds it, with its id."""
+        check_interrupted()  # before any long work
         while True:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            descriptor = _open(path)
             try:
                 _seize(descriptor, path)
-                there = _is_at(path, descriptor)
-                if there:
+                current = _is_at(path, descriptor)
+                if current:
                     os.ftruncate(descriptor, 0)
                     os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
             except BaseException:
                 os.close(descriptor)
                 raise
-            if there:
+            if current:
                 return cls(descriptor, path)
             os.close(descriptor)  # its former owner removed the file: take the new one
 
@@ -45,13 +49,31 @@ class Lock:
         """Whether this process holds the lock; a fork of it does not hold it."""
         return self._descriptor is not None
 
+    def check(self) -> None:
+        """Raise UserError if the lock file was removed or replaced: another process may hold the new one."""
+        if self._descriptor is not None and not _is_at(self._path, self._descriptor):
+            raise UserError(
+                f"{self._path} was removed or replaced while this process was writing to {self._path.parent}: another "
+                "process may be writing there, so this one stops; start the same command again when no other runs"
+            )
+
+    def check_path(self, path: Path) -> None:
+        """Do the same before a write to a path in the folder; a folder in between that is a link is rejected too."""
+        folder = self._path.parent.absolute()
+        if self._descriptor is None or not path.is_relative_to(folder):
+            return
+        self.check()
+        for part in path.parents[: len(path.parents) - len(folder.parents) - 1]:
+            if part.is_symlink():
+                raise UserError(f"{part} is a symbolic link, and verax does not write through it; remove it")
+
     def release(self, *, remove: bool = False) -> None:
-        """Let go; the file stays, empty, unless it is to be removed."""
+        """Release the lock; the file stays, empty, unless it is to be removed."""
         if self._descriptor is not None:
             try:
-                if remove:
+                if remove and _is_at(self._path, self._descriptor):
                     self._path.unlink(missing_ok=True)
-                else:
+                elif not remove:
                     os.ftruncate(self._descriptor, 0)
             finally:
                 self.close_copy()
@@ -63,10 +85,31 @@ class Lock:
             os.close(descriptor)
 
 
+def check_locks(path: Path) -> None:
+    """Check the locks of this process on the folders that a file is in, before it is written."""
+    for lock in list(_HELD):
+        lock.check_path(path.absolute())
+
+
+def _open(path: Path) -> int:
+    """Open the lock file; anything but a regular file with this one name is rejected, since it is written to."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    except OSError as error:
+        if error.errno not in {errno.ELOOP, errno.EISDIR}:
+            raise
+        raise UserError(f"{path} is not a regular file; remove it") from None
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+        os.close(descriptor)
+        raise UserError(f"{path} is not a regular file of its own; remove it")
+    return descriptor
+
+
 def _is_at(path: Path, descriptor: int) -> bool:
     """Whether an open file is still the one at this path."""
     try:
-        return os.path.samestat(path.stat(), os.fstat(descriptor))
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
     except FileNotFoundError:
         return False
 

@@ -2,49 +2,155 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from verax.store.codec import unescape
-from verax.store.contents import Contents, Part, read_contents
-from verax.store.folder import CARD, find_index
-from verax.store.keyset import KeySet
-from verax.store.shards import INDEX, ShardIndex
+from verax.store.codec import Plain, unescape
+from verax.store.folder import find_index
+from verax.store.journal import read_journal, rescue_rows, unpack
+from verax.store.keyset import KeySet, fingerprints, first_match, is_first, line_fingerprints
+from verax.store.shards import (
+    CARD,
+    INDEX,
+    PLAN,
+    Damaged,
+    Shard,
+    ShardIndex,
+    arrow_table,
+    check_file,
+    parse_json,
+    read_shard,
+    read_whole,
+)
 from verax.store.tables import TABLES, Row, TableName, decode
-from verax.types import Alignment, Highlight, Instance, IntArray, Nle, Prediction, Score, Skip, UserError
+from verax.types import IntArray, UserError
+
+
+@dataclass(frozen=True)
+class TablePart:
+    """Rows of one table in one file: a shard, or the journal, whose rows are held in memory."""
+
+    folder: Path
+    table: TableName
+    rows: int
+    source: Shard | pa.Table
+
+    def read(self, columns: Sequence[str] | None = None, dictionaries: Sequence[str] = ()) -> pa.Table:
+        """Read columns, all by default; those of `dictionaries` in dictionary encoding if they are in a shard."""
+        if not isinstance(self.source, Shard):
+            return self.source if columns is None else self.source.select(columns)
+        try:
+            return read_shard(self.folder, self.source, columns, dictionaries)
+        except Damaged as error:
+            raise UserError(f"{self.folder} changed while it was read: {error}; run the command again") from error
+
+
+@dataclass(frozen=True)
+class RunContents:
+    """Rows in the files of a run.
+
+    Args:
+        parts: of each table, in the order of sealing; the journal is the last.
+        keys: fingerprints of the keys of all rows, one table after the other, shape [rows, 2].
+        positions: of the same rows, shape [rows].
+        problems: what could not be read, a line each.
+    """
+
+    parts: dict[TableName, list[TablePart]]
+    keys: IntArray
+    positions: IntArray
+    problems: list[str]
+
+    def planned(self, plan: IntArray | None) -> tuple[int | None, IntArray]:
+        """Number of rows that the plan names, and the numbers of those that are present, in its order.
+
+        Without a plan the number is None, and all rows are present, in the order of their positions. Of several rows
+        with the same key the one with the lowest position counts.
+
+        Args:
+            plan: fingerprints of its keys, shape [keys, 2].
+        """
+        by_position = np.argsort(self.positions, kind="stable")
+        present = self.keys[by_position]
+        if plan is None:
+            return None, by_position[is_first(present)]
+        plan = plan[is_first(plan)]
+        rows = first_match(plan, present)
+        return len(plan), by_position[rows[rows >= 0]]
+
+
+def read_contents(folder: Path, index: ShardIndex) -> RunContents:
+    """Read the keys of all rows. The journal comes first, since a writer may delete it."""
+    journal, problems = _journal_tables(folder, index)
+    parts: dict[TableName, list[TablePart]] = {name: [] for name in TABLES}
+    keys: dict[TableName, list[IntArray]] = {name: [] for name in TABLES}
+    positions: dict[TableName, list[IntArray]] = {name: [] for name in TABLES}
+
+    def add(table: TableName, source: Shard | pa.Table, heads: pa.Table) -> None:
+        parts[table].append(TablePart(folder, table, len(heads), source))
+        keys[table] += [fingerprints(chunk) for chunk in heads["key"].chunks]
+        positions[table].append(heads["position"].to_numpy())
+
+    for shard in index.shards:
+        try:
+            add(shard.table, shard, read_shard(folder, shard, ("key", "position")))
+        except Damaged as error:
+            problems.append(str(error))
+    for table, rows in journal.items():
+        add(table, rows, rows)
+    empty = [np.empty((0, 2), np.uint64)], [np.empty(0, np.int64)]
+    all_keys, all_positions = sum(keys.values(), empty[0]), sum(positions.values(), empty[1])
+    return RunContents(parts, np.concatenate(all_keys), np.concatenate(all_positions), problems)
+
+
+def _journal_tables(folder: Path, index: ShardIndex) -> tuple[dict[TableName, pa.Table], list[str]]:
+    """Rows in the journal, by table, and what is wrong with it."""
+    rows: dict[TableName, list[Plain]] = {}
+    problems: list[str] = []
+    path = folder / index.journal
+    try:
+        contents = read_journal(path)
+        payloads = contents.payloads + contents.rescued
+        if contents.rescued:
+            problems = [f"{path.name} is damaged at byte {contents.end}; the rows there cannot be read"]
+    except Damaged as error:
+        payloads, problems = rescue_rows(path) if path.is_file() else [], [str(error)]
+    for payload in payloads:
+        table, row = unpack(payload)
+        rows.setdefault(table, []).append(row)
+    return {table: arrow_table(table, members) for table, members in rows.items()}, problems
 
 
 class RunTables:
     """Tables of a run as of when it was opened: the rows that its plan names, in the order of the plan.
 
     A run without a plan consists of all its rows, in the order in which they were appended. Of rows with the same key
-    the first counts. Rows are Arrow columns, which are read when they are asked for; Python objects are created by
-    `rows` and `strings` alone.
+    the first counts. Columns are read on demand; only `rows` and `strings` create Python objects.
 
     Attributes:
-        folder: of the run.
-        card: the run card, empty if none was written.
-        problems: what could not be read or is not there yet, a line each.
+        card: the run card, empty if none was written; its copy in the index if the file is damaged.
+        problems: what could not be read or is missing, a line each.
         planned: number of rows that the plan names; None without a plan.
-        missing: how many of those are not there yet.
+        missing: number of planned rows that are missing.
     """
 
-    def __init__(self, folder: Path, contents: Contents, problem: str | None) -> None:
+    def __init__(self, folder: Path, contents: RunContents, card: dict[str, Any], plan: IntArray | None) -> None:
         self.folder = folder
-        self.card, damage = read_card(folder)
-        self.planned, ids = contents.planned()
+        self.card = card
+        self.planned, ids = contents.planned(plan)
         self.missing = 0 if self.planned is None else self.planned - len(ids)
-        self.problems = (*([problem] if problem else []), *contents.problems, *damage)
-        if self.missing:
-            missing = f"the run is not finished: {self.missing} of {self.planned} rows are missing"
-            self.problems += (f"{missing}; start the same command again to compute them",)
+        self.problems = tuple(contents.problems)
+        if self.planned is not None and self.missing:
+            done = f"{len(ids)} of {self.planned} rows done, {self.missing} missing"
+            unfinished = f"the run is not finished: {done}; start the same command again to compute them"
+            self.problems = (unfinished, *self.problems)
         self._parts = contents.parts
         self._columns: dict[tuple[TableName, str], pa.ChunkedArray] = {}
         self._order: dict[TableName, IntArray] = {}
@@ -56,13 +162,16 @@ class RunTables:
 
     @classmethod
     def open(cls, folder: Path) -> RunTables:
-        """Open what a run holds now. Rows that are just being written are not there yet."""
+        """Open a run with the rows that are complete now."""
         folder = Path(folder)
         if not folder.is_dir():
-            raise UserError(f"there is no run at {folder}: it is not a folder")
+            raise UserError(f"{folder} is not a run: it is not a folder")
         index, problem = _find_index(folder)
         while True:
             contents = read_contents(folder, index)
+            card, damage = read_card(folder, index)
+            plan, more = _read_plan(folder, index)
+            contents.problems[:] = [*([problem] if problem else []), *contents.problems, *damage, *more]
             if not contents.problems:
                 break
             # A writer may have sealed the journal, or set a shard aside, since the index was read.
@@ -70,7 +179,7 @@ class RunTables:
             if newer == index:
                 break
             index = newer
-        return cls(folder, contents, problem)
+        return cls(folder, contents, card, plan)
 
     def counts(self) -> dict[TableName, int]:
         """Number of rows of each table."""
@@ -81,12 +190,8 @@ class RunTables:
 
         Columns of strings, except keys and JSON, are dictionary-encoded; `codes` gives their groups. Strings are in
         their stored form, which differs from the original where that is not valid UTF-8; `strings` restores it. A
-        column that a shard of an earlier version does not have holds the field's default there if that is a string or
-        a number, and null otherwise.
-
-        Args:
-            name: of the table.
-            columns: their names; all by default.
+        column that is missing in a shard of an earlier version holds the default of its field if that is a string or a
+        number, and null otherwise.
         """
         names = TABLES[name].schema.names if columns is None else columns
         unread = [column for column in names if (name, column) not in self._columns]
@@ -95,12 +200,7 @@ class RunTables:
         return pa.table({column: self._columns[name, column] for column in names})
 
     def rows(self, name: TableName, indices: Sequence[int] | IntArray | None = None) -> list[Any]:
-        """Rows of a table as objects, for display.
-
-        Args:
-            name: of the table.
-            indices: numbers of the rows in `table(name)`; all by default, which takes much memory in a large run.
-        """
+        """Rows of a table as objects, given by their numbers; all rows of a large run take much memory."""
         order = self._order[name]
         wanted = order if indices is None else order[np.asarray(indices, np.int64)]
         starts = np.cumsum([0, *(part.rows for part in self._parts[name])])
@@ -154,51 +254,10 @@ def value_counts(column: pa.ChunkedArray) -> dict[str, int]:
 
 
 def codes(column: pa.ChunkedArray) -> tuple[IntArray, list[str]]:
-    """Groups of a dictionary-encoded column.
-
-    Returns:
-        the number of each row's value, shape [rows], -1 for null, and the values.
-    """
+    """The number of each row's value in a dictionary-encoded column, shape [rows], -1 for null; and the values."""
     data = column.combine_chunks()
     data = data.chunk(0) if isinstance(data, pa.ChunkedArray) else data
     return data.indices.fill_null(-1).to_numpy(zero_copy_only=False), strings(data.dictionary)
-
-
-@dataclass(frozen=True)
-class Stored:
-    """Rows of a run as objects, each list in the order of `RunTables`.
-
-    `card` is the run card, empty if none was written. `damaged` lists what could not be read or is not there yet.
-    """
-
-    folder: Path
-    card: dict[str, Any]
-    instances: list[Instance]
-    predictions: list[Prediction]
-    highlights: list[Highlight]
-    skips: list[Skip]
-    scores: list[Score]
-    damaged: tuple[str, ...]
-    alignments: list[Alignment] = field(default_factory=list)
-    texts: list[Nle] = field(default_factory=list)
-
-
-def read_run(folder: Path) -> Stored:
-    """All rows of a run as objects."""
-    tables = RunTables.open(folder)
-    explanations = tables.rows("explanations")
-    return Stored(
-        tables.folder,
-        tables.card,
-        tables.rows("instances"),
-        tables.rows("predictions"),
-        [row for row in explanations if isinstance(row, Highlight)],
-        [row for row in explanations if isinstance(row, Skip)],
-        tables.rows("scores"),
-        tables.problems,
-        tables.rows("alignments"),
-        tables.rows("texts"),
-    )
 
 
 def read_rows(folder: Path) -> Iterator[tuple[str, Row]]:
@@ -215,7 +274,17 @@ def read_keys(folder: Path) -> AbstractSet[str]:
     return keys
 
 
-def _parts(folder: Path) -> Iterator[Part]:
+def read_reasons(folder: Path) -> Iterator[tuple[str, str, str]]:
+    """Key, reason and detail of every explanation and score in a folder that has no value, planned or not."""
+    for part in _parts(folder):
+        if part.table in {"explanations", "scores"}:
+            rows = part.read(["key", "reason", "detail"])
+            rows = rows.filter(pc.is_valid(rows["reason"]))
+            columns = (strings(rows[name]) for name in ("key", "reason", "detail"))
+            yield from ((key, reason, detail or "") for key, reason, detail in zip(*columns, strict=True))
+
+
+def _parts(folder: Path) -> Iterator[TablePart]:
     """Readable parts of a folder that may not be a run yet."""
     folder = Path(folder)
     index = find_index(folder)[0] if folder.is_dir() else None
@@ -223,12 +292,39 @@ def _parts(folder: Path) -> Iterator[Part]:
         yield from (part for parts in read_contents(folder, index).parts.values() for part in parts)
 
 
-def read_card(folder: Path) -> tuple[dict[str, Any], list[str]]:
+def read_card(folder: Path, index: ShardIndex) -> tuple[dict[str, Any], list[str]]:
     """The run card, empty if there is none, and what is wrong with it."""
+    data, problems = _read_checked(folder, CARD, index)
+    copy = index.files[CARD].content if CARD in index.files else None
+    if problems and copy is not None:
+        data, problems = copy.encode(), [f"{line}; its copy in {INDEX} is used" for line in problems]
+    if data is None:
+        return {}, problems
     try:
-        card = json.loads((folder / CARD).read_bytes())
-    except FileNotFoundError:
-        return {}, []
-    except (OSError, ValueError, RecursionError):
-        return {}, [f"{CARD} is damaged"]
-    return (card, []) if isinstance(card, dict) else ({}, [f"{CARD} is damaged"])
+        return parse_json(data, folder / CARD), problems
+    except Damaged as error:
+        return {}, [*problems, str(error)]
+
+
+def _read_plan(folder: Path, index: ShardIndex) -> tuple[IntArray | None, list[str]]:
+    """Fingerprints of the keys in the plan, None if there is no plan, and what is wrong with it."""
+    data, problems = _read_checked(folder, PLAN, index)
+    shown = "all rows in the folder are" if data is None else "only rows that it still names are"
+    advice = f"{shown} shown; start the same command again to rebuild it"
+    return None if data is None else line_fingerprints(data), [f"{line}; {advice}" for line in problems]
+
+
+def _read_checked(folder: Path, name: str, index: ShardIndex) -> tuple[bytes | None, list[str]]:
+    """The bytes of the card or the plan, None if they cannot be read, and what is wrong with them."""
+    try:
+        if name in index.files:
+            return check_file(folder, name, index.files[name]), []
+        return read_whole(folder / name), []
+    except Damaged as error:
+        problem = str(error)
+    except UserError as error:
+        return None, [f"{name} is damaged: {error}"]
+    if name not in index.files:  # a run of an earlier version, or one that has just begun
+        return None, []
+    path = folder / name
+    return read_whole(path) if path.is_file() else None, [problem]

@@ -1,5 +1,6 @@
-"""Tables of a run: which dataclasses are their rows. Columns are typed, so that pandas and pyarrow read a run without
-verax, and are derived from the fields: a new field is a new column.
+"""Tables of a run and the dataclasses of their rows; a new field is a new column.
+
+Columns are typed, so that pandas and pyarrow can read a run without verax.
 """
 
 from __future__ import annotations
@@ -18,16 +19,14 @@ TableName: TypeAlias = Literal["instances", "predictions", "explanations", "scor
 
 @dataclass(frozen=True)
 class RowTable:
-    """A table, whose rows are of one dataclass or of several.
+    """A table of the rows of one or several dataclasses.
 
     Args:
-        schema: `key`, `position` (counts all rows of a run in the order in which they were appended), and the columns
-            of all classes.
+        schema: `key`, `position` (in the order in which rows were appended), and the columns of all classes.
         strings: columns that hold strings, except keys and JSON.
-        codecs: columns of each class.
         defaults: default values that are plain scalars, by column.
-        blank: what a row holds in the columns of other classes: a default that is a plain scalar, or null.
-        marks: the column that is null in rows of all other classes, for each class if there are several.
+        blank: values of a row in the columns of other classes.
+        marks: for each of several classes the column that is null in rows of the others.
     """
 
     schema: pa.Schema

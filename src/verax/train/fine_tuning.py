@@ -1,26 +1,36 @@
-"""Fine-tuning of a sequence classifier, plain or masked."""
+"""Fine-tuning and evaluation of a sequence classifier, plain or masked."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from rich.console import Console
 from torch import Tensor, nn
 
 from verax.models.first_position import last_layer, only_first_position
-from verax.stats.performance import performance
+from verax.stats.performance import counted, performance
 from verax.train.loop import FineTuning, Loop, Trained
-from verax.train.masking import NAMES, Selection, mask_token, masked_batch, masked_copy
-from verax.train.measure import counts
 from verax.train.resume import Resume, Weights
-from verax.train.rows import Rows, batches, collate, encode
-from verax.types import Dataset, FloatArray, Performance, UserError
+from verax.train.rows import (
+    SELECTION_NAMES,
+    Features,
+    Rows,
+    Selection,
+    batches,
+    collate,
+    encode,
+    mask_token,
+    masked_batch,
+    masked_copy,
+)
+from verax.types import Dataset, FloatArray, IntArray, Performance, UserError
 
-_DRAWN_FOR = {"masks": 1, "validation": 2}
-"""What else is drawn from a seed, so that none of it moves with the order of the instances."""
+_STREAMS = {"masks": 1, "validation": 2}
+"""Random streams of a seed, so that no draw depends on another."""
+_BATCH = 128
 
 
 def fit(
@@ -33,21 +43,23 @@ def fit(
     select: Sequence[Selection] = ("none",),
     resume: Resume | None = None,
     console: Console | None = None,
+    micro_batch: int | None = None,
 ) -> tuple[Trained, dict[Selection, Weights]]:
     """Train a model in place and leave it, in evaluation mode, with the best weights by the first selection.
 
-    The same seed, data and number of threads give the same bits, also if the training was killed and went on; the
-    caller's random state is left alone.
+    The same seed, data and number of threads give the same bits, also after an interruption; the random state of the
+    caller does not change.
 
     Args:
-        select: what the best epoch is chosen on; several give several models of one training.
-        resume: where the state after each epoch is kept, and gone on from.
+        select: what the best epoch is selected on; several values give several models of one training.
+        resume: where and how often the state is stored.
+        micro_batch: inputs that are computed at once, if a mini-batch does not fit into memory.
 
     Returns:
-        What happened, and the best weights by each selection.
+        The history of the training, and the best weights by each selection.
     """
     rows = [encode(model, tokenizer, data, parts=recipe.parts, longest=recipe.longest) for data in (train, validation)]
-    options: dict[str, Any] = {"select": select, "resume": resume, "console": console}
+    options: dict[str, Any] = {"select": select, "resume": resume, "console": console, "micro_batch": micro_batch}
     return fit_rows(model, tokenizer, rows[0], rows[1], validation.metric, recipe, **options)
 
 
@@ -62,17 +74,25 @@ def fit_rows(
     select: Sequence[Selection] = ("none",),
     resume: Resume | None = None,
     console: Console | None = None,
+    on_epoch: Callable[[int], object] = lambda _: None,
+    micro_batch: int | None = None,
 ) -> tuple[Trained, dict[Selection, Weights]]:
-    """The same on rows that are encoded already; `metric` tells the best epoch."""
+    """Train on encoded rows as `fit` does on datasets; epochs are compared by `metric`.
+
+    Args:
+        on_epoch: called with the number of finished epochs, after each one and when an interrupted training continues.
+    """
     for name, rows in (("train", train), ("validation", validation)):
         if not len(rows):
             raise UserError(f"{name}: the dataset is empty")
-    training = _Training(model, tokenizer, recipe, tuple(select), train, validation, metric, resume)
-    training.finish(console)
+    training = _ClassifierTraining(
+        model, tokenizer, recipe, tuple(select), train, validation, metric, resume, micro_batch
+    )
+    training.train(console, on_epoch)
     return training.trained, training.weights
 
 
-class _Training(Loop):
+class _ClassifierTraining(Loop):
     """The training of a classifier."""
 
     def __init__(
@@ -85,51 +105,73 @@ class _Training(Loop):
         validation: Rows,
         metric: Performance,
         resume: Resume | None,
+        micro_batch: int | None = None,
     ) -> None:
-        super().__init__(model, recipe, select, len(train), resume)
-        masked = recipe.masking != "none" or any(selection != "none" for selection in select)
-        self.tokenizer, self.rows = tokenizer, train
-        self.mask_id = mask_token(tokenizer, model.config.name_or_path) if masked else None
-        self.watched = Watched.of(validation, metric, self.mask_id, recipe.seed)
+        super().__init__(model, recipe, select, len(train), resume, micro_batch)
+        self.tokenizer, self.rows, self.validation, self.metric = tokenizer, train, validation, metric
+        self.mask_id: int | None = None
+        self.masked_validation: Rows | None = None
+        if recipe.masking != "none" or any(selection != "none" for selection in select):
+            self.mask_id = mask_token(tokenizer, model.config.name_or_path)
+            # masked once, so that epochs can be compared
+            rng = np.random.default_rng([recipe.seed, _STREAMS["validation"]])
+            self.masked_validation = masked_copy(validation, self.mask_id, rng)
 
-    def _losses(self, epoch: int) -> Generator[tuple[Tensor, int]]:
+    def _batches(self, epoch: int) -> Generator[Sequence[tuple[Features, int]]]:
         recipe = self.recipe
-        masks = np.random.default_rng([recipe.seed, epoch, _DRAWN_FOR["masks"]])
-        lengths = [len(row["input_ids"]) for row in self.rows.columns]
+        masks = np.random.default_rng([recipe.seed, epoch, _STREAMS["masks"]])
+        lengths = [len(row["input_ids"]) for row in self.rows.features]
         # the last layer for the first position alone: the same loss and gradients, for less work
         with only_first_position(last_layer(self.model), whole_attention=True):
             for chosen in batches(lengths, recipe.batch_size, self.order):
                 rows = masked_batch(self.rows, chosen, recipe.masking, self.mask_id, masks)
-                batch = collate(self.tokenizer, rows, self.model.device)
-                golds = self.rows.golds[chosen].to(self.model.device)
-                yield nn.functional.cross_entropy(self.model(**batch).logits, golds), len(chosen)
+                yield list(zip(rows, self.rows.golds[chosen].tolist(), strict=True))
 
-    def _measured(self) -> dict[Selection, float]:
-        return self.watched.measure(self.model, self.tokenizer)
+    def _loss(self, rows: Sequence[tuple[Features, int]]) -> tuple[Tensor, int]:
+        batch = collate(self.tokenizer, [features for features, _ in rows], self.model.device)
+        golds = torch.tensor([gold for _, gold in rows], device=self.model.device)
+        return nn.functional.cross_entropy(self.model(**batch).logits, golds, reduction="sum"), len(rows)
 
-    def _told(self, figures: dict[Selection, float]) -> str:
-        return ", ".join(f"{NAMES[name]} {value:.4f}" for name, value in figures.items())
+    def _items(self, rows: Sequence[Any]) -> int:
+        return len(rows)
+
+    def _validate(self) -> dict[str, float]:
+        plain = counts_by_row(self.model, self.tokenizer, self.validation).sum(0)
+        sums: dict[str, FloatArray] = {"none": plain}
+        if self.masked_validation is not None:
+            masked = counts_by_row(self.model, self.tokenizer, self.masked_validation).sum(0)
+            sums |= {"masking": masked, "both": plain + masked}
+        return {selection: float(performance(counts, self.metric)) for selection, counts in sums.items()}
+
+    def _describe(self, values: Mapping[str, float]) -> str:
+        return ", ".join(f"{SELECTION_NAMES[name]} {value:.4f}" for name, value in values.items())
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Watched:
-    """The validation set as it is, and a copy masked once and for all, so that epochs can be compared."""
+@torch.no_grad()
+def predict(model: Any, tokenizer: Any, rows: Rows) -> IntArray:
+    """The class that the model, in evaluation mode, ranks first for each row; shape [rows]."""
+    model.eval()
+    predicted = np.empty(len(rows), np.int64)
+    by_length = sorted(range(len(rows)), key=lambda i: len(rows.features[i]["input_ids"]))
+    with only_first_position(last_layer(model)):
+        for start in range(0, len(rows), _BATCH):
+            chosen = by_length[start : start + _BATCH]
+            logits = model(**collate(tokenizer, [rows.features[i] for i in chosen], model.device)).logits
+            predicted[chosen] = logits.argmax(-1).cpu().numpy()
+    return predicted
 
-    plain: Rows
-    masked: Rows | None
-    metric: Performance
 
-    @classmethod
-    def of(cls, rows: Rows, metric: Performance, mask_id: int | None, seed: int) -> Watched:
-        """Draw the masks of the copy, if masks are involved at all."""
-        rng = np.random.default_rng([seed, _DRAWN_FOR["validation"]])
-        return cls(rows, None if mask_id is None else masked_copy(rows, mask_id, rng), metric)
+def counts_by_row(model: Any, tokenizer: Any, rows: Rows) -> FloatArray:
+    """The counts of each row, whose sum any metric is computed from: shape [rows, 3, classes] (see `counted`)."""
+    predicted = predict(model, tokenizer, rows)[:, None]
+    return counted(rows.golds.numpy(), predicted, model.config.num_labels)[:, 0]
 
-    def measure(self, model: Any, tokenizer: Any) -> dict[Selection, float]:
-        """The performance by each selection."""
-        plain = counts(model, tokenizer, self.plain)
-        found: dict[Selection, FloatArray] = {"none": plain}
-        if self.masked is not None:
-            masked = counts(model, tokenizer, self.masked)
-            found |= {"masking": masked, "both": plain + masked}
-        return {selection: float(performance(sums, self.metric)) for selection, sums in found.items()}
+
+def performance_on(model: Any, tokenizer: Any, rows: Rows, metric: Performance) -> float:
+    """The performance of a model on encoded rows."""
+    return float(performance(counts_by_row(model, tokenizer, rows).sum(0), metric))
+
+
+def accuracy(model: Any, tokenizer: Any, dataset: Dataset) -> float:
+    """The share of instances whose gold class the model ranks first."""
+    return performance_on(model, tokenizer, encode(model, tokenizer, dataset), "accuracy")

@@ -1,12 +1,13 @@
-"""What every fine-tuning does, epoch by epoch: AdamW, warm-up and decay; the best is kept; a killed one goes on."""
+"""The training loop: AdamW with warm-up and linear decay; the best epoch is kept; interrupted trainings continue."""
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,27 +15,30 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from torch import Tensor, nn
 
-from verax.train.masking import Masking, Selection
-from verax.train.resume import Resume, Weights, generator_state, read_weights, write_weights
+from verax.engine.batches import is_out_of_memory
+from verax.results.render.console import TerminalConsole
+from verax.train.resume import Resume, Weights, random_state, read_weights, set_random_state, write_weights
+from verax.train.rows import Masking, Selection
+from verax.types import UserError
 
 
 @dataclass(frozen=True, slots=True)
 class FineTuning:
-    """The recipe.
+    """The recipe of a fine-tuning.
 
     Args:
-        epochs: passes over the training data; the one with the best validation performance is kept (the first of
-            equals).
-        batch_size: instances for each step of the optimiser.
-        learning_rate: its peak, reached after the warm-up; from there it falls to zero in a straight line.
+        epochs: passes over the training data; the epoch with the best validation performance is kept, the first one if
+            several are equal.
+        batch_size: instances per optimiser step.
+        learning_rate: peak, reached after the warm-up; it then decays linearly to zero.
         warmup: share of all optimiser steps over which the learning rate rises.
-        weight_decay: AdamW's, on all weights but biases and norms.
-        max_grad_norm: longer gradients are shortened to this.
+        weight_decay: of AdamW, on all weights except biases and norms.
+        max_grad_norm: longer gradients are clipped.
         masking: what is masked in training: `none`, `masking` (every instance) or `half` (every other one of each
             mini-batch), each at a rate drawn from [0, 1].
-        parts: whose tokens are masked; None: all.
-        longest: inputs are cut at so many tokens; None: at the model's length.
-        seed: for the order of instances, dropout, and masks.
+        parts: the parts whose tokens are masked; None for all.
+        longest: inputs are truncated to this many tokens; None for the length of the model.
+        seed: for the order of instances, dropout and masks.
     """
 
     epochs: int = 3
@@ -51,111 +55,178 @@ class FineTuning:
 
 @dataclass(slots=True)
 class Trained:
-    """What happened.
+    """The history of a training.
 
     Args:
         losses: mean training loss of each epoch.
-        curves: what was measured on the validation set after each epoch, on the set as it is (`none`) and, if any
-            masking is involved, on a masked copy (`masking`) and on the two together (`both`).
-        best: for each selection that was asked for the epoch with the best performance, counted from 0.
+        curves: validation performance after each epoch on the set itself (`none`) and, if masking is involved, on a
+            masked copy (`masking`) and on both (`both`); for an editor also its success rate (`success`).
+        best: index of the best epoch by each requested selection.
     """
 
     losses: list[float] = field(default_factory=list)
-    curves: dict[Selection, list[float]] = field(default_factory=dict)
+    curves: dict[str, list[float]] = field(default_factory=dict)
     best: dict[Selection, int] = field(default_factory=dict)
 
 
+class _EpochSoFar(NamedTuple):
+    """The part of an epoch that is done: optimiser steps, and the loss summed over its items."""
+
+    steps: int = 0
+    loss: float = 0.0
+    items: int = 0
+
+
 class Loop(ABC):
-    """One training on its way; a kind of it says what a mini-batch is and how epochs are compared.
+    """One training; a subclass defines its mini-batches and how epochs are compared.
 
     Args:
         model: trained in place.
-        recipe: how.
-        select: what the best epoch is chosen on.
-        size: how many things there are to train on.
-        resume: where the state after each epoch is kept, and gone on from.
+        select: what the best epoch is selected on.
+        size: number of training instances.
+        resume: where and how often the state is stored.
+        micro_batch: inputs that are computed at once; the gradients of a mini-batch are summed over its pieces. It is
+            halved when memory runs out.
     """
 
-    lowest: ClassVar[bool] = False
-    """Whether the best of the measured values is the lowest of them."""
-
     def __init__(
-        self, model: Any, recipe: FineTuning, select: tuple[Selection, ...], size: int, resume: Resume | None
+        self,
+        model: Any,
+        recipe: FineTuning,
+        select: tuple[Selection, ...],
+        size: int,
+        resume: Resume | None,
+        micro_batch: int | None = None,
     ) -> None:
         self.model, self.recipe, self.select, self.resume = model, recipe, select, resume
+        self.micro_batch = min(micro_batch or recipe.batch_size, recipe.batch_size)
         self.optimiser = torch.optim.AdamW(parameter_groups(model, recipe.weight_decay), lr=recipe.learning_rate)
         self.order = np.random.default_rng(recipe.seed)
-        self.steps_each = -(-size // recipe.batch_size)
+        self.steps_per_epoch = -(-size // recipe.batch_size)
         self.trained = Trained()
         self.weights: dict[Selection, Weights] = {}
+        self.console: Console = TerminalConsole(stderr=True)
+        self._done = _EpochSoFar()
+        self._saved_at = time.monotonic()
 
     @abstractmethod
-    def _losses(self, epoch: int) -> Generator[tuple[Tensor, int]]:
-        """The mean loss of each mini-batch in turn, and over how many things it is the mean."""
+    def _batches(self, epoch: int) -> Generator[Sequence[Any]]:
+        """The rows of each mini-batch of an epoch; all that is random about them is drawn here."""
 
     @abstractmethod
-    def _measured(self) -> dict[Selection, float]:
-        """How good the model is after an epoch, by each selection."""
+    def _loss(self, rows: Sequence[Any]) -> tuple[Tensor, int]:
+        """The loss summed over the items of some rows, and the number of items."""
 
     @abstractmethod
-    def _told(self, figures: dict[Selection, float]) -> str:
-        """The same for people."""
+    def _items(self, rows: Sequence[Any]) -> int:
+        """The number of items of some rows, without computing their loss."""
 
-    def finish(self, console: Console | None) -> None:
+    @abstractmethod
+    def _validate(self) -> Mapping[str, float]:
+        """Validation performance after an epoch, by each selection, and what else is recorded."""
+
+    @abstractmethod
+    def _describe(self, values: Mapping[str, float]) -> str:
+        """The validation performance as text."""
+
+    def train(self, console: Console | None, on_epoch: Callable[[int], object] = lambda _: None) -> None:
         """Train, and leave the model in evaluation mode with the best weights by the first selection.
 
-        The caller's random state is left alone.
+        The random state of the caller does not change.
+
+        Args:
+            on_epoch: called with the number of finished epochs, after each one and when a training continues.
         """
         with torch.random.fork_rng():
             torch.manual_seed(self.recipe.seed)
-            self.run(console or Console(stderr=True))
+            self.console = console or self.console
+            self._run(self.console, on_epoch)
         self.model.load_state_dict(self.weights[self.select[0]])
         self.model.eval()
 
-    def run(self, console: Console) -> None:
-        """Every epoch that is still to come."""
-        begun = self._go_on()
-        with _progress(console) as progress:
-            total = self.recipe.epochs * self.steps_each
-            bar = progress.add_task("training", total=total, completed=begun * self.steps_each)
-            for epoch in range(begun, self.recipe.epochs):
+    def _run(self, console: Console, on_epoch: Callable[[int], object]) -> None:
+        first = self._continue()
+        if first:
+            on_epoch(first)
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=console) as progress:
+            total = self.recipe.epochs * self.steps_per_epoch
+            done = first * self.steps_per_epoch + self._done.steps
+            bar = progress.add_task("training", total=total, completed=done)
+            for epoch in range(first, self.recipe.epochs):
                 self.trained.losses.append(self._epoch(epoch, progress, bar))
-                figures = self._measured()
-                for selection, value in figures.items():
+                values = self._validate()
+                for selection, value in values.items():
                     self.trained.curves.setdefault(selection, []).append(value)
                 self._keep_best(epoch)
                 self._save(epoch)
-                shown = f"epoch {epoch + 1}: loss {self.trained.losses[-1]:.3f}, {self._told(figures)}"
-                console.print(shown, highlight=False)
+                on_epoch(epoch + 1)
+                loss = self.trained.losses[-1]
+                console.print(f"epoch {epoch + 1}: loss {loss:.3f}, {self._describe(values)}", highlight=False)
 
     def _epoch(self, epoch: int, progress: Progress, bar: TaskID) -> float:
-        """One pass over the training data; the mean loss."""
-        total, count = 0.0, 0
+        """One pass over the training data; returns the mean loss."""
+        done, self._done = self._done, _EpochSoFar()
+        order = self.order.bit_generator.state  # from which the same mini-batches are drawn again
         self.model.train()
-        with closing(self._losses(epoch)) as losses:
-            for number, (loss, things) in enumerate(losses):
-                total += self._step(epoch * self.steps_each + number, loss) * things
-                count += things
+        with closing(self._batches(epoch)) as batches:
+            for number, rows in enumerate(batches):
+                if number < done.steps:  # before the interruption
+                    continue
+                loss = self._step(epoch * self.steps_per_epoch + number, rows)
+                done = _EpochSoFar(number + 1, done.loss + loss, done.items + self._items(rows))
                 progress.advance(bar)
-        return total / count
+                if self.resume is not None and time.monotonic() - self._saved_at >= 60 * self.resume.save_every:
+                    self._save_within(epoch, done, order)
+        return done.loss / done.items
 
-    def _step(self, step: int, loss: Tensor) -> float:
-        steps = self.recipe.epochs * self.steps_each
+    def _step(self, step: int, rows: Sequence[Any]) -> float:
+        """One step of the optimiser; returns the loss of the mini-batch, summed over its items."""
+        steps = self.recipe.epochs * self.steps_per_epoch
         for group in self.optimiser.param_groups:
             group["lr"] = self.recipe.learning_rate * rate(step, steps, self.recipe.warmup)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss = self._gradients(rows)
         nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.max_grad_norm)
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
-        return loss.item()
+        return loss
+
+    def _gradients(self, rows: Sequence[Any]) -> float:
+        """Gradients of the mean loss of a mini-batch, computed piece by piece; returns the summed loss."""
+        items, random = self._items(rows), random_state(self.model)
+        while True:
+            size, total = self.micro_batch, 0.0
+            try:
+                for start in range(0, len(rows), size):
+                    loss, _ = self._loss(rows[start : start + size])
+                    (loss / items).backward()  # type: ignore[no-untyped-call]
+                    total += loss.item()
+                return total
+            except Exception as error:
+                if not is_out_of_memory(error):
+                    raise
+                if size == 1:
+                    raise UserError(
+                        "batch_size: a single input does not fit into memory; leave out long inputs with longest, or "
+                        "train a smaller model"
+                    ) from error
+            # some weights have the gradients of the piece that failed: the whole mini-batch starts again
+            self.optimiser.zero_grad(set_to_none=True)
+            set_random_state(self.model, random)
+            self.micro_batch = min(size, len(rows)) // 2 or 1
+            self.console.print(f"out of memory: {self.micro_batch} inputs at once from now on", highlight=False)
 
     def _keep_best(self, epoch: int) -> None:
         for selection in self.select:
-            values = self.trained.curves[selection]
-            if values.index(min(values) if self.lowest else max(values)) == epoch:
+            if self._is_best(selection, epoch):
                 self.trained.best[selection] = epoch
                 state = self.model.state_dict()
-                self.weights[selection] = {name: tensor.detach().clone() for name, tensor in state.items()}
+                self.weights[selection] = {name: tensor.detach().to("cpu", copy=True) for name, tensor in state.items()}
+
+    def _is_best(self, selection: Selection, epoch: int) -> bool:
+        """Whether this epoch, the last one so far, is the first with the best validation performance."""
+        values = self.trained.curves[selection]
+        return values.index(max(values)) == epoch
 
     def _save(self, epoch: int) -> None:
         if self.resume is None:
@@ -164,43 +235,41 @@ class Loop(ABC):
         for selection, path in best.items():
             if self.trained.best[selection] == epoch:
                 write_weights(path, self.weights[selection])
-        trained = {"losses": self.trained.losses, "curves": self.trained.curves, "best": self.trained.best}
-        facts = {"epoch": epoch, "order": generator_state(self.order), "trained": trained}
-        self.resume.save(self.model, self.optimiser, facts)
-        self.resume.forget(set(best.values()))
+        facts = {"epoch": epoch, "order": self.order.bit_generator.state, "trained": asdict(self.trained)}
+        self.resume.save(self.model, self.optimiser if epoch + 1 < self.recipe.epochs else None, facts)
+        self.resume.remove_best_except(set(best.values()))
+        self._saved_at = time.monotonic()
 
-    def _go_on(self) -> int:
-        """The epoch to begin with."""
+    def _save_within(self, epoch: int, done: _EpochSoFar, order: Mapping[str, Any]) -> None:
+        """Store the state in the middle of an epoch."""
+        assert self.resume is not None  # noqa: S101 - asked by the caller
+        facts = {"epoch": epoch - 1, "order": order, "trained": asdict(self.trained), "done": list(done)}
+        self.resume.save(self.model, self.optimiser, facts)
+        self._saved_at = time.monotonic()
+
+    def _continue(self) -> int:
+        """Restore the state of an interrupted training; returns the epoch to start with."""
         facts = None if self.resume is None else self.resume.load(self.model, self.optimiser)
         if facts is None or self.resume is None:
             return 0
         self.trained = Trained(**facts["trained"])
         self.order.bit_generator.state = facts["order"]
+        self._done = _EpochSoFar(*facts.get("done", ()))
         for selection, epoch in self.trained.best.items():
             self.weights[selection] = read_weights(self.resume.best(selection, epoch))[0]
         return int(facts["epoch"]) + 1
 
 
 def rate(step: int, steps: int, warmup: float) -> float:
-    """The learning rate at an optimiser step, as a share of its peak: up in a straight line, then down to zero."""
+    """The learning rate at an optimiser step, as a share of its peak: linear warm-up, then linear decay to zero."""
     rising = round(warmup * steps)
     return (step + 1) / (rising + 1) if step < rising else (steps - step) / max(1, steps - rising)
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
-    """Weights in two groups: matrices decay; biases and the weights of norms, which have one axis, do not."""
+    """The parameters in two groups: matrices decay; biases and norms, which have one axis, do not."""
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     return [
         {"params": [weight for weight in trained if weight.ndim > 1], "weight_decay": weight_decay},
         {"params": [weight for weight in trained if weight.ndim <= 1], "weight_decay": 0.0},
     ]
-
-
-def _progress(console: Console) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-    )

@@ -1,53 +1,55 @@
-"""What an interrupted training goes on from: written after each epoch, as safetensors, old or new and never half."""
+"""Weights on disk: the state that an interrupted training continues from, and checkpoints."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from verax.models.checkpoint import quiet
 from verax.store.files import replace_by
+from verax.store.lock import check_locks
 from verax.types import UserError
 
 FOLDER = "resume"
 _STATE = "epoch.safetensors"
 
 Weights = dict[str, Tensor]
+SAVE_EVERY = 10.0
 
 
 @dataclass(frozen=True, eq=False)
 class Resume:
-    """A folder beside the model to be, and the key of the training that it belongs to.
+    """The stored state of a training.
 
     Args:
-        folder: holds the state after the last whole epoch, and the best weights so far.
-        key: the hash of everything that decides the outcome; another training's state is refused.
+        folder: holds the last stored state, and the best weights so far.
+        key: the hash of everything that determines the result; the state of another training is rejected.
+        save_every: minutes between two states within an epoch; a killed training loses no more than these.
     """
 
     folder: Path
     key: str
+    save_every: float = SAVE_EVERY
 
-    def save(self, model: Any, optimiser: torch.optim.Optimizer, facts: Mapping[str, Any]) -> None:
-        """Keep the state after an epoch."""
+    def save(self, model: Any, optimiser: torch.optim.Optimizer | None, facts: Mapping[str, Any]) -> None:
+        """Store the state; after the last epoch without the optimiser, which is twice as large as the model."""
         tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
-        for number, state in optimiser.state_dict()["state"].items():
+        for number, state in optimiser.state_dict()["state"].items() if optimiser is not None else ():
             tensors |= {f"optimiser.{number}.{name}": tensor for name, tensor in state.items()}
-        tensors["random.cpu"] = torch.get_rng_state()
-        if model.device.type == "cuda":
-            tensors["random.cuda"] = torch.cuda.get_rng_state(model.device)
+        tensors |= {f"random.{name}": state for name, state in random_state(model).items()}
         write_weights(self.folder / _STATE, tensors, {"key": self.key, "facts": json.dumps(facts)})
 
     def load(self, model: Any, optimiser: torch.optim.Optimizer) -> dict[str, Any] | None:
-        """Put the model, its optimiser and the random numbers where they were; the facts, or None at the beginning."""
+        """Restore the model, its optimiser and the random state; returns the facts, or None without a stored state."""
         path = self.folder / _STATE
         if not path.is_file():
             return None
@@ -63,57 +65,82 @@ class Resume:
             number, _, field = name.partition(".")
             state.setdefault(int(number), {})[field] = tensor
         optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
-        torch.set_rng_state(tensors["random.cpu"])
-        if "random.cuda" in tensors and model.device.type == "cuda":
-            torch.cuda.set_rng_state(tensors["random.cuda"], model.device)
+        set_random_state(model, _under("random.", tensors))
         facts: dict[str, Any] = json.loads(metadata["facts"])
         return facts
 
     def best(self, selection: str, epoch: int) -> Path:
-        """The file of the best weights by a selection; named after its epoch, so that no older one is overwritten."""
+        """The file of the best weights by a selection; its name has the epoch, so that no older file is overwritten."""
         return self.folder / f"best-{selection}-{epoch}.safetensors"
 
-    def forget(self, keep: set[Path]) -> None:
-        """Remove best weights that a better epoch has followed."""
+    def remove_best_except(self, keep: set[Path]) -> None:
+        """Remove best weights that a better epoch has replaced."""
         for path in self.folder.glob("best-*"):
             if path not in keep:
-                path.unlink()
+                path.unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Remove everything: the training is finished and its model written."""
+        """Remove everything, once the training is finished and its model written."""
         if self.folder.is_dir():
             for path in self.folder.iterdir():
                 path.unlink()
             self.folder.rmdir()
 
 
+def random_state(model: Any) -> Weights:
+    """The state of the random numbers that a model on its device draws, by kind of device."""
+    states = {"cpu": torch.get_rng_state()}
+    return states | ({"cuda": torch.cuda.get_rng_state(model.device)} if model.device.type == "cuda" else {})
+
+
+def set_random_state(model: Any, states: Mapping[str, Tensor]) -> None:
+    """Restore such a state; that of a device on which the model no longer is is ignored."""
+    torch.set_rng_state(states["cpu"])
+    if "cuda" in states and model.device.type == "cuda":
+        torch.cuda.set_rng_state(states["cuda"], model.device)
+
+
+def save_checkpoint(model: Any, tokenizer: Any, folder: Path) -> None:
+    """Write a model and its tokenizer in the format of transformers."""
+    check_locks(folder / "config.json")
+    with quiet():
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
+
 def write_weights(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:
-    """Write tensors as a file that is there as a whole or not at all."""
+    """Write tensors to a safetensors file with the hash of everything in it, atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # tensors may share memory (tied weights), which the format refuses
     own = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
-    replace_by(path, lambda temporary: save_file(own, temporary, dict(metadata or {})))
+    facts = {**(metadata or {}), "sha256": _hash(path.name, own, metadata or {})}
+    replace_by(path, lambda temporary: save_file(own, temporary, facts))
 
 
 def read_weights(path: Path) -> tuple[Weights, dict[str, str]]:
-    """The tensors of a file and what was written about them."""
-    with _opened(path) as file:
-        return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+    """The tensors and the metadata of a file; a UserError if it is missing or damaged."""
+    advice = "remove its folder to start the training again"
     try:
         with safe_open(path, framework="pt") as file:
-            yield file
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            metadata = dict(file.metadata() or {})
     except (OSError, SafetensorError) as error:
-        raise UserError(f"{path} can't be read ({error}); remove its folder to begin the training anew") from None
+        raise UserError(f"{path} can't be read ({error}); {advice}") from None
+    written = metadata.pop("sha256", None)  # files of earlier versions have none
+    if written is not None and written != _hash(path.name, tensors, metadata):
+        raise UserError(f"{path} is damaged: its content does not match its SHA-256; {advice}")
+    return tensors, metadata
+
+
+def _hash(file: str, tensors: Weights, metadata: Mapping[str, str]) -> str:
+    """The name of the file is part of it, so that files that changed places are noticed."""
+    digest = hashlib.sha256(json.dumps([file, dict(metadata)], sort_keys=True).encode())
+    for name in sorted(tensors):
+        tensor = tensors[name].contiguous()
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.view(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
 
 
 def _under(prefix: str, tensors: Mapping[str, Tensor]) -> Weights:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
-
-
-def generator_state(rng: np.random.Generator) -> dict[str, Any]:
-    """The state of numpy's random numbers, as plain JSON values."""
-    return dict(rng.bit_generator.state)

@@ -1,132 +1,151 @@
-"""Fine-tuning of a text generator on pairs of texts: what it reads, and what it is to write."""
+"""What text generators learn: pairs of a prompt and the text to write."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
 
-import torch
-from rich.console import Console
-from torch import Tensor, nn
+import numpy as np
 
-from verax.models.generator import Prompt
-from verax.models.hf_generator import HFGenerator
-from verax.models.text_rows import Row, foreseen
-from verax.train.loop import FineTuning, Loop, Trained
-from verax.train.masking import Selection
-from verax.train.resume import Resume
-from verax.train.rows import batches
-from verax.types import UserError
+from verax.models.editor_wording import EditorFacts, editor_prompt
+from verax.models.self_explainer import TrainedMethodName
+from verax.models.wording import Stage, Wording
+from verax.train.rows import label_error
+from verax.types import Dataset, Instance, Span, UserError
 
-Weigh = Literal["tokens", "pairs"]
-"""What counts the same in the loss: every token that is to be written, or every pair, however long its target is."""
-_BATCH = 32
+Explanations = Literal["first", "all"]
+"""Which human explanations of an input are learned."""
+
+MAX_MASKED_WORDS = 3
+"""Atanasova et al. 2023, Section 3."""
 
 
-class Pair(NamedTuple):
-    """What a generator reads, and what it is to write then."""
+class TrainingPair(NamedTuple):
+    """A prompt and the text that a generator learns to write after it."""
 
     source: str
     target: str
 
 
-def fit_pairs(
-    model: Any,
-    tokenizer: Any,
-    train: Sequence[Pair],
-    validation: Sequence[Pair],
-    recipe: FineTuning,
-    *,
-    weigh: Weigh = "tokens",
-    resume: Resume | None = None,
-    console: Console | None = None,
-) -> Trained:
-    """Train a generator in place and leave it, in evaluation mode, with the weights of the best epoch.
+class Generators(NamedTuple):
+    """The folders of the explainer and the predictor of a self-explaining model, and the stages that each learns."""
 
-    The best epoch has the lowest validation loss. A pair that the model can't read as a whole is left out and counted:
-    cut, it would teach to end in the middle. The same seed, pairs and number of threads give the same bits, also if the
-    training was killed and went on.
+    explainer: str
+    predictor: str
+    stages: Mapping[str, tuple[Stage, ...]]
+
+
+_BOTH, _EXPLAINER, _PREDICTOR = ".", "explainer", "predictor"
+GENERATORS_OF: Mapping[TrainedMethodName, Generators] = {
+    "mt_re": Generators(_BOTH, _BOTH, {_BOTH: ("answer", "explain")}),
+    "mt_ra": Generators(_BOTH, _BOTH, {_BOTH: ("answer", "explain_label")}),
+    "st_re": Generators(_EXPLAINER, _PREDICTOR, {_EXPLAINER: ("explain",), _PREDICTOR: ("answer_explanation",)}),
+    "st_ra": Generators(_EXPLAINER, _PREDICTOR, {_EXPLAINER: ("explain_label",), _PREDICTOR: ("answer_explanation",)}),
+}
+
+
+def nle_pairs(
+    stages: Sequence[Stage],
+    dataset: Dataset,
+    labels: Sequence[str],
+    wording: Wording,
+    explanations: Explanations = "first",
+) -> list[TrainingPair]:
+    """The prompts and texts of some stages for each input, with its gold class and its human explanations.
 
     Args:
-        model: an encoder-decoder or a decoder of transformers, with a head for language.
-        recipe: `masking` and `parts` play no role; `longest` is of what the model reads at once: a decoder reads
-            source and target.
-        weigh: what counts the same, in training and for the best epoch.
-        resume: where the state after each epoch is kept, and gone on from.
+        stages: the stages that the generator learns.
+        labels: the classes in the order of the model.
+        explanations: learn the first explanation of each input, or a pair for each one.
     """
-    console = console or Console(stderr=True)
-    asked = HFGenerator(model, tokenizer, name=model.config.name_or_path, fingerprint={})
-    rows = [
-        _rows(asked, pairs, name, recipe, console) for name, pairs in (("train", train), ("validation", validation))
+    return [
+        pair
+        for instance in dataset.instances
+        for stage in stages
+        for pair in _stage_pairs(stage, instance, labels, wording, explanations)
     ]
-    training = _PairTraining(model, asked.pad, recipe, rows[0], rows[1], resume, weigh)
-    training.finish(console)
-    return training.trained
 
 
-def encoded(asked: HFGenerator, pair: Pair) -> Row:
-    """The token ids of a pair, just as the generator reads and writes them when it is asked."""
-    prompt = Prompt(pair.source, plain=True)
-    return asked.tokens(prompt), asked.continuation(prompt, pair.target)
+def _stage_pairs(
+    stage: Stage, instance: Instance, labels: Sequence[str], wording: Wording, explanations: Explanations
+) -> Iterator[TrainingPair]:
+    def source(**given: str) -> str:
+        return wording.prompt(stage, instance, labels, plain=True, **given).user
+
+    gold, texts = instance.label or "", human_explanations(instance)
+    if stage == "answer":
+        yield TrainingPair(source(), gold)
+        return
+    for text in texts[:1] if explanations == "first" else texts:
+        if stage == "answer_explanation":
+            yield TrainingPair(source(explanation=text), gold)
+        else:
+            yield TrainingPair(source(**({} if stage == "explain" else {"label": gold})), text)
 
 
-def _rows(asked: HFGenerator, pairs: Sequence[Pair], name: str, recipe: FineTuning, console: Console) -> list[Row]:
-    """Those that fit the model."""
-    found = [encoded(asked, pair) for pair in pairs]
-    longest = min(asked.longest, recipe.longest or asked.longest)
-    fit = [row for row in found if all(row) and asked.occupied(*row) <= longest]
-    if not fit:
-        why = f"all {len(found)} pairs of texts are empty or longer than {longest} tokens" if found else "it is empty"
-        raise UserError(f"{name}: there is nothing to train on: {why}")
-    if len(fit) < len(found):
-        left = f"{name}: left out {len(found) - len(fit)} of {len(found)} pairs: empty, or longer than {longest} tokens"
-        console.print(left, highlight=False, soft_wrap=True)
-    return fit
+def human_explanations(instance: Instance) -> tuple[str, ...]:
+    """The human explanations of an input, each on one line."""
+    texts = () if instance.human is None else instance.human.explanations
+    return tuple(" ".join(text.split()) for text in texts if text.strip())
 
 
-class _PairTraining(Loop):
-    """The training of a text generator."""
+def check_labels(dataset: Dataset, labels: Sequence[str]) -> None:
+    """Reject data in which an input has none of these classes."""
+    for instance in dataset.instances:
+        if instance.label not in labels:
+            raise label_error(dataset, instance, labels)
 
-    lowest = True
 
-    def __init__(
-        self,
-        model: Any,
-        pad: int,
-        recipe: FineTuning,
-        train: Sequence[Row],
-        validation: Sequence[Row],
-        resume: Resume | None,
-        weigh: Weigh,
-    ) -> None:
-        super().__init__(model, recipe, ("none",), len(train), resume)
-        self.pad, self.rows, self.watched, self.weigh = pad, train, validation, weigh
+def check_explanations(dataset: Dataset) -> None:
+    """Reject data without human explanations."""
+    if not any(map(human_explanations, dataset.instances)):
+        raise UserError(
+            f"{dataset.name} has no explanations; training needs texts that say why, in a column `explanations` or in "
+            "one that the spec names: data: {columns: {explanations: COLUMN}}"
+        )
 
-    def _losses(self, epoch: int) -> Generator[tuple[Tensor, int]]:
-        lengths = [len(prompt) + len(text) for prompt, text in self.rows]
-        for chosen in batches(lengths, self.recipe.batch_size, self.order):
-            total, things = self._loss([self.rows[i] for i in chosen])
-            yield total / things, things
 
-    def _loss(self, rows: Sequence[Row]) -> tuple[Tensor, int]:
-        """The loss summed over what counts the same, tokens of targets or pairs, and how many these are."""
-        logits, targets = foreseen(self.model, rows, self.pad)
-        there = targets >= 0
-        losses = nn.functional.cross_entropy(logits[there], targets[there], reduction="none")
-        if self.weigh == "tokens":
-            return losses.sum(), int(there.sum())
-        lengths = there.sum(1, keepdim=True).expand_as(there)[there]
-        return (losses / lengths).sum(), len(rows)
+def editor_pairs(
+    facts: EditorFacts, dataset: Dataset, classes: Mapping[str, str], *, masks: int = 1, seed: int = 0
+) -> list[TrainingPair]:
+    """A pair for each mask of each input: the input with masked words and its class, and the words.
 
-    @torch.no_grad()
-    def _measured(self) -> dict[Selection, float]:
-        self.model.eval()
-        by_length = sorted(self.watched, key=lambda row: len(row[0]) + len(row[1]))
-        total, things = 0.0, 0
-        for start in range(0, len(by_length), _BATCH):
-            loss, count = self._loss(by_length[start : start + _BATCH])
-            total, things = total + loss.item(), things + count
-        return {"none": total / things}
+    The masks of an input depend on its text and the seed only.
 
-    def _told(self, figures: dict[Selection, float]) -> str:
-        return f"validation loss {figures['none']:.4f}"
+    Args:
+        classes: the class of each input by its id; inputs without one are left out.
+        masks: number of masks drawn for each input; duplicates count once.
+        seed: seed of the masks.
+    """
+    pairs = []
+    for instance in dataset.instances:
+        if instance.id in classes:
+            for part, start, end in _draw_masks(instance, masks, seed):
+                prompt = editor_prompt(facts, instance, part, start, classes[instance.id], words=end - start)
+                text = instance.parts[part]
+                words = text.raw[text.offsets[start][0] : text.offsets[end - 1][1]]
+                pairs.append(TrainingPair(prompt.user, " ".join(words.split())))
+    return pairs
+
+
+def _draw_masks(instance: Instance, masks: int, seed: int) -> Iterator[tuple[int, int, int]]:
+    """Part, start and end of one to three words, drawn at random."""
+    rng = np.random.default_rng([seed, *"\n".join(part.raw for part in instance.parts).encode()])
+    spans = [_spans(instance, count) for count in range(1, MAX_MASKED_WORDS + 1)]
+    drawn: dict[Span, None] = {}
+    for _ in range(masks):
+        wanted = int(rng.integers(1, MAX_MASKED_WORDS + 1))
+        possible = next((longest for longest in reversed(spans[:wanted]) if longest), [])
+        if possible:
+            drawn[possible[int(rng.integers(len(possible)))]] = None
+    return ((span.part, span.start, span.end) for span in drawn)
+
+
+def _spans(instance: Instance, count: int) -> list[Span]:
+    """All runs of `count` words, none of them punctuation only, in any part of the input."""
+    return [
+        Span(number, start, start + count)
+        for number, text in enumerate(instance.parts)
+        for start in range(len(text.words) - count + 1)
+        if all(any(sign.isalnum() for sign in word) for word in text.words[start : start + count])
+    ]

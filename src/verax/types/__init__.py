@@ -1,10 +1,9 @@
 """Types that cross layers: what flows from a dataset to a report."""
 
-from verax.types.arrays import BoolArray, FloatArray, IntArray
-from verax.types.cost import Cost, Passes
-from verax.types.errors import Undefined, UserError
-from verax.types.estimate import Estimate
+from verax.types.errors import FAILED, NOT_APPLICABLE, PREDICTION, Undefined, UserError, require_at_least
 from verax.types.explanation import (
+    CUT_OFF,
+    OTHER_BUDGETS,
     SCORE_KINDS,
     Attribution,
     Base,
@@ -21,11 +20,37 @@ from verax.types.explanation import (
     Skip,
     Target,
 )
+from verax.types.numbers import (
+    BoolArray,
+    Cost,
+    Estimate,
+    FloatArray,
+    IntArray,
+    Passes,
+)
 from verax.types.preset import Preset
-from verax.types.score import Measured, Score, Trial, TrialLog
-from verax.types.text import Alignment, Dataset, GivenAlignment, Human, Instance, Links, Performance, Span, Text, Unit
+from verax.types.score import BY_BUDGET, Measured, MeasuredProperty, Score, Trial, TrialLog
+from verax.types.text import (
+    Alignment,
+    Dataset,
+    GivenAlignment,
+    Human,
+    Instance,
+    Links,
+    Performance,
+    Relation,
+    Span,
+    Text,
+    Unit,
+)
 
 __all__ = [
+    "BY_BUDGET",
+    "CUT_OFF",
+    "FAILED",
+    "NOT_APPLICABLE",
+    "OTHER_BUDGETS",
+    "PREDICTION",
     "SCORE_KINDS",
     "Alignment",
     "Attribution",
@@ -46,6 +71,7 @@ __all__ = [
     "LabelSource",
     "Links",
     "Measured",
+    "MeasuredProperty",
     "Nle",
     "Note",
     "Parameter",
@@ -53,6 +79,7 @@ __all__ = [
     "Performance",
     "Prediction",
     "Preset",
+    "Relation",
     "Removal",
     "Score",
     "Skip",
@@ -64,4 +91,5 @@ __all__ = [
     "Undefined",
     "Unit",
     "UserError",
+    "require_at_least",
 ]

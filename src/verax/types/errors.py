@@ -2,20 +2,51 @@
 
 from __future__ import annotations
 
+FAILED = "failed"
+PREDICTION = "prediction"
+"""The method of a skip that concerns the instance as a whole: the model cannot read it."""
+"""The reason of an unexpected error."""
+NOT_APPLICABLE = frozenset(
+    {
+        "needs_interactions",
+        "needs_token_scores",
+        "needs_two_parts",
+        "no_gold",
+        "no_label",
+        "no_reference",
+        "not_a_pair",
+        "not_held_out",
+        "nothing_maskable",
+    }
+)
+"""Reasons for which an input or a kind of explanation has no value by design; every other reason is a skip."""
+
 
 class UserError(Exception):
-    """A mistake of the user's: one clear line, exit code 2, no traceback."""
+    """Invalid input: the command line prints the message in one line, without a traceback, and exits with code 2."""
 
 
 class Undefined(Exception):
-    """A value that can't be had for one instance; it is recorded with its reason and counted.
+    """A value that is not defined for one instance; it is recorded with its reason and counted.
 
     Args:
-        reason: one word of the field, the same for every instance it befalls (`empty`, `no_gold`, `nonfinite`, ...).
-        detail: what exactly was met, for the person who reads the run card.
+        reason: a short name, the same for all such instances (`empty`, `no_gold`, `nonfinite`, ...).
+        detail: the specific cause, for readers of the run card.
     """
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(f"{reason}: {detail}" if detail else reason)
         self.reason = reason
         self.detail = detail
+
+
+def require_at_least(component: str, least: int, **parameters: int | None) -> None:
+    """Reject parameters of a method or metric below a minimum; None is accepted."""
+    for name, value in parameters.items():
+        if value is not None and value < least:
+            raise UserError(f"{component}: {name}: got {value}, it must be at least {least}")
+
+
+def first_line(error: BaseException) -> str:
+    """First line of an error's message."""
+    return str(error).strip().partition("\n")[0]

@@ -1,4 +1,4 @@
-"""Explanations of one input, what they explain, and the prediction they belong to."""
+"""Predictions, explanations, and targets of explanations."""
 
 from __future__ import annotations
 
@@ -9,43 +9,36 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from verax.types.arrays import FloatArray
-from verax.types.cost import Cost
 from verax.types.errors import Undefined
+from verax.types.numbers import Cost, FloatArray
 from verax.types.stored import StoredAs
 from verax.types.text import Unit
 
 Kind = Literal["token", "token_interaction", "span_interaction", "text"]
-"""What an explanation scores: words, pairs of words, pairs of spans; or it is free text."""
+"""What an explanation scores (words, pairs of words, pairs of spans), or free text."""
 
 SCORE_KINDS: tuple[Kind, ...] = ("token", "token_interaction", "span_interaction")
 """Kinds of explanation by scores."""
 
-
 Base = Literal["shapley", "attention", "integrated_gradients", "random"]
-"""What scores of different kinds can be made of: those of one base are compared at the same budget of words."""
-
+"""The method that scores of any kind are made of; scores of one base are compared at the same budget of words."""
 
 Removal = Literal["mask", "delete", "pad", "zero", "attention"]
-
-
 Parameter = str | int | float | bool | None
-
-
 Note = str | int | float | bool
-
-
+OTHER_BUDGETS = "budgets"
+"""The note of a span explanation with the number of words in its top 1, 2, ... pairs by other seeds: `3,5,6;4,5`."""
 Notes = Annotated[Mapping[str, Note], StoredAs(json=True)]
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What of the model is explained.
+    """The output of the model that is explained.
 
     Args:
-        of: `prediction` (the class predicted for the unperturbed input, never re-chosen), `gold` (the gold class),
-            `loss` (minus the cross-entropy of the gold class), or the name of a class.
-        space: `logit` or `probability`; `loss` has a space of its own and ignores it.
+        of: `prediction` (the class predicted for the unperturbed input), `gold` (the gold class), `loss` (minus the
+            cross-entropy of the gold class), or the name of a class.
+        space: ignored by `loss`.
     """
 
     of: str = "prediction"
@@ -57,7 +50,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What the model says of an unperturbed input: its class, and each class's probability in the model's order."""
+    """The class predicted for an unperturbed input, and the probabilities of all classes in the model's order."""
 
     instance_id: str
     label: str
@@ -65,15 +58,19 @@ class Prediction:
     probabilities: tuple[float, ...]
     cost: Cost = Cost()
 
+    @property
+    def probability(self) -> float | None:
+        """Probability of the predicted class, if it is known."""
+        return dict(zip(self.labels, self.probabilities, strict=False)).get(self.label)
+
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """What a method returns for one instance: a score for each unit, and notes worth keeping with it.
+    """Result of a method for one instance: a score for each unit.
 
     Args:
-        units: what was scored.
         scores: shape [units], finite.
-        notes: facts about this one explanation (its completeness error, words that were cut off).
+        notes: facts about this explanation (its completeness error, words that were cut off).
     """
 
     units: tuple[Unit, ...]
@@ -89,7 +86,7 @@ class Attribution:
 
 @dataclass(frozen=True, slots=True)
 class Highlight:
-    """An explanation by scores: which units of which instance matter how much, to what, according to which method."""
+    """An explanation by scores: those of a method for the units of an instance and a target."""
 
     instance_id: str
     method: str
@@ -108,24 +105,21 @@ class Highlight:
 
 
 Finish = Literal["stop", "length", "unknown"]
-"""Why a text ends: by itself or at a stop string, at the longest that was allowed, or nobody says."""
+"""Why a text ends: at its end or a stop string, at the longest length, or for an unknown reason."""
 
 
 LabelSource = Literal["likelihood", "first_token", "parsed"]
-"""How a generator's class was found: as the most likely of all, as the one whose beginning is the likeliest first token
-of an answer, or by reading what it wrote."""
+"""How the class of a generator is determined: by the likelihood of each class name, by the most likely first token of
+an answer, or by parsing the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A text that a model wrote.
+    """A text that a model generated.
 
     Args:
-        text: all of it.
-        finish: why it ends.
-        tokens: of how many it was made; None if nobody says.
-        tops: tokens that it might have begun with, the likeliest ones, each with its log-probability; empty where that
-            was not asked for, or nobody says.
+        tokens: number of tokens, None if it is unknown.
+        tops: the most likely first tokens with their log-probabilities; empty if they are unknown or not requested.
     """
 
     text: str
@@ -134,17 +128,18 @@ class Generated:
     tops: tuple[Annotated[tuple[str, float], StoredAs(members=("token", "logprob"))], ...] = ()
 
 
+CUT_OFF = "cut_off"
+"""Note of an explanation in free text that reached the maximum length; it tests nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Nle:
     """An explanation in free text, and the class that its model predicts with it.
 
     Args:
-        text: what the model says.
-        label: the class that it predicts.
         labels: all classes, in the model's order.
-        probabilities: of each class among them; empty where the model gives none.
-        label_source: by what the class was found.
-        notes: facts about this one explanation (that it was cut off at the longest length).
+        probabilities: of all classes; empty if the model gives none.
+        notes: facts about this explanation (that it was cut off at the longest length).
     """
 
     instance_id: str
@@ -161,10 +156,7 @@ class Nle:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """An explanation that could not be had, and why.
-
-    `failed` marks what nobody foresaw (an exception in a method) apart from what is known to have no value.
-    """
+    """An explanation that is missing, and why; `failed` marks an unexpected error in a method."""
 
     instance_id: str
     method: str

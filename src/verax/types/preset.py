@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A part of a spec under a name.
+    """A part of a spec under a name (`verax run --preset NAME`).
 
     Args:
-        name: under which it is registered: `verax run --preset NAME`.
-        summary: what `verax list presets` says about it.
+        summary: one sentence for `verax list presets`.
         reference: the publication, and its tables.
-        content: `methods`, `metrics`, `model` and `data`, as a spec has them.
+        content: `methods`, `metrics`, `model` and `data`, as in a spec.
     """
 
     name: str

@@ -8,10 +8,15 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Annotated, Literal, NamedTuple
 
-from verax.types.cost import Cost
 from verax.types.explanation import LabelSource
+from verax.types.numbers import Cost
 from verax.types.stored import StoredAs
 from verax.types.text import Span
+
+MeasuredProperty = Literal["faithfulness", "agreement", "complexity", "simulatability", "crosslingual", "consistency"]
+"""The property of an explanation that a metric measures."""
+BY_BUDGET = "by_budget"
+"""The series with the values of a metric at the budgets that other seeds of the span explanations would have set."""
 
 
 class Measured(NamedTuple):
@@ -27,22 +32,22 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A new input that a test of free-text explanations made of an old one, and what the model said of it.
+    """A changed input in a test of free-text explanations, and the model's answer to it.
 
     Args:
-        kind: made by the editor that is tested with, of words drawn at random, or from the reasons of the explanation.
-        parts: the new input.
-        predicted: its class.
-        flipped: whether that is another one than before.
-        label_source: by what the class was found.
-        inserted: the words that were put in, by their place in the new input.
-        wanted: the class that the editor was to lead to; empty if it aimed at none.
-        explanation: of the new input, where it was asked for.
-        mentioned: whether it mentions the words that were put in.
-        rule: what decided that: the same word, the same lemma, letters inside a word, or none that was found.
-        by: the word of the explanation that decided.
-        similarity: of those words with the most similar ones of the explanation.
-        notes: what else is worth knowing: the template that was found, ...
+        kind: made by an editor, by inserting random words, or from the reasons of the explanation.
+        parts: the changed input.
+        flipped: whether the predicted class changed.
+        inserted: position of the inserted words in the changed input.
+        wanted: the class that the editor aimed at, if any.
+        explanation: of the changed input, if it was requested.
+        untested: why the explanation tests nothing (`cut_off`, `refused`, `empty_answer`), empty if it does.
+        mentioned: whether the explanation mentions the inserted words, by the rule of the test.
+        mentions: the same by each rule that is reported (`any` word, `content` words).
+        rule: rule that decided this (same word, same lemma, letters inside a word), empty if none applied.
+        by: the word of the explanation that matched.
+        similarity: of the inserted words with the most similar words of the explanation.
+        notes: further facts, such as the template of the explanation.
     """
 
     kind: Literal["edit", "noise", "reconstruction"]
@@ -54,7 +59,9 @@ class Trial:
     words: str = ""
     wanted: str = ""
     explanation: str | None = None
+    untested: str = ""
     mentioned: bool | None = None
+    mentions: Mapping[str, bool] = field(default_factory=dict)
     rule: str = ""
     by: str = ""
     similarity: float | None = None
@@ -70,14 +77,16 @@ def _count_by_reason(stored: int | Mapping[str, int]) -> Mapping[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class TrialLog:
-    """What a test of one free-text explanation did and found.
+    """The course of a test of one free-text explanation.
 
     Args:
-        tried: how many edits the model was asked about.
-        unanswered: how many of them, and of the random edits beside them, it gave no answer to, by reason.
+        tried: number of edits.
+        unanswered: number of edits, random ones included, without an answer of the model, by reason.
         trials: every edit that changed the prediction, every random one, or the reconstructed input.
-        decisive: the number of the trial that decided the verdict, None if none did.
-        threshold: the least similarity that counts as a mention by meaning; None if it was not measured.
+        decisive: index of the trial that decided the verdict, None if none did.
+        repeats: how often the unedited input was asked again and answered; 0 for a deterministic model.
+        self_flips: how many of these answers are another class; None if the test did not look for them.
+        threshold: the least similarity that counts as a mention; None if similarity was not measured.
     """
 
     tried: int
@@ -85,15 +94,17 @@ class TrialLog:
     unanswered: Annotated[Mapping[str, int], StoredAs(upgrade=_count_by_reason)] = field(default_factory=dict)
     decisive: int | None = None
     threshold: float | None = None
+    repeats: int = 0
+    self_flips: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The value of one metric for one explanation; None with its reason where there is none, never NaN.
+    """The value of one metric for one explanation, or None with a reason; never NaN.
 
-    `curve` holds the values that `value` was made from (one for each bin of an erasure curve), `series` what else must
-    be kept for each point of it, by name (the class that was predicted there). `trial_log` holds what a test of a
-    free-text explanation did.
+    Args:
+        curve: values that `value` is computed from, such as one for each bin of an erasure curve.
+        series: further values for each point of the curve, by name, such as the predicted class.
     """
 
     instance_id: str

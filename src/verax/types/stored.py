@@ -1,4 +1,4 @@
-"""How a field is stored, where its type alone does not say it."""
+"""How a field is stored, where its type does not determine it."""
 
 from __future__ import annotations
 

@@ -9,12 +9,12 @@ from typing import Annotated, Literal, NamedTuple
 from verax.types.stored import StoredAs
 
 Performance = Literal["accuracy", "macro_f1", "micro_f1", "matthews"]
-"""How well a classifier does on a data set."""
+"""Performance metric of a classifier on a dataset."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text, its words and where they stand: `raw[start:end] == word`, in every script."""
+    """A text, its words and their offsets: `raw[start:end] == word`."""
 
     raw: str
     words: tuple[str, ...]
@@ -44,12 +44,43 @@ Unit = tuple[Span, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Relation:
+    """A span pair as one annotator gave it.
+
+    Args:
+        label: kind of relation, such as Synonym or Antonym.
+        level: low (words and phrases) or high (larger phrases).
+    """
+
+    spans: Unit
+    label: str
+    level: str
+    annotator: str
+
+
+@dataclass(frozen=True, slots=True)
 class Human:
-    """What people annotated: for each part the indices of its gold words, span pairs, and texts that say why."""
+    """Human annotations.
+
+    Args:
+        words: indices of the gold words of each part.
+        span_pairs: the gold span pairs of all annotators together.
+        explanations: in free text.
+        relations: the span pairs of each annotator, where it is known who gave which.
+    """
 
     words: tuple[tuple[int, ...], ...] | None = None
     span_pairs: tuple[Unit, ...] | None = None
     explanations: tuple[str, ...] = ()
+    relations: Annotated[tuple[Relation, ...], StoredAs(json=True, null_if_empty=True)] = ()
+
+    def by_annotator(self) -> dict[str, Human]:
+        """The annotations of each annotator whose relations are known."""
+        names = sorted({relation.annotator for relation in self.relations})
+        given = {
+            name: tuple(dict.fromkeys(one.spans for one in self.relations if one.annotator == name)) for name in names
+        }
+        return {name: Human(span_pairs=pairs) for name, pairs in given.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +106,28 @@ class Instance:
         """Every word of every part, in reading order, as a unit of its own."""
         return tuple((Span(p, w, w + 1),) for p, part in enumerate(self.parts) for w in range(len(part.words)))
 
+    @property
+    def annotated(self) -> frozenset[tuple[int, int]]:
+        """Part and position of each annotated word, or of each word in annotated span pairs if there are only pairs."""
+        human = self.human or Human()
+        if human.words is not None and any(human.words):
+            return frozenset((part, word) for part, words in enumerate(human.words) for word in words)
+        spans = [span for pair in human.span_pairs or () for span in pair]
+        return frozenset((span.part, word) for span in spans for word in range(span.start, span.end))
+
 
 Links = tuple[Annotated[tuple[int, int], StoredAs(members=("reference", "translation"))], ...]
-"""Pairs of words that translate each other, by their numbers: one of the reference, one of the translation."""
+"""Pairs of aligned words, by their numbers: one of the reference, one of the translation."""
 
 
 @dataclass(frozen=True, slots=True)
 class GivenAlignment:
-    """How the words of an input translate those of the same input in another language, as the data says.
+    """A word alignment with the same input in another language, the reference, that came with the data.
 
     Args:
-        lang: the language of that other input, the reference.
-        sure: for each part, links whose words are counted within that part.
-        possible: for each part, further links that are not sure; none if the data makes no difference.
+        lang: language of the reference.
+        sure: links of each part, with words counted within the part.
+        possible: further links of each part that are not sure, if the data distinguishes them.
     """
 
     lang: str
@@ -97,14 +137,14 @@ class GivenAlignment:
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """Which words of an input and of its translation belong together, as an aligner says.
+    """Aligned words of an input and its translation.
 
     Args:
         instance_id: the translation.
         reference_id: the input in the reference language.
         aligner: its label in the run.
         links: words are counted over all parts, in reading order.
-        reason, detail: why there are none, if they could not be had.
+        reason, detail: why there are no links.
     """
 
     instance_id: str
@@ -117,14 +157,13 @@ class Alignment:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Instances with the names of their classes, in the order of the classes' numbers.
+    """Instances and the names of their classes.
 
     Args:
-        provenance: where the rows came from: path or name, split, licence, citation.
-        maskable: the parts whose words may be masked when a model is measured on it (the paragraph, not the question);
-            None: all.
-        metric: how performance is measured on it.
-        aligned: word alignments that came with the data, by the id of the instance.
+        provenance: source of the rows: path or name, split, licence, citation.
+        maskable: parts whose words may be masked (the paragraph, not the question); None for all.
+        metric: of a model's performance.
+        aligned: word alignments that came with the data, by instance id.
     """
 
     name: str
@@ -137,3 +176,8 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self.instances)
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether a limit or a sample left inputs out."""
+        return bool({"limit", "sample"} & set(self.provenance))

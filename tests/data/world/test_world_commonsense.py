@@ -9,7 +9,7 @@ import pytest
 
 from data.world import reader
 from data.world.bag_of_words import accuracy
-from published import marked, paired
+from support.published import marked, paired
 from verax.data.world import commonsense
 from verax.data.world.knowledge import excludes, wider
 from verax.types import Dataset, Instance

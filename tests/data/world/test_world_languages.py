@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from importlib import import_module
 from random import Random
 from typing import Any
 
@@ -11,60 +10,67 @@ import pytest
 
 from verax.data.world.facts import Fact
 from verax.data.world.knowledge import AFFORDS, DIMENSIONS, RELATIONS, narrower
-from verax.data.world.languages.plan import PASSIVES, Clause, Noun, Plan, Saying, form_of
-from verax.data.world.languages.telling import LANGUAGES, Told, links, told
+from verax.data.world.languages.grammar import parse_entries, read_lexicon
+from verax.data.world.languages.plan import PASSIVES, ClausePlan, NounPhrase, Predicate, TextPlan, predicate_kind
+from verax.data.world.languages.realisation import LANGUAGES, Realisation, align, realise
 
 TRANSLATIONS = tuple(lang for lang in LANGUAGES if lang != "en")
 
 
-class FirstWay(Random):
-    """A source that always takes the first of several ways to say the same."""
+class FirstSynonym(Random):
+    """A source that always takes the first of several synonyms."""
 
     def choice(self, seq: Any) -> Any:
         return seq[0]
 
 
-def tell(plan: Plan, lang: str) -> Told:
-    return told(plan, lang, FirstWay(0))
+def first(plan: TextPlan, lang: str) -> Realisation:
+    return realise(plan, lang, FirstSynonym(0))
 
 
-def the(kind: str, *qualities: str, slot: str = "subject", definite: bool = True) -> Noun:
+def the(kind: str, *qualities: str, slot: str = "subject", definite: bool = True) -> NounPhrase:
     thing = 0 if slot == "subject" else 1
-    return Noun(slot, Fact(thing, kind), definite, tuple(Fact(thing, quality) for quality in qualities))
+    return NounPhrase(slot, Fact(thing, kind), definite, tuple(Fact(thing, quality) for quality in qualities))
 
 
-def a(kind: str, *qualities: str, slot: str = "subject") -> Noun:
+def a(kind: str, *qualities: str, slot: str = "subject") -> NounPhrase:
     return the(kind, *qualities, slot=slot, definite=False)
 
 
-def related(relation: str, other: Noun, holds: bool = True, passive: bool = False) -> Saying:
+def related(relation: str, other: NounPhrase, holds: bool = True, passive: bool = False) -> Predicate:
     fact = Fact(0, relation, holds, 1)
-    return Saying(form_of(fact), fact, other=other, passive=passive)
+    return Predicate(predicate_kind(fact), fact, object=other, passive=passive)
 
 
-def so(value: str, holds: bool = True, place: str | None = None) -> Saying:
+def so(value: str, holds: bool = True, place: str | None = None) -> Predicate:
     fact = Fact(0, value, holds)
-    return Saying(form_of(fact), fact, None if place is None else Fact(0, place))
+    return Predicate(predicate_kind(fact), fact, None if place is None else Fact(0, place))
 
 
-DENIED_PLACE = Plan((Clause(the("dog", "small"), (so("kitchen", holds=False),)),))
-PASSIVE = Plan((Clause(the("cat"), (related("chase", the("boy", slot="object"), passive=True),)),))
-SEEN = Plan((Clause(the("girl"), (related("look_at", the("bird", slot="object"), holds=False),)),), opening="see")
-CONTRACTED = Plan((Clause(the("eagle"), (related("next_to", the("bus", slot="object")),)),), opening="now")
-THERE = Plan(
-    (Clause(a("flower", "big", "white"), (so("forest"),), there=True), Clause(a("tailor"), (so("rest"),))), ("while",)
+DENIED_PLACE = TextPlan((ClausePlan(the("dog", "small"), (so("kitchen", holds=False),)),))
+PASSIVE = TextPlan((ClausePlan(the("cat"), (related("chase", the("boy", slot="object"), passive=True),)),))
+SEEN = TextPlan(
+    (ClausePlan(the("girl"), (related("look_at", the("bird", slot="object"), holds=False),)),), opening="see"
 )
-TWO = Plan((Clause(the("axe", "old"), (so("wet"), so("red", holds=False))),), opening="true")
-DOING = Plan((Clause(a("monkey", "black"), (so("rest", place="garden"),)),))
-COMPARED = Plan((Clause(the("pear"), (related("bigger", a("car", "blue", slot="object")),)),), opening="scene")
-CASES = Plan(
+CONTRACTED = TextPlan((ClausePlan(the("eagle"), (related("next_to", the("bus", slot="object")),)),), opening="now")
+THERE = TextPlan(
     (
-        Clause(a("bear", "tiny"), (related("follow", the("teacher", "rich", slot="object")),)),
-        Clause(a("girl"), (related("push", the("chair", "heavy", slot="object")),)),
+        ClausePlan(a("flower", "big", "white"), (so("forest"),), existential=True),
+        ClausePlan(a("tailor"), (so("rest"),)),
+    ),
+    ("while",),
+)
+TWO = TextPlan((ClausePlan(the("axe", "old"), (so("wet"), so("red", holds=False))),), opening="true")
+DOING = TextPlan((ClausePlan(a("monkey", "black"), (so("rest", place="garden"),)),))
+COMPARED = TextPlan((ClausePlan(the("pear"), (related("bigger", a("car", "blue", slot="object")),)),), opening="scene")
+CASES = TextPlan(
+    (
+        ClausePlan(a("bear", "tiny"), (related("follow", the("teacher", "rich", slot="object")),)),
+        ClausePlan(a("girl"), (related("push", the("chair", "heavy", slot="object")),)),
     ),
     ("but",),
 )
-NO_NAP = Plan((Clause(the("child"), (so("nap", holds=False),)),))
+NO_NAP = TextPlan((ClausePlan(the("child"), (so("nap", holds=False),)),))
 
 SENTENCES = {
     "denied place": (
@@ -184,7 +190,7 @@ SENTENCES = {
 @pytest.mark.parametrize("name", SENTENCES)
 def test_sentences_are_those_that_were_written_by_hand(name: str, lang: str) -> None:
     plan, expected = SENTENCES[name]
-    assert tell(plan, lang).sentence.text.raw == expected[lang]
+    assert first(plan, lang).tagged.text.raw == expected[lang]
 
 
 @pytest.mark.parametrize(
@@ -205,25 +211,28 @@ def test_sentences_are_those_that_were_written_by_hand(name: str, lang: str) -> 
         (CONTRACTED, "es", "0-0 0-1 1-0 1-1 2-2 3-3 4-4 5-5 5-6 5-7 6-5 6-6 6-7 7-7 8-8 9-9"),
     ],
 )
-def test_words_are_linked_as_by_hand(plan: Plan, lang: str, expected: str) -> None:
-    found = links(tell(plan, "en").pieces, tell(plan, lang).pieces)
-    assert " ".join(f"{a}-{b}" for a, b in found) == expected
+def test_words_are_linked_as_by_hand(plan: TextPlan, lang: str, expected: str) -> None:
+    links = align(first(plan, "en").anchors, first(plan, lang).anchors)
+    assert " ".join(f"{a}-{b}" for a, b in links) == expected
 
 
 @pytest.mark.parametrize("lang", TRANSLATIONS)
 def test_every_concept_has_words_and_no_two_have_the_same(lang: str) -> None:
-    lexicon = import_module(f"verax.data.world.languages.lexicon_{lang}")
+    lexicon = read_lexicon(lang)
     kinds = {kind for group in AFFORDS for kind in narrower(group)}
     values = {value for roots in DIMENSIONS.values() for root in roots for value in narrower(root)}
-    deeds = {relation for root in RELATIONS for relation in narrower(root)} - ({"far"} if lang == "zh" else set())
-    tables = ("QUALITIES", "ACTIVITIES", "PLACES", "DEEDS", "POSITIONS", "COMPARISONS")
-    assert set(lexicon.KINDS) == kinds
-    assert {concept for name in tables for concept in getattr(lexicon, name)} == values | deeds
-    for name in ("KINDS", *tables):
-        ways = Counter(way for said in getattr(lexicon, name).values() for way in said)
-        assert set(ways.values()) == {1}, ways.most_common(3)
+    relations = {relation for root in RELATIONS for relation in narrower(root)} - ({"far"} if lang == "zh" else set())
+    assert set(lexicon.entries) == kinds | values | relations
+    sections = dict.fromkeys(kinds, "kinds") | {c: predicate_kind(Fact(0, c)) for c in values | relations}
+    entries = Counter((sections[concept], entry) for concept in sections for entry in lexicon.entries[concept])
+    assert set(entries.values()) == {1}, entries.most_common(3)
     if lang != "zh":
-        assert set(lexicon.PARTICIPLES) == PASSIVES
+        assert set(lexicon.participles) == PASSIVES
+
+
+def test_entries_are_divided_by_semicolons_and_synonyms_by_slashes() -> None:
+    parsed = parse_entries("dog: m Hund; spade: m Spaten / f Schaufel;\n\naxe: f Axt")
+    assert parsed == {"dog": ("m Hund",), "spade": ("m Spaten", "f Schaufel"), "axe": ("f Axt",)}
 
 
 @pytest.mark.parametrize(
@@ -235,5 +244,5 @@ def test_every_concept_has_words_and_no_two_have_the_same(lang: str) -> None:
     ],
 )
 def test_what_agrees_with_a_noun_agrees_with_the_name_that_was_chosen(kind: str, lang: str, expected: set[str]) -> None:
-    plan = Plan((Clause(a(kind, "white"), (so("small"),)),))
-    assert {told(plan, lang, Random(seed)).sentence.text.raw for seed in range(20)} == expected
+    plan = TextPlan((ClausePlan(a(kind, "white"), (so("small"),)),))
+    assert {realise(plan, lang, Random(seed)).tagged.text.raw for seed in range(20)} == expected

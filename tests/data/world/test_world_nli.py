@@ -181,7 +181,7 @@ def test_a_judgement_names_the_facts_that_decide() -> None:
     premise = Scene(("poodle", "car"), (Fact(0, "sleep"), Fact(0, "brown"), Fact(1, "red")))
     hypothesis = Scene(("dog",), (Fact(0, "brown"), Fact(0, "run")))
     judgement = judge(premise, hypothesis)
-    assert judgement.met == ((Fact(0, "poodle"), Fact(0, "dog")), (Fact(0, "sleep"), Fact(0, "run")))
+    assert judgement.matches == ((Fact(0, "poodle"), Fact(0, "dog")), (Fact(0, "sleep"), Fact(0, "run")))
     assert set(judgement.premise) == {Fact(0, "poodle"), Fact(0, "sleep")}
     assert set(judgement.hypothesis) == {Fact(0, "dog"), Fact(0, "run")}
 

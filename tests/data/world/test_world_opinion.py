@@ -9,11 +9,10 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from verax.data.world import opinion
-from verax.data.world.opinion_en import ADJECTIVES, HOLDERS, NOUNS, VERBS
+from verax.data.world.opinion import LEXICON, OTHERS
 from verax.types import Dataset
 
-PRAISE = {*ADJECTIVES[True], *NOUNS[True], *VERBS[True]}
-BLAME = {*ADJECTIVES[False], *NOUNS[False], *VERBS[False]}
+PRAISE, BLAME = ({word for words in LEXICON.values() for word in words[positive]} for positive in (True, False))
 TURNS = ("not", "never", "hardly", "far from", "anything but", "no means", "no way", "disagree")
 
 
@@ -44,7 +43,7 @@ def _deciding(raw: str) -> str:
         return text.split(", ", 1)[1]
     clauses = [clause for clause in clauses if not re.match(r"(although|though|even though|despite) ", clause)]
     clauses = [re.split(r" (?:despite|in spite of) ", clause)[0] for clause in clauses]
-    own = [c for c in clauses if not any(re.match(rf"(but )?{holder} ", c) for holder in HOLDERS)]
+    own = [c for c in clauses if not any(re.match(rf"(but )?{holder} ", c) for holder in OTHERS)]
     later = [c for c in own if re.match(r"(but|yet) ", c)]
     judged = [c for c in (later or own) if set(c.split()) & (PRAISE | BLAME)]
     assert len(judged) == 1, (raw, judged)

@@ -1,37 +1,36 @@
-"""Sentences know where their words stand and what they say."""
+"""Tagged texts: capitals, punctuation, spans and content words."""
 
 from __future__ import annotations
 
-from verax.data.world.phrase import marked, plain, sentence
+from verax.data.world.phrase import as_text, plain, tagged
 from verax.types import Span
 
 
-def test_a_sentence_sets_capitals_and_punctuation_and_finds_its_marks() -> None:
-    silent = frozenset({"in", "the"})
-    told = sentence(
+def test_a_text_has_capitals_and_punctuation_and_finds_its_tags() -> None:
+    function_words = frozenset({"in", "the"})
+    text = as_text(
         plain("the")
-        + marked("dog", "kind", silent)
+        + tagged("dog", "kind", function_words)
         + plain("is")
-        + marked("not", "place", silent)
-        + marked("in the kitchen", "place", silent)
+        + tagged("not", "place", function_words)
+        + tagged("in the kitchen", "place", function_words)
         + plain(". it is")
-        + marked("kitchen", "place", silent)
+        + tagged("kitchen", "place", function_words)
         + plain(", too .")
     )
-    assert told.text.raw == "The dog is not in the kitchen. It is kitchen, too."
-    assert told.text.words[:3] == ("The", "dog", "is")
-    assert told.spans("place", 1) == (Span(1, 3, 7), Span(1, 10, 11))
-    assert told.carriers(["place"]) == (3, 6, 10)
-    assert told.carriers(["kind", "place"]) == (1, 3, 6, 10)
-    assert told.spans("nowhere", 0) == ()
+    assert text.text.raw == "The dog is not in the kitchen. It is kitchen, too."
+    assert text.text.words[:3] == ("The", "dog", "is")
+    assert text.spans("place", 1) == (Span(1, 3, 7), Span(1, 10, 11))
+    assert text.content_words(["place"]) == (3, 6, 10)
+    assert text.content_words(["kind", "place"]) == (1, 3, 6, 10)
+    assert text.spans("nowhere", 0) == ()
 
 
-def test_marks_may_be_kept_in_those_sentences_alone_that_speak_of_something() -> None:
-    silent: frozenset[str] = frozenset()
-    dog, place, wet = (marked(word, word, silent) for word in ("dog", "here", "wet"))
-    told = sentence(dog + place + plain(".") + dog + wet + plain(".") + dog + plain("."))
-    only = told.in_sentences_of(["wet"])
-    assert only.text == told.text
-    assert only.spans("dog", 0) == (Span(0, 3, 4),)
-    assert only.spans("wet", 0) == (Span(0, 4, 5),)
-    assert only.spans("here", 0) == ()
+def test_tags_can_be_restricted_to_the_sentences_with_a_tag() -> None:
+    dog, place, wet = (tagged(word, word, frozenset()) for word in ("dog", "here", "wet"))
+    text = as_text(dog + place + plain(".") + dog + wet + plain(".") + dog + plain("."))
+    near = text.tagged_only_near(["wet"])
+    assert near.text == text.text
+    assert near.spans("dog", 0) == (Span(0, 3, 4),)
+    assert near.spans("wet", 0) == (Span(0, 4, 5),)
+    assert near.spans("here", 0) == ()

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from data.world import reader
 from data.world.bag_of_words import accuracy
-from published import marked, paired
+from support.published import marked, paired
 from verax.data.world import questions
 from verax.data.world.knowledge import excludes, group_of, wider
 from verax.types import Dataset, Instance

@@ -13,7 +13,7 @@ from data.world.bag_of_words import accuracy
 from verax.data.load import load_dataset
 from verax.data.text import split_words
 from verax.data.world import xnli
-from verax.data.world.languages.telling import LANGUAGES, GoldAlignments
+from verax.data.world.languages.realisation import LANGUAGES, GoldAlignments
 from verax.data.world.splits import SIZES, draw_balanced
 from verax.types import Dataset, Instance, UserError
 
@@ -82,8 +82,8 @@ def test_translations_tell_the_same_facts() -> None:
     pairs = draw_balanced("xnli", xnli.LABELS, xnli.compose, lambda pair: pair.plans, "train", 200, 5)
     for pair in pairs:
         for part in (0, 1):
-            told = [pair.told(part, lang).sentence for lang in LANGUAGES]
-            facts = {frozenset(token.mark for token in each.tokens if token.mark is not None) for each in told}
+            texts = [pair.realise(lang, lang)[part].tagged for lang in LANGUAGES]
+            facts = {frozenset(token.tag for token in text.tokens if token.tag is not None) for text in texts}
             kinds = frozenset(pair.scenes[part].kind_fact(t) for t in range(len(pair.scenes[part].kinds)))
             assert facts == {kinds | frozenset(pair.scenes[part].facts)}
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
-from rigged import Rigged, instance, posed, result
+from support.rigged import Rigged, instance, posed, result
 from verax.engine.protocols import TextMetric
 from verax.metrics.free_text import bleu
 from verax.metrics.free_text.bleu import Bleu

@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from rigged import Rigged, ended, explained, instance, posed, result
+from support.rigged import Rigged, ended, explained, insertion_of, instance, posed, result
 from verax.engine.protocols import AnsweringMethod, TextMetric
 from verax.engine.questions import QuestionGenerator
-from verax.methods.text.answer_first import MTRa, MTRe
-from verax.methods.text.explanation_first import STRa, STRe
+from verax.methods.answering import MTRa, MTRe, STRa, STRe
 from verax.metrics.free_text.counterfactual_test import CounterfactualTest
-from verax.metrics.free_text.editor import Editor, Proposal, Proposals
-from verax.metrics.free_text.insertion import Insertion
+from verax.metrics.free_text.editing import Editor, Proposal, Proposals
+from verax.metrics.free_text.mention import SemanticMatch
 from verax.metrics.free_text.random_editor import RandomEditor
-from verax.metrics.free_text.semantic import Explained, SemanticMatch
+from verax.metrics.free_text.reconstruction import ReconstructionTest
+from verax.models.generator import GeneratePass
 from verax.models.load import load_encoder
 from verax.models.subject import Subject
-from verax.types import TrialLog, Undefined, UserError
+from verax.types import Generated, TrialLog, Undefined, UserError
 
 PREMISE = "The gardener waters the roses while children chase a dog around the pond."
 HYPOTHESIS = "A woman is sleeping."
@@ -65,7 +65,7 @@ class Given:
 
 
 def given(*insertions: tuple[int, int, str], wanted: str = "") -> Given:
-    return Given(tuple(Proposal(Insertion.of(*one), wanted) for one in insertions))
+    return Given(tuple(Proposal(insertion_of(*one), wanted) for one in insertions))
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +187,7 @@ def test_without_a_change_there_is_no_verdict() -> None:
 
 
 def test_an_edit_for_several_classes_is_tried_once_and_any_change_counts() -> None:
-    insertion = Insertion.of(0, 1, "crimson")
+    insertion = insertion_of(0, 1, "crimson")
     aimed = Given((Proposal(insertion, "entailment"), Proposal(insertion, "contradiction")))
     found, _ = verdict(CounterfactualTest(aimed, noise=0), names_it)
     assert (found.trial_log.tried, len(found.trial_log.trials), found.trial_log.trials[0].wanted) == (
@@ -224,44 +224,91 @@ def test_edits_without_an_answer_are_counted() -> None:
     )
 
 
-def test_a_counterfactual_without_an_explanation_leaves_only_a_verdict_of_inconsistent() -> None:
+def test_a_counterfactual_without_an_explanation_is_not_tested_and_the_others_decide() -> None:
     edits = given((0, 1, "crimson"), (0, 2, "dim crimson"))
-    with pytest.raises(Undefined, match="refused"):
-        verdict(CounterfactualTest(edits, noise=0), refuses("dim"), MTRa())
+    found, _ = verdict(CounterfactualTest(edits, noise=0), refuses("dim"), MTRa())
+    assert (found.value, found.trial_log.unanswered) == (1.0, {})
+    assert [(one.untested, one.mentioned) for one in found.trial_log.trials] == [("", True), ("refused", None)]
 
     def silent(prompt: str) -> str:
         return refuses("dim")(prompt) and "so"
 
     found, _ = verdict(CounterfactualTest(edits, noise=0), silent, MTRa())
-    assert (found.value, found.trial_log.unanswered) == (0.0, {"refused": 1})
+    assert (found.value, found.trial_log.decisive) == (0.0, 0)
+
+
+class Cuts(Rigged):
+    """Its explanations of inputs with one word reach the maximum length."""
+
+    def __init__(self, word: str) -> None:
+        super().__init__(decides, never_names_it)
+        self.word = word
+
+    def generate(self, passes: Sequence[GeneratePass]) -> list[Generated | Undefined]:
+        return [Generated("it is so", "length" if self.word in one.prompt.user else "stop", 3) for one in passes]
+
+
+@pytest.mark.parametrize("setup", [MTRa(), STRe()], ids=lambda one: type(one).__name__)
+def test_an_explanation_that_is_cut_off_tests_nothing(setup: AnsweringMethod) -> None:
+    """Of the edited input: the edit is not tested. Of the unedited one: neither test has a verdict."""
+    edits, x = given((0, 1, "dim crimson"), (0, 2, "crimson")), posed(instance(PREMISE, HYPOTHESIS), Cuts("dim"))
+    options: dict[str, Any] = {"setup": setup, "encoder": None}
+    nle = explained(x, setup)
+    found = result(CounterfactualTest(edits, noise=0)(x, nle, **options))
+    assert [(one.untested, one.mentioned) for one in found.trial_log.trials] == [("cut_off", None), ("", False)]
+    assert (found.value, found.trial_log.decisive) == (0.0, 1)
+    alone = result(CounterfactualTest(given((0, 1, "dim crimson")), noise=0)(x, nle, **options))
+    assert (alone.value, alone.reason) == (None, "cut_off")
+    cut = replace(nle, notes={"cut_off": True})
+    with pytest.raises(Undefined, match="cut_off"):
+        result(CounterfactualTest(edits)(x, cut, **options))
+    with pytest.raises(Undefined, match="cut_off"):
+        result(ReconstructionTest()(x, cut, setup=setup))
+
+
+def test_any_inserted_word_is_a_mention_and_the_other_rule_is_recorded() -> None:
+    edits = given((0, 1, "the crimson"))
+    found, _ = verdict(CounterfactualTest(edits, noise=0), lambda _: "it is the same")
+    (trial,) = found.trial_log.trials
+    assert (found.value, trial.by, trial.mentions) == (1.0, "the", {"any": True, "content": False})
+    content, _ = verdict(CounterfactualTest(edits, match="content", noise=0), lambda _: "it is the same")
+    (trial,) = content.trial_log.trials
+    assert (content.value, trial.mentioned, trial.mentions) == (0.0, False, {"any": True, "content": False})
+
+
+def test_a_deterministic_model_is_not_asked_again() -> None:
+    found, model = verdict(CounterfactualTest(given((0, 1, "tall")), noise=0, repeats=7), names_it)
+    assert (found.trial_log.repeats, found.trial_log.self_flips) == (0, 0)
+    assert sum(len(prompts) for _, prompts in model.calls) == 1
 
 
 def test_if_no_edit_has_an_answer_the_reason_is_that_of_the_first() -> None:
     edits = given((0, 1, "crimson"), (0, 2, "dim crimson"))
     with pytest.raises(Undefined, match="refused"):
-        verdict(CounterfactualTest(edits), refuses("crimson"))
+        verdict(CounterfactualTest(edits), refuses("crimson"), STRe())
 
 
 def test_a_counterfactual_without_an_explanation_is_not_taken_for_none() -> None:
     """`tall` changes nothing, and that it does not is known; what `crimson` does is known too, but not why."""
     edits = given((0, 1, "tall"), (0, 1, "crimson"))
-    with pytest.raises(Undefined, match="refused"):
-        verdict(CounterfactualTest(edits), refuses("crimson"))
+    found, _ = verdict(CounterfactualTest(edits, noise=0), refuses("crimson"))
+    assert (found.value, found.reason, [one.untested for one in found.trial_log.trials]) == (
+        None,
+        "refused",
+        ["refused"],
+    )
 
 
 def test_where_there_is_nothing_to_edit_the_noise_decides_nothing() -> None:
     found, _ = verdict(CounterfactualTest(given()), refuses("tulip", "lantern", "walks"))
-    assert (found.value, found.reason, found.trial_log.unanswered) == (None, "no_counterfactual", {"refused": 4})
+    assert (found.value, found.reason) == (None, "no_counterfactual")
+    assert [one.untested for one in found.trial_log.trials] == ["refused"] * 4
 
 
-def test_noise_without_an_answer_is_counted_and_is_no_edit() -> None:
+def test_noise_without_an_explanation_is_no_edit() -> None:
     found, _ = verdict(CounterfactualTest(given((0, 1, "crimson"))), refuses("tulip", "lantern", "walks"))
-    assert (found.value, found.trial_log.tried, found.trial_log.unanswered, len(found.trial_log.trials)) == (
-        1.0,
-        1,
-        {"refused": 4},
-        1,
-    )
+    assert (found.value, found.trial_log.tried, found.trial_log.unanswered) == (1.0, 1, {})
+    assert [one.untested for one in of_kind(found.trial_log, "noise")] == ["refused"] * 4
 
 
 def test_what_nobody_foresaw_is_raised() -> None:
@@ -273,7 +320,7 @@ def test_what_nobody_foresaw_is_raised() -> None:
 
 
 def test_random_words_have_the_lengths_of_edits_and_are_always_explained() -> None:
-    edits = given((0, 1, "crimson"), (0, 2, "a tall wide"), (0, 3, "wide tall"))
+    edits = given((0, 1, "crimson"), (0, 2, "red tall wide"), (0, 3, "wide tall"))
     found, _ = verdict(CounterfactualTest(edits, noise=5), names_it)
     noise = of_kind(found.trial_log, "noise")
     assert [len(one.words.split()) for one in noise] == [1, 3, 2, 1, 3]
@@ -347,9 +394,9 @@ def test_meaning_is_recorded_beside_words_and_decides_nothing(checkpoint: Callab
     found, _ = verdict(test, never_names_it, encoder=encoder)
     assert (found.value, found.trial_log.threshold) == (0.0, -1.0)
     assert all(-1 <= one.similarity <= 1 for one in found.trial_log.trials)
-    insertion = Insertion.of(0, 1, "crimson")
-    pair = Explained(insertion, insertion.apply(instance(PREMISE, HYPOTHESIS)), never_names_it(""))
-    expected = result(semantic.similarity(encoder, pair), encoder)
+    insertion = insertion_of(0, 1, "crimson")
+    edited = insertion.apply(instance(PREMISE, HYPOTHESIS))
+    expected = result(semantic.similarity(encoder, insertion, edited, never_names_it("")), encoder)
     assert found.trial_log.trials[0].similarity == pytest.approx(expected, abs=1e-6)
     with pytest.raises(TypeError, match="encoder"):
         verdict(test, names_it)
@@ -386,7 +433,7 @@ def test_what_decides_a_verdict_is_told(editor: RandomEditor) -> None:
 
 
 def test_parameters_that_make_no_sense_are_refused() -> None:
-    with pytest.raises(UserError, match="counterfactual test: noise must be 0 or more, got -1"):
+    with pytest.raises(UserError, match="counterfactual_test: noise: got -1, it must be at least 0"):
         CounterfactualTest(noise=-1)
     with pytest.raises(UserError, match="match: "):
         CounterfactualTest(match="words")  # type: ignore[arg-type]

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from safetensors.torch import load_file, save_file
 
-from rigged import NLI, Rigged, explained, instance, posed, result
-from tiny_text import save_generator
-from verax.methods.text.answer_first import MTRa
+from support.rigged import NLI, Rigged, explained, instance, posed, result
+from support.tiny_text import save_generator
+from verax.methods.answering import MTRa
 from verax.metrics.free_text import infill_editor
 from verax.metrics.free_text.counterfactual_test import CounterfactualTest
-from verax.metrics.free_text.editor import ChanceEditor, Editor, ParticularEditor, Proposals
+from verax.metrics.free_text.editing import DrawingEditor, Editor, Proposals, SelectiveEditor
 from verax.metrics.free_text.infill_editor import InfillEditor
 from verax.metrics.free_text.random_editor import RandomEditor
 from verax.models.editor_wording import EditorFacts
@@ -33,7 +33,7 @@ def rig(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[str], Sequence[s
 
     def put(offers: Callable[[str], Sequence[str]]) -> Rigged:
         model = Rigged(offers=offers)
-        monkeypatch.setattr(infill_editor, "_load", lambda path, x: infill_editor._Loaded(FACTS, model))
+        monkeypatch.setattr(infill_editor, "_load", lambda path, x: (FACTS, model))
         return model
 
     return put
@@ -44,14 +44,26 @@ def proposed(editor: InfillEditor, parts: tuple[int, ...] | None = None, texts: 
     return found
 
 
-def test_four_candidates_at_four_positions_of_both_parts_for_each_other_class(rig: Any) -> None:
-    model = rig(lambda _: ("red", "very red", "so", "not so red"))
+def test_sixteen_edits_are_spread_evenly_over_both_parts_and_each_other_class(rig: Any) -> None:
+    model = rig(lambda prompt: [f"{word}{len(prompt)}" for word in ("red", "so", "not", "all")])
     found = proposed(InfillEditor("any"))
+    assert len({one.insertion for one in found}) == 16
     at = Counter((one.wanted, one.insertion.part, one.insertion.position) for one in found)
     assert set(at.values()) == {4}
-    assert Counter((wanted, part) for wanted, part, _ in at) == {(w, p): 4 for w in WANTED for p in (0, 1)}
+    assert Counter((wanted, part) for wanted, part, _ in at) == {(w, p): 1 for w in WANTED for p in (0, 1)}
     [(what, prompts)] = model.calls
-    assert (what, len(prompts)) == ("candidates", 16)
+    assert (what, len(prompts)) == ("candidates", 4)
+    assert InfillEditor("any").max_inputs(2, 3) == InfillEditor("any").max_inputs(6, 5) == 16
+
+
+def test_further_positions_make_up_for_texts_that_do_not_fit(rig: Any) -> None:
+    """Half of the candidates are no words: twice the positions are needed for sixteen edits."""
+    model = rig(lambda prompt: ("red", "...", "so", ""))
+    found = proposed(InfillEditor("any"))
+    assert len({one.insertion for one in found}) == 16
+    assert sum(len(prompts) for _, prompts in model.calls) >= 8
+    rig(lambda _: ("...",))
+    assert proposed(InfillEditor("any")) == ()
 
 
 def test_the_prompt_has_the_mark_where_the_words_go(rig: Any) -> None:
@@ -74,8 +86,7 @@ def _letters(text: str) -> str:
 def test_what_can_not_be_put_in_is_left_out(rig: Any) -> None:
     rig(lambda _: ("red", " red ", "", "...", "one two three four", "one two three", "3", "a ,"))
     found = proposed(InfillEditor("any", positions=1), parts=(1,))
-    texts = [one.insertion.text for one in found if one.wanted == "entailment"]
-    assert texts == ["red", "one two three", "3", "a ,"]
+    assert [one.insertion.text for one in found] == ["red", "one two three", "3", "a ,"]
 
 
 def test_words_that_stand_beside_the_place_already_are_left_out(rig: Any) -> None:
@@ -146,9 +157,9 @@ def test_inputs_of_another_number_of_parts_are_refused(parts: int, rig: Any) -> 
 def test_what_does_not_fit_is_told_without_a_question(tmp_path: Path) -> None:
     """Nothing is loaded: the folder holds no weights."""
     editor = InfillEditor(str(tmp_path))
-    assert isinstance(editor, ParticularEditor)
-    assert not isinstance(RandomEditor(), ParticularEditor)
-    assert not isinstance(InfillEditor("any"), ChanceEditor)
+    assert isinstance(editor, SelectiveEditor)
+    assert not isinstance(RandomEditor(), SelectiveEditor)
+    assert not isinstance(InfillEditor("any"), DrawingEditor)
     with pytest.raises(UserError, match=r"holds no editor\.json; make one with: verax train editor"):
         editor.check(NLI, 2)
     with pytest.raises(UserError, match=r"holds no editor\.json; make one with: verax train editor"):
@@ -173,10 +184,10 @@ def test_an_editor_that_is_trained_anew_is_loaded_anew(tmp_path: Path) -> None:
     tensors = load_file(weights)
     save_file({name: tensor + 1 for name, tensor in tensors.items()}, weights, {"format": "pt"})
     assert editor.provenance["weights"] != told["weights"]
-    again = infill_editor._load(str(folder), x)
-    assert again.generator.fingerprint["weights"] == editor.provenance["weights"]
+    _, again = infill_editor._load(str(folder), x)
+    assert again.fingerprint["weights"] == editor.provenance["weights"]
     (folder / "editor.json").write_text(json.dumps({**facts, "mark": "..."}))
-    assert infill_editor._load(str(folder), x).facts.mark == "..."
+    assert infill_editor._load(str(folder), x)[0].mark == "..."
 
 
 def test_the_counterfactual_test_searches_with_it(rig: Any) -> None:
@@ -187,7 +198,7 @@ def test_the_counterfactual_test_searches_with_it(rig: Any) -> None:
     found = result(test(x, explained(x, MTRa()), setup=MTRa(), vocabulary=(), encoder=None))
     assert found.value == 0.0
     assert {(one.words, one.wanted) for one in found.trial_log.trials} == {("crimson", "contradiction")}
-    assert len(found.trial_log.trials) == 8
+    assert (found.trial_log.tried, len(found.trial_log.trials)) == (16, 5)
 
 
 @pytest.mark.parametrize("architecture", ["gpt2", "t5"])
@@ -209,5 +220,5 @@ def test_an_editor_from_a_folder(architecture: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["positions", "candidates", "seed"])
 def test_a_number_that_makes_no_sense_is_refused(name: str) -> None:
-    with pytest.raises(UserError, match=f"editor: {name} must be [01] or more, got -1"):
+    with pytest.raises(UserError, match=f"editor: {name}: got -1, it must be at least [01]"):
         InfillEditor("any", **{name: -1})

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-import text_runs
-from rigged import Rigged, instance, posed, result
-from tiny_text import save_generator
-from verax.metrics.free_text import model_written, second_model
-from verax.metrics.free_text.model_written import ModelWritten
-from verax.metrics.free_text.rewrite_prompt import RewritePrompt, shipped_prompts
+from support import text_runs
+from support.rigged import Rigged, instance, posed, result
+from support.tiny_text import save_generator
+from verax.metrics.free_text import reconstruction, second_model
+from verax.metrics.free_text.reconstruction import ModelWritten, RewritePrompt
 from verax.models import self_explainer
 from verax.models.generator import GeneratePass, Prompt
 from verax.models.load import load_generator
@@ -58,7 +57,8 @@ def test_a_prompt_that_is_changed_is_read_again(tmp_path: Path) -> None:
 
 
 def test_shipped_prompts_show_the_explanation() -> None:
-    for one in shipped_prompts():
+    for file in ("rewrite.txt", "rewrite-questions.txt"):
+        one = RewritePrompt.shipped(file)
         labels = ("A", "B")
         assert "so it is" in one.prompt(instance("q", "x", "y"), labels, "so it is").user
 
@@ -69,7 +69,7 @@ def test_shipped_prompts_show_the_explanation() -> None:
         ("Say it.", r"it must begin with a heading such as \[rewrite\], got 'Say it.'"),
         ("[system]\nBe brief.", r"the section \[rewrite\] is missing"),
         ("[rewrite]\n{explanation}\n[answer]\n", "unknown heading 'answer'"),
-        ("[rewrite]\n{explanation}\n[rewrite]\n", r"the heading \[rewrite\] is there twice"),
+        ("[rewrite]\n{explanation}\n[rewrite]\n", r"the heading \[rewrite\] occurs twice"),
         ("[rewrite]\n{1}", r"\[rewrite\]: unknown placeholder '1'"),
         ("[rewrite]\n{explanations}", r"\[rewrite\]: .*'explanations'.*'explanation'"),
     ],
@@ -115,7 +115,7 @@ def test_another_model_writes_for_one_that_was_trained(monkeypatch: pytest.Monke
     other, x = Rigged(writes=lambda _: "A cook.\nRain."), trained()
     with pytest.raises(Undefined, match=r"unfit: .* `model` names another one"):
         result(ModelWritten().reconstruct(x, "so", "neutral"))
-    monkeypatch.setattr(model_written, "generator_beside", lambda _, name: {"other": other}[name])
+    monkeypatch.setattr(reconstruction, "second_generator", lambda _, name: {"other": other}[name])
     made = result(ModelWritten(model="other").reconstruct(x, "cooks are dry", "neutral"))
     assert [part.raw for part in made.instance.parts] == ["A cook.", "Rain."]
     assert made.notes == {"written_by": "other"}

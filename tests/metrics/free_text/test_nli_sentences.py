@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from verax.metrics.free_text.nli_reader import NliReader
+from verax.metrics.free_text.nli import read_nli
 from verax.metrics.free_text.nli_templates import NLI_TEMPLATES
 
 NEUTRAL = (
@@ -26,8 +26,10 @@ NEUTRAL = (
     ("A nurse sings regardless of whether she is leaving", "A nurse sings", "she is leaving"),
     ("A nurse sings, but maybe not because she is leaving", "A nurse sings", "she is leaving"),
     ("The nurse might be waving rather than swimming", "The nurse is waving", "The nurse is swimming"),
-    ("Not all the men sleep are the women snore", "the men sleep", "the women snore"),
-    ("She sings is not necessarily she leaves", "She sings", "she leaves"),
+    ("Not all men are tall", "there are men", "men are tall"),
+    ("Not every cook is tall", "there is a cook", "a cook is tall"),
+    ("A man riding a bike is not necessarily racing", "A man riding a bike", "A man riding a bike is racing"),
+    ("Two cooks do not have to be brothers", "there are Two cooks", "Two cooks are brothers"),
 )
 CONTRADICTION = (
     ("She sleeps and she runs are not the same thing", "She sleeps", "she runs"),
@@ -50,6 +52,7 @@ CONTRADICTION = (
     ("The nurse runs therefore she cannot sleep", "The nurse runs", "she sleeps"),
     ("Either the nurse is running or sleeping", "the nurse is running", "the nurse is sleeping"),
     ("The nurse must be either running or asleep", "The nurse is running", "The nurse is asleep"),
+    ("The nurse can either be running or asleep", "The nurse is running", "The nurse is asleep"),
     ("Either the nurse runs or her son sleeps", "the nurse runs", "her son sleeps"),
     ("The nurse either runs or sleeps", "The nurse runs", "The nurse sleeps"),
     ("She sleeps and she runs are two different things", "She sleeps", "she runs"),
@@ -62,6 +65,7 @@ CONTRADICTION = (
     ("One says the nurse runs while the other says she sleeps", "the nurse runs", "she sleeps"),
     ("The nurse runs as opposed to she sleeps", "The nurse runs", "she sleeps"),
     ("The nurse runs, whereas her son sleeps", "The nurse runs", "her son sleeps"),
+    ("A girl is not a woman", "there is A girl", "there is a woman"),
 )
 ENTAILMENT = (
     ("The boat sank and the boat went down mean the same", "The boat sank", "the boat went down"),
@@ -84,6 +88,7 @@ ENTAILMENT = (
     ("The boat sank is a kind of it went down", "The boat sank", "it went down"),
     ("The boat sank equals it went down", "The boat sank", "it went down"),
     ("It went down because the boat sank", "the boat sank", "It went down"),
+    ("Women are people", "there are Women", "there are people"),
 )
 WRITTEN = {"neutral": NEUTRAL, "contradiction": CONTRADICTION, "entailment": ENTAILMENT}
 ROWS = [(label, *row) for label, rows in WRITTEN.items() for row in rows]
@@ -91,10 +96,10 @@ ROWS = [(label, *row) for label, rows in WRITTEN.items() for row in rows]
 
 @pytest.mark.parametrize(("label", "explanation", "premise", "hypothesis"), ROWS)
 def test_a_sentence_is_read_as_it_is_meant(label: str, explanation: str, premise: str, hypothesis: str) -> None:
-    reading = NliReader().read(explanation)
+    reading = read_nli(explanation)
     assert (reading.premise, reading.hypothesis, reading.label) == (premise, hypothesis, label)
 
 
 def test_there_is_one_for_each_template() -> None:
-    read = [NliReader().read(explanation).template for _, explanation, *_ in ROWS]
+    read = [read_nli(explanation).template for _, explanation, *_ in ROWS]
     assert sorted(read) == sorted(template.phrase for template in NLI_TEMPLATES)

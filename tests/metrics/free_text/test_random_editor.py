@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from verax.data.load import load_dataset
 from verax.data.text import split_words
-from verax.metrics.free_text.editor import ChanceEditor
-from verax.metrics.free_text.insertion import Insertion
+from verax.metrics.free_text.editing import DrawingEditor, Insertion
 from verax.metrics.free_text.random_editor import RandomEditor
+from verax.metrics.free_text.wordnet import word_lists
 from verax.types import Instance, UserError
 
 ADJECTIVES = tuple(f"adj{i:02}" for i in range(30))
@@ -49,17 +50,23 @@ def test_adjectives_go_before_nouns_and_adverbs_before_verbs(editor: RandomEdito
     assert word_behind(everywhere, given) == {*(("adj", noun) for noun in nouns), *(("adv", verb) for verb in verbs)}
 
 
-def test_four_positions_and_four_candidates_at_each_in_both_parts(editor: RandomEditor) -> None:
+def test_sixteen_edits_are_spread_evenly_over_the_parts(editor: RandomEditor) -> None:
     edits = editor.edits(instance(PREMISE, PREMISE.replace("gardener", "nurse")))
     at = Counter((one.part, one.position) for one in edits)
-    assert sorted(at.values()) == [4] * 8
-    assert Counter(part for part, _ in at) == {0: 4, 1: 4}
-    assert len(set(edits)) == 32
+    assert sorted(at.values()) == [4] * 4
+    assert Counter(part for part, _ in at) == {0: 2, 1: 2}
+    assert len(set(edits)) == 16
+    assert editor.max_inputs(2, 3) == editor.max_inputs(6, 5) == 16
 
 
-def test_a_part_with_fewer_positions_gives_all_of_them(editor: RandomEditor) -> None:
-    edits = editor.edits(instance(PREMISE, HYPOTHESIS, "Yes!", ""))
-    assert Counter(part for part, _ in {(one.part, one.position) for one in edits}) == {0: 4, 1: 2}
+@pytest.mark.parametrize("parts", [(PREMISE,), (HYPOTHESIS,), (PREMISE, HYPOTHESIS), (HYPOTHESIS, "Rain falls.")])
+def test_every_input_has_the_same_number_of_edits(parts: tuple[str, ...], editor: RandomEditor) -> None:
+    assert len(set(editor.edits(instance(*parts)))) == 16
+
+
+def test_a_part_with_fewer_positions_leaves_them_to_the_others(editor: RandomEditor) -> None:
+    edits = editor.edits(instance(PREMISE, "It rains.", "Yes!", ""))
+    assert Counter(part for part, _ in {(one.part, one.position) for one in edits}) == {0: 3, 1: 1}
     assert word_behind(editor.edits(instance(HYPOTHESIS)), instance(HYPOTHESIS)) == {
         ("adj", "woman"),
         ("adv", "sleeping"),
@@ -69,7 +76,7 @@ def test_a_part_with_fewer_positions_gives_all_of_them(editor: RandomEditor) -> 
 
 def test_a_word_of_several_tokens_is_one_position(editor: RandomEditor) -> None:
     given = instance("The dog's owner wears a t-shirt.")
-    edits = with_seed(editor, 0, positions=9, candidates=1).edits(given)
+    edits = with_seed(editor, 0, positions=4, candidates=1).edits(given)
     assert word_behind(edits, given) == {("adj", "dog's"), ("adj", "owner"), ("adv", "wears"), ("adj", "t-shirt")}
     assert len(edits) == 4
 
@@ -78,7 +85,6 @@ def test_only_parts_that_may_be_edited_are(editor: RandomEditor) -> None:
     edits = editor.edits(instance(PREMISE, HYPOTHESIS), parts=[1])
     assert {one.part for one in edits} == {1}
     assert len({one.position for one in edits}) == 2
-    assert set(edits) <= set(editor.edits(instance(PREMISE, HYPOTHESIS)))
 
 
 def test_the_same_seed_gives_the_same_edits_whatever_came_before(editor: RandomEditor) -> None:
@@ -115,7 +121,7 @@ def test_short_lists_give_all_they_have(tmp_path: Path) -> None:
 
 
 def test_noise_is_drawn_as_the_edits_are_but_not_the_same_ones(editor: RandomEditor) -> None:
-    assert isinstance(editor, ChanceEditor)
+    assert isinstance(editor, DrawingEditor)
     given = instance(PREMISE, HYPOTHESIS)
     possible = set(with_seed(editor, 0, positions=99, candidates=99).edits(given))
     drawn = editor.draw(given, count=6, seed=0, parts=None)
@@ -142,5 +148,18 @@ def test_what_decides_the_edits_is_told(editor: RandomEditor) -> None:
 
 @pytest.mark.parametrize("name", ["positions", "candidates", "seed"])
 def test_a_number_that_makes_no_sense_is_refused(name: str) -> None:
-    with pytest.raises(UserError, match=f"random editor: {name} must be [01] or more, got -1"):
+    with pytest.raises(UserError, match=f"random editor: {name}: got -1, it must be at least [01]"):
         RandomEditor(**{name: -1})
+
+
+def test_the_words_of_the_built_in_corpus_are_qualities_that_it_knows() -> None:
+    """The shipped models read all of them; there are no adverbs, so nothing goes before a verb."""
+    given = instance("The boat is here.", "A dog is sleeping.")
+    edits = RandomEditor(wordnet="world").edits(given)
+    assert len(set(edits)) == 16
+    assert {given.parts[one.part].words[one.position] for one in edits} == {"boat", "dog"}
+    words = word_lists("world")
+    assert {one.text for one in edits} <= set(words.adjectives)
+    assert {"red", "crimson", "tiny", "furious"} <= set(words.adjectives)
+    inputs = load_dataset("world/nli", split="train", limit=3000).instances
+    assert set(words.adjectives) <= {word.lower() for one in inputs for part in one.parts for word in part.words}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rigged import Rigged
-from rigged import posed as posed_to
+from support.rigged import Rigged
+from support.rigged import posed as posed_to
 from verax.data.text import split_words
 from verax.metrics.free_text.reconstruction import ComveByReplacement, NliByTemplates, Reconstruction
 from verax.models.subject import Subject

@@ -7,13 +7,17 @@ from typing import Any
 
 import pytest
 
-from rigged import NLI, Rigged, explained, instance, posed, result
+from support.rigged import NLI, Rigged, explained, instance, posed, result
 from verax.engine.protocols import AnsweringMethod, TextMetric
-from verax.methods.text.answer_first import AnswerThenExplain, MTRa
-from verax.methods.text.explanation_first import STRa, STRe
-from verax.metrics.free_text.model_written import ModelWritten
-from verax.metrics.free_text.reconstruction import ComveByReplacement, NliByTemplates, Reconstruction
-from verax.metrics.free_text.reconstruction_test import ReconstructionTest, fitting
+from verax.methods.answering import AnswerThenExplain, MTRa, STRa, STRe
+from verax.metrics.free_text.reconstruction import (
+    ComveByReplacement,
+    ModelWritten,
+    NliByTemplates,
+    Reconstruction,
+    ReconstructionTest,
+    fitting,
+)
 from verax.models.subject import Subject
 from verax.types import Nle, Target, Undefined
 
@@ -76,7 +80,7 @@ def test_an_inference_whose_reasons_hold_the_word_that_decides(setup: AnsweringM
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"), [("the cook sleeps", "no_template"), (" ", "empty"), ("hats implies rain", "no_subject")]
+    ("text", "reason"), [("the cook sleeps", "no_template"), (" ", "empty"), ("he smiles implies rain", "no_subject")]
 )
 def test_without_two_statements_there_is_no_verdict(text: str, reason: str) -> None:
     found = verdict(posed(instance(*PAIR), Rigged()), text, "neutral")
@@ -132,9 +136,9 @@ def test_a_model_writes_question_and_choices_again(written: str, value: float) -
 @pytest.mark.parametrize(
     ("written", "detail"),
     [
-        ("What is hard?", "the answer has 1 lines in place of 4"),
+        ("What is hard?", "the answer has 1 lines, expected 4"),
         ("Sure, here it is:\nWhat is hard?\nA: x\nB: y\nC: z", "the answer has 5 lines"),
-        ("What is hard?\nB: x\nA: y\nC: z", "the choice A stands under B"),
+        ("What is hard?\nB: x\nA: y\nC: z", "the choice of A is labelled B"),
         ("What is hard?\nA: x\n...\nC: z", "a part has no word"),
     ],
 )

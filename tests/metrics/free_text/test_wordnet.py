@@ -68,18 +68,18 @@ def test_other_lists_have_another_fingerprint() -> None:
 
 def test_what_is_missing_is_told_with_how_to_get_it(tmp_path: Path, folder: Path) -> None:
     with pytest.raises(
-        UserError, match=r"there is no WordNet at .*nowhere; install Debian's wordnet-base.*verax\[nle\]"
+        UserError, match=r"wordnet: .*nowhere does not exist; install Debian's wordnet-base.*verax\[nle\]"
     ):
         word_lists(str(tmp_path / "nowhere"))
     (folder / "data.adv").unlink()
-    with pytest.raises(UserError, match=r"holds no data\.adv; install"):
+    with pytest.raises(UserError, match=r"has no data\.adv; install"):
         word_lists(str(folder))
 
 
 @pytest.mark.parametrize("line", ["00000010 00 a zz mossy 0\n", "00000010 00 a 04 mossy 0\n", "mossy\n"])
 def test_a_line_of_another_format_is_named(folder: Path, line: str) -> None:
     (folder / "data.adj").write_text(f"{DATA_ADJ}{line}")
-    with pytest.raises(UserError, match=r"data\.adj:5 is no line of a WordNet data file"):
+    with pytest.raises(UserError, match=r"data\.adj:5 is not a line of a WordNet data file"):
         word_lists(str(folder))
 
 

@@ -15,11 +15,19 @@ from typing import Any
 
 import pytest
 
-from fault_server import Asked, FaultServer, Handler, after, completion, echo, hangs_up, says, sends
+from support.fault_server import Asked, FaultServer, Handler, after, completion, echo, hangs_up, says, sends
 from verax.models import endpoint as package
 from verax.models.endpoint import Endpoint, MaxRequestsReached
 from verax.models.endpoint import errors as errors_module
-from verax.models.generator import Choice, ChoicePass, Generated, GeneratePass, LikelihoodPass, Prompt, TextGenerator
+from verax.models.generator import (
+    ChoicePass,
+    ChosenLabel,
+    Generated,
+    GeneratePass,
+    LikelihoodPass,
+    Prompt,
+    TextGenerator,
+)
 from verax.types import Undefined, UserError
 
 
@@ -225,7 +233,7 @@ def test_a_label_is_asked_for_in_words_and_counted_as_parsed() -> None:
     seen: list[int] = []
     with FaultServer([says("Yes."), says("I can't tell")]) as server:
         choices = endpoint(server, concurrency=1).choose(asked, lambda number, choice: seen.append(number))
-    assert choices[0] == Choice("yes", "parsed")
+    assert choices[0] == ChosenLabel("yes", "parsed")
     assert isinstance(choices[1], Undefined)
     assert choices[1].reason == "unparsed_answer"
     assert seen == [0, 1]
@@ -243,8 +251,8 @@ def test_a_label_is_chosen_by_the_first_token_where_the_endpoint_tells_of_it() -
     with FaultServer([sends(json.dumps(whole).encode()), says("Yes.")]) as server:
         model = endpoint(server, logprobs=5)
         (choice,) = model.choose(asked)
-        assert choice == Choice("no", "first_token", pytest.approx((0.1, 0.9)))  # type: ignore[arg-type]
-        assert model.choose(asked) == [Choice("yes", "parsed")], "one that tells nothing is read"
+        assert choice == ChosenLabel("no", "first_token", pytest.approx((0.1, 0.9)))  # type: ignore[arg-type]
+        assert model.choose(asked) == [ChosenLabel("yes", "parsed")], "one that tells nothing is read"
         model.generate(passes("Why?"))
     fields = [(one.body.get("logprobs"), one.body.get("top_logprobs")) for one in server.asked]
     assert fields == [(True, 5), (True, 5), (None, None)]
@@ -324,7 +332,8 @@ def test_a_model_needs_a_name_and_a_plain_prompt_has_no_system_text() -> None:
 
 def test_every_error_is_exported_and_every_reason_is_on_the_page() -> None:
     errors = {name for name, error in vars(errors_module).items() if isinstance(error, type) and "Endpoint" in name}
-    assert errors | {"MaxRequestsReached", "RetryableError", "REASONS", "Endpoint"} == set(package.__all__)
+    others = {"MaxRequestsReached", "RetryableError", "REASONS", "CachedEndpoint", "Endpoint", "Permissions"}
+    assert errors | others == set(package.__all__)
     page = (Path(__file__).parents[3] / "docs" / "endpoints.md").read_text("utf-8")
     reasons = re.findall(r"^\| `(\w+)` \|", page.split("\n## When something goes wrong\n")[1], flags=re.M)
     assert set(reasons) == package.REASONS
@@ -338,7 +347,7 @@ def test_the_page_has_every_setting_with_its_default() -> None:
     settings = inspect.signature(Endpoint).parameters
     assert list(rows) == list(settings)
     for name, parameter in settings.items():
-        if isinstance(parameter.default, str):
-            assert rows[name] == parameter.default
+        if isinstance(parameter.default, str | bool):
+            assert rows[name] == str(parameter.default)
         elif isinstance(parameter.default, int | float):
             assert float(rows[name]) == parameter.default

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verax.models.endpoint.choice import label_by_tops, parse_label, read_choice, text_request
-from verax.models.generator import Choice, ChoicePass, GeneratePass, Prompt
+from verax.models.generator import ChoicePass, ChosenLabel, GeneratePass, Prompt
 from verax.types import Finish, Generated, Undefined
 
 NLI = ("entailment", "neutral", "contradiction")
@@ -132,7 +132,7 @@ def test_an_answer_that_was_cut_off_names_a_label_only_if_that_stands_by_itself(
         with pytest.raises(Undefined, match="unparsed_answer"):
             read_choice(answer, labels)
     else:
-        assert read_choice(answer, labels) == Choice(label, "parsed")
+        assert read_choice(answer, labels) == ChosenLabel(label, "parsed")
 
 
 @pytest.mark.parametrize(
@@ -176,15 +176,15 @@ def shares(tops: dict[str, float]) -> tuple[tuple[str, float], ...]:
 @pytest.mark.parametrize(
     ("text", "tops", "choice"),
     [
-        ("Entailed.", {" Ent": 0.7, "The": 0.2}, Choice("entailment", "first_token", (1.0, 0.0, 0.0))),
-        ("Neutral.", {"Neut": 0.6, "Ent": 0.3}, Choice("neutral", "first_token", (1 / 3, 2 / 3, 0.0))),
-        ("It is neutral.", {"It": 0.7, "neut": 0.2}, Choice("neutral", "parsed")),
-        ("It is neutral.", {"It": 0.2, "ent": 0.7}, Choice("neutral", "parsed")),
-        ("It is neutral.", {"It": 0.7}, Choice("neutral", "parsed")),
-        ("neutral", {}, Choice("neutral", "parsed")),
+        ("Entailed.", {" Ent": 0.7, "The": 0.2}, ChosenLabel("entailment", "first_token", (1.0, 0.0, 0.0))),
+        ("Neutral.", {"Neut": 0.6, "Ent": 0.3}, ChosenLabel("neutral", "first_token", (1 / 3, 2 / 3, 0.0))),
+        ("It is neutral.", {"It": 0.7, "neut": 0.2}, ChosenLabel("neutral", "parsed")),
+        ("It is neutral.", {"It": 0.2, "ent": 0.7}, ChosenLabel("neutral", "parsed")),
+        ("It is neutral.", {"It": 0.7}, ChosenLabel("neutral", "parsed")),
+        ("neutral", {}, ChosenLabel("neutral", "parsed")),
     ],
 )
-def test_what_is_written_has_the_last_word(text: str, tops: dict[str, float], choice: Choice) -> None:
+def test_what_is_written_has_the_last_word(text: str, tops: dict[str, float], choice: ChosenLabel) -> None:
     found = read_choice(Generated(text, "stop", 8, shares(tops)), NLI)
     assert (found.label, found.label_source) == (choice.label, choice.label_source)
     assert found.probabilities == pytest.approx(choice.probabilities, abs=1e-12)

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from fault_server import (
+from support.fault_server import (
     Fault,
     FaultServer,
     after,

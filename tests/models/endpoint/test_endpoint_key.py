@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import gc
 import json
@@ -9,11 +10,14 @@ import logging
 import pickle
 import traceback
 from typing import Any
+from urllib.parse import quote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fault_server import Asked, Fault, FaultServer, Handler, drips, resets, resets_mid_body, says, sends
-from verax.models.endpoint import Endpoint
+from support.fault_server import Asked, Fault, FaultServer, Handler, drips, resets, resets_mid_body, says, sends
+from verax.models.endpoint import Endpoint, Permissions
 from verax.models.endpoint.key import Credentials
 from verax.models.endpoint.response import Response
 from verax.models.generator import ChoicePass, Generated, GeneratePass, Prompt
@@ -231,3 +235,60 @@ def test_a_secret_header_in_a_field_that_is_stored_is_refused(canary: str) -> No
     with pytest.raises(UserError, match="extra: it contains the key of VERAX_API_KEY or a secret of headers") as raised:
         Endpoint("http://127.0.0.1:1", "small", headers=HEADERS, extra={"user": f"{canary[::-1]}-{canary}"})
     silent(raised.value)
+
+
+@given(
+    st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=8, max_size=40),
+    st.binary(max_size=5),
+    st.binary(max_size=5),
+)
+def test_a_key_is_hidden_however_it_is_written(key: str, before: bytes, behind: bytes) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VERAX_API_KEY", key)
+        hide = Credentials("VERAX_API_KEY", {}).hide
+    data = key.encode()
+    forms = [key, key.upper(), key.lower(), key.swapcase(), json.dumps(key), data.hex(), data.hex().upper()]
+    forms += [quote(key), quote(key, safe=""), "".join(f"%{byte:02X}" for byte in data)]
+    whole = before + data + behind
+    forms += [base64.b64encode(whole).decode(), base64.urlsafe_b64encode(whole).decode(), whole.hex()]
+    for form in forms:
+        assert "[key]" in hide(f"you sent <{form}>"), form
+
+
+@pytest.mark.parametrize("host", ["api.example.com", "10.0.0.7", "[2001:db8::1]", "localhost.example.com"])
+def test_a_key_is_not_sent_over_plain_http_to_another_machine(host: str, canary: str) -> None:
+    with pytest.raises(UserError, match=r"^url: a key would be sent to .* over plain HTTP.*--allow-insecure") as raised:
+        Endpoint(f"http://{host}/v1", "small")
+    silent(raised.value)
+    assert Endpoint(f"http://{host}/v1", "small", allow_insecure=True).requests == 0
+    assert Endpoint(f"https://{host}/v1", "small").requests == 0
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "[::1]", "localhost"])
+def test_a_key_is_sent_to_this_machine(host: str, canary: str) -> None:
+    assert Endpoint(f"http://{host}:9/v1", "small").requests == 0
+
+
+def test_a_header_with_a_secret_is_not_sent_over_plain_http(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VERAX_API_KEY", raising=False)
+    monkeypatch.setenv("MY_TOKEN", "a-token-of-some-length")
+    assert Endpoint("http://api.example.com/v1", "small").requests == 0, "without a secret there is nothing to protect"
+    with pytest.raises(UserError, match="over plain HTTP"):
+        Endpoint("http://api.example.com/v1", "small", headers={"X-Auth": "$MY_TOKEN"})
+
+
+@pytest.mark.parametrize(
+    ("key_env", "headers", "rejected"),
+    [
+        ("OPENAI_API_KEY", {"X-Auth": "$MY_TOKEN", "X-Price": "$$5"}, None),
+        ("AWS_SECRET_ACCESS_KEY", {}, "AWS_SECRET_ACCESS_KEY"),
+        ("VERAX_API_KEY", {"X-Auth": "v1 ${DATABASE_URL}"}, "DATABASE_URL"),
+    ],
+)
+def test_a_spec_names_only_variables_for_keys(key_env: str, headers: dict[str, str], rejected: str | None) -> None:
+    if rejected is None:
+        Permissions().check_variables(key_env, headers)
+        return
+    with pytest.raises(UserError, match=f"environment variable {rejected};.*--allow-key-env {rejected}"):
+        Permissions().check_variables(key_env, headers)
+    Permissions(frozenset({rejected})).check_variables(key_env, headers)

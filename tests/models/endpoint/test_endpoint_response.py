@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fault_server import completion
+from support.fault_server import completion
 from verax.models.endpoint.response import error_message, parse_completion, quote
 from verax.models.generator import Generated
 from verax.types import Undefined

@@ -18,8 +18,8 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel
 
-import tiny
-from ruled_decoder import TEMPLATE, WORD, ruled_decoder
+from support import tiny
+from support.ruled_decoder import TEMPLATE, WORD, ruled_decoder
 from verax.cli import main
 from verax.models.endpoint import Endpoint
 from verax.models.generator import ChoicePass, Generated, GeneratePass, Prompt
@@ -138,8 +138,8 @@ def test_a_consistency_test_over_a_served_model_that_follows_a_rule(
         part.save_pretrained(tmp_path / "model")
     (tmp_path / "prompts.txt").write_text("[answer]\n{1} Is it so?\n[explain_label]\n{1} It is {label}. Why?")
     (tmp_path / "data.jsonl").write_text("".join(f'{{"text": "{text}", "label": "no"}}\n' for text in TEXTS[:2]))
-    (tmp_path / "data.adj").write_text(f"00000000 00 a 01 {WORD} 0 000 | none\n00000001 00 a 01 late 0 000 | none\n")
-    (tmp_path / "data.adv").write_text("00000000 00 r 01 often 0 000 | none\n")
+    for file in ("data.adj", "data.adv"):
+        (tmp_path / file).write_text(f"00000000 00 a 01 {WORD} 0 000 | none\n00000001 00 a 01 late 0 000 | none\n")
     editor = {"random": {"wordnet": str(tmp_path), "positions": 1, "candidates": 2}}
     monkeypatch.setattr(sys, "argv", ["verax", "run", str(tmp_path / "spec.yaml"), "--out", str(tmp_path / "run")])
     with serving(tmp_path / "model") as url:
@@ -160,8 +160,10 @@ def test_a_consistency_test_over_a_served_model_that_follows_a_rule(
                 main()
             assert not ended.value.code, capsys.readouterr().err
     run = Run(tmp_path / "run")
-    # for each input its class and its reason, the class of two edits, and the reason of the one that turns it
-    assert run.tables.card["requests"] == 2 * (2 + 2 + 1), "and the second run asks nothing"
+    # for each input its class and its reason, the class of two edits, the reason of the one that turns it, four repeats
+    assert run.tables.card["requests"] == 2 * (2 + 2 + 1 + 4), "and the second run asks nothing"
+    logs = [score.trial_log for score in run.score_rows() if score.trial_log]
+    assert [(log.repeats, log.self_flips) for log in logs] == [(4, 0)] * 2
     assert [(nle.label, nle.text, nle.label_source) for nle in run.texts()] == [("no", "no", "parsed")] * 2
     assert [score.value for score in run.score_rows()] == [0.0, 0.0]
     trials = [trial for score in run.score_rows() if score.trial_log for trial in score.trial_log.trials]

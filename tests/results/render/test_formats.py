@@ -7,8 +7,11 @@ import html
 import io
 import json
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
+from pkgutil import walk_packages
 from typing import Any
 
 import pytest
@@ -17,19 +20,20 @@ from hypothesis import strategies as st
 
 from support.markup import parse
 from support.tables import lines_of, printed
+from verax import studies
 from verax.results.figure import Dot, Figure, Panel, Rule, Scale, Series
 from verax.results.render.cells import write
 from verax.results.render.html import breakable, findings_html, table_html
 from verax.results.render.markup import visible
 from verax.results.render.plain import to_csv, to_json, to_latex, to_markdown
-from verax.results.render.terminal import Board, show_findings
+from verax.results.render.terminal import TerminalTable, show_findings
 from verax.results.study import Findings, Study
 from verax.results.table import Cell, Column, Mark, Row, Table, table_row
 from verax.types import Estimate
 
 STUDY: Study[Any] = Study("study", "A study", "", lambda runs: None, lambda result: ())
 BEST = Mark("best", "◆", "best value")
-WEAK = Mark("weak", "○", "like random")
+WEAK = Mark("like_random", "○", "like random")
 
 
 def found(*tables: Table, sentences: Sequence[str] = ()) -> Findings:
@@ -126,12 +130,15 @@ def test_csv_gives_back_the_records_and_no_formula(table: Table) -> None:
         assert len(row) == len(head)
         for written, value in zip(row, record.values(), strict=True):
             if isinstance(value, str):
-                assert written.removeprefix("'") == visible(value).removeprefix("'")
+                text = visible(value).replace("\r\n", "\n").replace("\r", "\n")
+                assert written.removeprefix("'") == text.removeprefix("'")
             else:
                 assert written == ("" if value is None else str(value))
     for field in (*head, *(field for row in rows for field in row)):
-        assert not field.startswith(("=", "+", "@", "\t", "\r", "\n"))
-        assert not field.startswith("-") or float(field) <= 0
+        assert not field.startswith(("\t", "\r", "\n"))
+        first = unicodedata.normalize("NFKC", field.strip())[:1]
+        assert first not in {"=", "+", "@"}
+        assert first != "-" or float(field) <= 0
 
 
 ELEMENTS = {"section", "h3", "p", "div", "table", "thead", "tbody", "tr", "th", "td", "span", "small", "wbr"}
@@ -188,7 +195,7 @@ COMMANDS = {
     r"\textless{}": "<",
     r"\textgreater{}": ">",
     r"\textbar{}": "|",
-    r"\textquotedbl{}": '"',
+    r"{\char34}": '"',
     r"$\uparrow$": "↑",
     r"$\downarrow$": "↓",
     r"$\diamond$": "◆",
@@ -218,8 +225,8 @@ def test_latex_gives_back_every_cell(table: Table) -> None:
     for line, cells in zip(rows, lines_of(table), strict=True):
         assert line.endswith(r" \\")
         parts = re.split(r"(?<!\\)&", line.removesuffix(r" \\"))
-        dashes = [from_latex(part).replace("--", "–") for part in parts]
-        assert dashes == [one_line(cell).replace("--", "–") for cell in cells]
+        dashes = [from_latex(part).replace("–", "--") for part in parts]
+        assert dashes == [one_line(cell).replace("–", "--") for cell in cells]
         assert not line.startswith(("[", "*"))
     changes = sum(a.section != b.section for a, b in zip(table.rows, table.rows[1:], strict=False))
     assert len(body) - len(rows) == changes
@@ -228,7 +235,7 @@ def test_latex_gives_back_every_cell(table: Table) -> None:
 @settings(max_examples=80)
 @given(tables())
 def test_a_terminal_shows_every_cell_and_obeys_none(table: Table) -> None:
-    said = printed(Board(table), 3000)
+    said = printed(TerminalTable(table), 3000)
     assert not set(said) & set("\x00\x07\x1b\x85\x9b\u2028\u202e\u2066\ud800")
     squeezed = re.sub(r"\s+", "", said)
     for row in table.rows:
@@ -246,7 +253,7 @@ RANKING = Table(
     (
         Column("method", "Method", "text"),
         Column("mean", "Mean"),
-        Column("p_holm", "p", "p_value"),
+        Column("p_adjusted", "p", "p_value"),
         Column("n", "n", "count"),
         Column("share", "Share", "percent"),
         Column("hidden"),
@@ -290,7 +297,7 @@ def test_csv_has_full_precision_and_hidden_columns() -> None:
     rows = list(csv.DictReader(io.StringIO(to_csv([RANKING]))))
     assert rows[0] == {
         "section": "", "method": "a_b", "mean": "0.51234", "mean_low": "0.4", "mean_high": "0.6",
-        "mean_marks": "best", "mean_reason": "", "p_holm": "0.0002", "n": "1234", "share": "0.1235", "hidden": "x",
+        "mean_marks": "best", "mean_reason": "", "p_adjusted": "0.0002", "n": "1234", "share": "0.1235", "hidden": "x",
     }  # fmt: skip
     assert (rows[2]["mean"], rows[2]["mean_reason"]) == ("", "empty")
 
@@ -302,7 +309,7 @@ def test_several_tables_are_named_in_csv() -> None:
     assert all(len(list(csv.DictReader(io.StringIO(block.partition("\n")[2])))) == 3 for block in blocks)
 
 
-@pytest.mark.parametrize("name", ["=cmd()", "+1", "-1", "@x", "\t=1", "\r=1", "\n=1"])
+@pytest.mark.parametrize("name", ["=cmd()", "+1", "-1", "@x", "\t=1", "\n=1", " =1", "＝1", "\u3000－1", "＠x"])
 def test_csv_names_are_no_formulas(name: str) -> None:
     columns = (Column("method", "Method", "text"), Column(name, "x"))
     text = to_csv([Table("t", "t", columns, (table_row(name, -1.5),))])
@@ -359,7 +366,7 @@ def test_json_of_a_study_has_its_tables_figures_and_sentences() -> None:
 def test_a_short_name_is_for_people_and_the_label_for_programs() -> None:
     table = Table("t", "t", (Column("a", "A", "text"),), (table_row(Cell("label(x=1)", shown="Short")),))
     assert table.records() == [{"a": "label(x=1)"}]
-    for text in (to_latex([table]), to_markdown([table]), table_html(table, "t"), printed(Board(table))):
+    for text in (to_latex([table]), to_markdown([table]), table_html(table, "t"), printed(TerminalTable(table))):
         assert "Short" in text
         assert "label" not in text.replace('class="label"', "").replace("aria-labelledby", "")
 
@@ -386,8 +393,24 @@ def test_marks_are_explained_where_they_stand_and_once_in_the_legend() -> None:
     signs = tree.all("span", "sign")
     assert [sign.text for sign in signs] == ["◆○", "○", "◆○", "○"], "one element: two would lie on top of each other"
     assert signs[0]["aria-label"] == signs[0]["title"] == "best value, like random"
-    assert [cell.words for cell in tree.all("td", "best")] == ["◆○ 1.000"] * 2
+    assert not tree.all("td", "best"), "what may be no better than random does not stand out"
+    alone = Table("t", "t", RANKING.columns[:2], (table_row("a", Cell(1.0, marks=(BEST,))),))
+    assert [cell.words for cell in parse(findings_html(found(alone))).all("td", "best")] == ["◆ 1.000"]
     assert tree.only("p", "legend").words == "◆ best value · ○ like random"
+
+
+def test_every_mark_has_a_command_in_latex() -> None:
+    names = [module.name for module in walk_packages(studies.__path__, "verax.studies.")]
+    signs = {one for name in names for one in vars(import_module(name)).values() if isinstance(one, Mark)}
+    assert len(signs) >= 6
+    table = Table("t", "t", RANKING.columns[:2], (table_row("a", Cell(1.0, marks=tuple(signs))),))
+    assert to_latex([table]).isascii()
+
+
+def test_the_sentence_of_a_table_is_in_the_captions_of_papers() -> None:
+    table = replace(RANKING, verdict="Too few inputs.")
+    for written in (to_latex([table]), to_markdown([table])):
+        assert "comp. Too few inputs. In brackets" in written
 
 
 def test_notes_are_said_once_and_tables_have_anchors_of_their_own() -> None:
@@ -460,7 +483,7 @@ METHODS = Table(
 
 
 def test_a_column_of_estimates_has_its_intervals_next_to_it() -> None:
-    lines = printed(Board(METHODS)).splitlines()
+    lines = printed(TerminalTable(METHODS)).splitlines()
     assert lines[0] == "comp (higher is better)"
     assert re.split(r"\s{2,}", lines[1].strip()) == ["Method", "Mean", "95 % interval", "p", "n"]
     rows = [line.split() for line in lines if "[" in line]
@@ -476,12 +499,38 @@ def test_no_number_is_cut_in_a_narrow_window(width: int, estimates: int) -> None
     rows = tuple(
         replace(row, cells=(row.cells[0], *[row.cells[1]] * estimates, *row.cells[2:])) for row in METHODS.rows
     )
-    shown = printed(Board(Table("t", "t", columns, rows)), width)
+    shown = printed(TerminalTable(Table("t", "t", columns, rows)), width)
     assert "…" not in shown
     assert all(len(line) <= width for line in shown.splitlines())
     together = re.sub(r"\s+", "", shown)
     for piece in ("0.512", "[0.400,0.600]", "<0.001", "1,234", "leave_one_out", "Δ+0.400[0.300,0.500]"):
         assert together.count(re.sub(r"\s+", "", piece)) >= (estimates if piece.startswith("0.5") else 1)
+
+
+def test_a_table_that_is_too_wide_is_split_by_columns() -> None:
+    """Headers are broken first; every table has the names of the rows, and no interval is broken."""
+    metrics = ["comprehensiveness ↑", "sufficiency ↓", "agreement(within=budget) ↑", "complexity ↓", "plausibility ↑"]
+    columns = (Column("method", "Method", "text"), *(Column(metric, metric) for metric in metrics))
+    rows = tuple(table_row(name, *[Estimate(0.1234, -0.25, 0.375)] * 5) for name in ("InputXGrad", "random"))
+    shown = printed(TerminalTable(Table("overview", "Means", columns, rows)), 80)
+    names = [line.split()[0] for line in shown.splitlines() if line and not line.startswith((" ", "─"))]
+    assert names == ["Means", *["Method", "InputXGrad", "random"] * 2]
+    assert shown.count("[-0.250, 0.375]") == 10
+    assert "(within=" in shown
+    assert "agreement(within=budget)" not in shown
+
+
+def test_a_split_table_names_its_rows_in_every_part() -> None:
+    columns = (Column("metric", "Metric", "text"), Column("method", "Method", "text"))
+    many = tuple(Column(f"value{number}", f"value{number}") for number in range(14))
+    rows = [table_row(metric, method, *range(14)) for metric in ("first", "second") for method in ("x", "y")]
+    lines = printed(TerminalTable(Table("t", "T", (*columns, *many), tuple(rows))), 80).splitlines()
+    heads = [line for line in lines if "value" in line]
+    assert len(heads) == 2
+    assert all(head.split()[:2] == ["Metric", "Method"] for head in heads)
+    assert sum(line.split()[:2] == ["second", "y"] for line in lines) == 2
+    long = Table("t", "T", columns, (table_row("first", "x" * 90), table_row("first", "y" * 90)))
+    assert "y" * 20 in printed(TerminalTable(long), 80), "two columns are never split"
 
 
 @pytest.mark.parametrize("name", ["[bold red]x[/]", "[/]", "[link=file:///x]y[/link]", ":smile:"])
@@ -502,10 +551,10 @@ def test_control_codes_of_a_terminal_are_shown_not_sent() -> None:
 
 def test_sections_are_apart_and_the_best_rows_bold() -> None:
     rows = tuple(replace(row, section="later" if i else "") for i, row in enumerate(METHODS.rows))
-    lines = printed(Board(replace(METHODS, rows=rows))).splitlines()
+    lines = printed(TerminalTable(replace(METHODS, rows=rows))).splitlines()
     first = next(i for i, line in enumerate(lines) if line.lstrip().startswith(("integrated", "◆ integrated")))
     assert set(lines[first + 1].strip()) <= {"─", " ", "━"} or not lines[first + 1].strip()
-    coloured = printed(Board(METHODS), force_terminal=True, color_system="standard", no_color=False)
+    coloured = printed(TerminalTable(METHODS), force_terminal=True, color_system="standard", no_color=False)
     bold = [line for line in coloured.splitlines() if "\x1b[1m" in line and "0." in line]
     assert len(bold) == 1
     assert "integrated_gradients" in bold[0]

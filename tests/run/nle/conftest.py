@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-import text_runs
-from rigged import Rigged
+from support import text_runs
+from support.rigged import Rigged
 from verax.cli import main
 from verax.cli.app import notes, out
 from verax.models import self_explainer

@@ -17,7 +17,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-import text_runs
+from support import text_runs
 from verax.models import self_explainer
 from verax.store.store import Store
 

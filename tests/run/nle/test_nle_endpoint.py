@@ -16,15 +16,28 @@ from typing import Any
 import pytest
 import yaml
 
-from answering import answers_by_rule, bodies, rule_of, wants_label
-from fault_server import Asked, Fault, FaultServer, Handler, after, completion, resets, resets_mid_body, says, sends
-from text_runs import PAIRS, content, counterfactual, write_data, write_words
+from support.answering import answers_by_rule, bodies, rule_of, wants_label
+from support.fault_server import (
+    Asked,
+    Fault,
+    FaultServer,
+    Handler,
+    after,
+    completion,
+    resets,
+    resets_mid_body,
+    says,
+    sends,
+)
+from support.stored import forget_hashes
+from support.text_runs import PAIRS, content, counterfactual, write_data, write_words
 from verax.models.endpoint import choice, endpoint
 from verax.models.endpoint.client import FAILURES_IN_A_ROW, THREAD
-from verax.models.generator import Choice
+from verax.models.generator import ChosenLabel
 from verax.report.page import write_report
 from verax.results.run import Run
 from verax.store.read import read_rows
+from verax.studies.free_text import STUDY
 from verax.types import Generated
 
 QUICK = {"first_wait": 0.01, "request_timeout": 20.0, "retries": 1, "concurrency": 3}
@@ -95,6 +108,37 @@ def test_every_answer_is_kept_and_asked_for_once(ask: Callable[..., Any], tmp_pa
     assert all(one.body["model"] == "m" and one.body["temperature"] == 0 for one in server.asked)
 
 
+def test_the_repeat_floor_asks_the_unedited_input_again_and_pays_once(ask: Callable[..., Any], tmp_path: Path) -> None:
+    """Every third time the server is asked for the class of an unedited input it gives another one."""
+    times: Counter[str] = Counter()
+
+    def wavers(handler: Handler, asked: Asked) -> None:
+        plain = any(f"{premise}" in asked.user and hypothesis in asked.user for premise, hypothesis, _ in PAIRS)
+        times[asked.user] += plain and wants_label(asked.user)
+        wavering = times[asked.user] and times[asked.user] % 3 == 0
+        says("entailment" if wavering else rule_of(asked.user))(handler, asked)
+
+    test = counterfactual(tmp_path)
+    test["counterfactual_test"]["repeats"] = 5
+    with FaultServer(default=wavers) as server:
+        for _ in range(2):
+            assert ask(server.url, [test], methods=["answer_then_explain"], concurrency=1).code == 0
+    assert Counter(times.values())[6] == 6, "the class of each input is asked for six times, in two runs together"
+    run = Run(tmp_path / "run")
+    logs = [score.trial_log for score in run.score_rows() if score.trial_log]
+    assert [(log.repeats, log.self_flips) for log in logs] == [(5, 2)] * 6
+    (row,) = run.study("free_text").counterfactual
+    assert (row.self_flips.value, row.repeats) == (0.4, 30)
+    said = verax_show(tmp_path / "run")
+    assert "40.0 % of the answers to unedited inputs change when they are asked again" in said
+
+
+def verax_show(folder: Path) -> str:
+    found = STUDY.apply([Run(folder)])
+    assert found is not None
+    return "\n".join(found.sentences)
+
+
 def chats(handler: Handler, asked: Asked) -> None:
     """Writes half of a label; its first token is that of the rule's."""
     label = rule_of(asked.user)
@@ -127,7 +171,7 @@ def test_a_kept_answer_that_can_no_longer_be_read_is_asked_for_once_more(
     """As if an earlier version had read a class where this one reads none: no other answer is paid for again."""
     with FaultServer(default=answers_by_rule()) as server:
         with monkeypatch.context() as earlier:
-            earlier.setattr(choice, "read_choice", lambda *_: Choice("neutral", "parsed"))
+            earlier.setattr(choice, "read_choice", lambda *_: ChosenLabel("neutral", "parsed"))
             hazy = by_text({"Two men fix a car.": babble})
             with FaultServer(default=hazy) as old:
                 assert ask(old.url, methods=["answer_then_explain"]).code == 0
@@ -360,6 +404,7 @@ def test_a_card_with_the_last_address_alone_is_read(ask: Callable[..., Any], tmp
         assert ask(server.url, limit=2).code == 0
         card = json.loads((tmp_path / "run" / "run.json").read_text())
         del card["model"]["hosts"]
+        forget_hashes(tmp_path / "run")
         (tmp_path / "run" / "run.json").write_text(json.dumps(card))
         assert f"answers of 127.0.0.1:{server.port} are kept" in ask(moved.url).err
         assert hosts(tmp_path) == sorted(f"127.0.0.1:{one.port}" for one in (server, moved))
@@ -408,7 +453,7 @@ def test_ctrl_c_keeps_what_came(ask: Callable[..., Any], tmp_path: Path) -> None
     finally:
         signal.signal(signal.SIGINT, before)
     assert said.code == 130
-    assert "what was done is kept" in said.err
+    assert "finished work is stored" in said.err
     paid, came = bodies(server), kept(tmp_path)
     assert len(paid) - 2 <= len(came) <= len(paid) < 24
     with FaultServer(default=answers_by_rule()) as server:

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-import text_runs
-from answering import answers_by_rule, bodies
-from fault_server import FaultServer
-from text_runs import content
+from support import text_runs
+from support.answering import answers_by_rule, bodies
+from support.fault_server import FaultServer
+from support.text_runs import content
 from verax.results.run import Run
 from verax.store.read import read_rows
 from verax.types import Generated

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-import text_runs
-from rigged import NLI, Rigged
+from support import text_runs
+from support.rigged import NLI, Rigged
 from verax.metrics.free_text import linguistics, wordnet
 
 PROMPTED = {"model": "instructed"}
@@ -40,8 +40,8 @@ def mistaken(verax: Callable[..., Any], place: Path, changes: Mapping[str, Any],
         ({"methods": ["mt_re"]}, "was trained as mt_ra; `verax train nle --setup mt_re` trains one"),
         ({"methods": ["explain_then_answer"]}, "was trained as mt_ra; leave methods out"),
         ({"methods": ["mt_rx"]}, "unknown method 'mt_rx'; did you mean 'mt_r"),
-        ({**PROMPTED, "methods": ["answer_then_explain"] * 2}, "methods: 'answer_then_explain' is there twice"),
-        ({"metrics": ["bleu", "bleu"]}, "metrics: 'bleu' is there twice"),
+        ({**PROMPTED, "methods": ["answer_then_explain"] * 2}, "methods: 'answer_then_explain' is listed twice"),
+        ({"metrics": ["bleu", "bleu"]}, "metrics: 'bleu' is listed twice"),
         (
             {"metrics": ["counterfactual_test", "comprehensiveness"]},
             "model' provides only free text, likelihoods of text",
@@ -66,7 +66,7 @@ def mistaken(verax: Callable[..., Any], place: Path, changes: Mapping[str, Any],
             "editor: 'others' knows yes, no; it can't lead to 'entailment'",
         ),
         ({"metrics": [{"reconstruction_test": {"by": "templatez"}}]}, "unknown reconstruction 'templatez'"),
-        ({"metrics": [{"counterfactual_test": {"noise": -1}}]}, "noise must be 0 or more, got -1"),
+        ({"metrics": [{"counterfactual_test": {"noise": -1}}]}, "noise: got -1, it must be at least 0"),
         (
             {"explanations": ["made.jsonl"]},
             "explanations: scores of words are about class outputs, and",
@@ -84,6 +84,11 @@ def mistaken(verax: Callable[..., Any], place: Path, changes: Mapping[str, Any],
         ({"model": {"name": "m", "endpoint": {"url": "http://h/v1", "max_requests": 0}}}, "max_requests"),
         ({"model": {"name": "m", "endpoint": {"url": "http://h/v1", "key_env": "sk-abc"}}}, "and not the key"),
         ({"model": {"name": "m", "endpoint": {"url": "http://h/v1", "key": "x"}}}, "'model.endpoint.key'"),
+        ({"model": {"name": "m", "endpoint": {"url": "http://h/v1", "key_env": "HOME"}}}, "--allow-key-env HOME"),
+        (
+            {"model": {"name": "m", "endpoint": {"url": "http://h/v1", "headers": {"X-Team": "$PATH"}}}},
+            "headers: X-Team: the spec would send the environment variable PATH",
+        ),
         (
             {"model": {"name": "m", "endpoint": {"url": "http://h/v1", "headers": {"X-Api-Key": "sk-abc"}}}},
             "headers: X-Api-Key: name an environment variable that holds it",
@@ -138,8 +143,8 @@ def test_without_word_lists_it_is_said_how_to_get_them(
 ) -> None:
     nowhere = {"counterfactual_test": {"editor": {"random": {"wordnet": str(tmp_path / "none")}}}}
     line = mistaken(verax, tmp_path, {"metrics": [nowhere]})
-    assert "wordnet: there is no WordNet at" in line
-    assert wordnet.HOW in line
+    assert "does not exist; install" in line
+    assert wordnet.INSTALL_HINT in line
 
 
 @pytest.mark.parametrize(("package", "metric"), [("spacy", "counterfactual_test"), ("sacrebleu", "bleu")])

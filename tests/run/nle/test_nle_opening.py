@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rigged import Rigged
+from support.rigged import Rigged
 from verax.data.load import load_dataset
 from verax.data.text import split_words
 from verax.models.self_explainer import SelfExplainer
@@ -63,7 +63,7 @@ def test_a_key_holds_the_encoder_only_where_it_decides_and_the_words_only_where_
 
     def keys(wide: Dataset, fingerprint: str) -> list[str]:
         encoder = SimpleNamespace(fingerprint={"weights": fingerprint})
-        monkeypatch.setattr("verax.run.providers.encoder.load_encoder", lambda _: encoder)
+        monkeypatch.setattr("verax.run.providers.encoder.load_encoder", lambda _name, *, device: encoder)
         run = replace(prepared(data, PLAIN, BY_MEANING, INFILLED, SILENT).run, wide_data=wide)
         (planned,) = Plan(run, Providers(run))
         return [score.key for score in planned.explanations[0].scores]
@@ -75,8 +75,8 @@ def test_a_key_holds_the_encoder_only_where_it_decides_and_the_words_only_where_
 
 def test_the_most_requests_are_two_for_each_input_that_may_be_asked_about() -> None:
     found = prepared(load_dataset("world/nli", limit=3), PLAIN, "reconstruction_test", "bleu")
-    edits = 4 * 4 * 2 + 2
-    assert most_requests(found.run) == 2 * (1 + edits + 2) * 2 * 3
+    edits, repeats = 4 * 4 + 2, 4
+    assert most_requests(found.run) == 2 * (1 + edits + repeats + 2) * 2 * 3
 
 
 def infilled(path: str, **settings: Any) -> dict[str, Any]:

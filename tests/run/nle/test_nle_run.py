@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
-import text_runs
-from rigged import NLI, Rigged
-from text_runs import PAIRS, content, execute_run
+from support import text_runs
+from support.rigged import NLI, Rigged
+from support.text_runs import PAIRS, content, execute_run
 from verax.models import self_explainer
 from verax.results.run import Run
 from verax.store.read import read_rows
@@ -227,7 +227,7 @@ def test_a_dry_run_asks_and_writes_nothing(model: Rigged, verax: Callable[..., A
     (tmp_path / "spec.yaml").write_text(yaml.safe_dump(content(tmp_path)))
     said = verax("run", "spec.yaml", "--out", "run", "--dry-run")
     assert said.code == 0
-    assert "6 instances x 1 methods x 3 metrics: 24 rows (explanations, scores) in run" in said.err
+    assert "6 instances x 1 method x 3 metrics: 24 rows (explanations, scores) in run" in said.err
     assert "done already: 0; to do: 24" in said.err
     assert model.calls == []
     assert not (tmp_path / "run").exists()
@@ -254,7 +254,7 @@ def test_the_command_prints_the_tables_and_writes_the_report(
 
 def test_a_real_generator_goes_all_the_way(tmp_path: Path) -> None:
     """Babble of an untrained model, but by the way that a trained one takes; the second run is from the store."""
-    import tiny_text
+    from support import tiny_text
 
     home = text_runs.write_model(tmp_path / "real", "mt_re")
     tiny_text.save_generator("t5", home)

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
-from answering import rule_of, wants_label
-from fault_server import Asked, Fault, FaultServer, Handler, says, sends
-from text_runs import PAIRS, content, counterfactual, write_data
+from support.answering import rule_of, wants_label
+from support.fault_server import Asked, Fault, FaultServer, Handler, says, sends
+from support.text_runs import PAIRS, content, counterfactual, write_data
 from verax.store.read import read_rows
 from verax.types import Generated
 
@@ -35,15 +35,15 @@ HOSTILE = (
 @pytest.fixture
 def canary(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> str:
     monkeypatch.setenv("VERAX_API_KEY", CANARY)
-    monkeypatch.setenv("MY_SIGNATURE", CANARY[::-1])
+    monkeypatch.setenv("MY_SIGNATURE_TOKEN", CANARY[::-1])
     caplog.set_level(logging.DEBUG)
     return CANARY
 
 
 def spec_file(place: Path, url: str, metrics: list[Any] | None = None, **changes: Any) -> str:
     endpoint = {"url": url, "first_wait": 0.01, "retries": 0, "concurrency": 1}
-    if "MY_SIGNATURE" in os.environ:
-        endpoint["headers"] = {"X-Signature": "v1 $MY_SIGNATURE"}
+    if "MY_SIGNATURE_TOKEN" in os.environ:
+        endpoint["headers"] = {"X-Signature": "v1 $MY_SIGNATURE_TOKEN"}
     made = content(place, model={"name": "m", "endpoint": endpoint}, metrics=metrics or ["bleu"], **changes)
     (place / "spec.yaml").write_text(yaml.safe_dump(made))
     return "spec.yaml"
@@ -99,7 +99,7 @@ def test_the_key_is_sent_and_kept_nowhere(
     assert server.asked[0].headers["Authorization"] == f"Bearer {canary}"
     assert server.asked[0].headers["X-Signature"] == f"v1 {canary[::-1]}"
     card = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert card["spec"]["model"]["endpoint"]["headers"] == {"X-Signature": "v1 $MY_SIGNATURE"}
+    assert card["spec"]["model"]["endpoint"]["headers"] == {"X-Signature": "v1 $MY_SIGNATURE_TOKEN"}
     assert [one.code for one in said] == [0] * 4, said
     kept = [row for _, row in read_rows(tmp_path / "run") if isinstance(row, Generated)]
     assert any("[key]" in row.text for row in kept), "the answer is there, the key is not"

@@ -8,17 +8,16 @@ from pathlib import Path
 
 import pytest
 
-import many_languages as made
+from support import many_languages as made
 from verax.results.figure import Dot, Figure, Panel, Point, Rule
 from verax.studies.crosslingual.analysis import CrossLingual, analyse
 from verax.studies.crosslingual.figures import figures
 
-pytestmark = pytest.mark.usefixtures("four_are_enough")
 MEAN_TP, L2_TP, MEAN_LOSS, L2_LOSS, LIME, RANDOM = made.LABELS
 
 
 @pytest.fixture(scope="module")
-def result(four_are_enough: None, tmp_path_factory: pytest.TempPathFactory) -> CrossLingual:
+def result(tmp_path_factory: pytest.TempPathFactory) -> CrossLingual:
     found = analyse([made.write(tmp_path_factory.mktemp("run"))])
     assert found is not None
     return found
@@ -63,7 +62,7 @@ def test_every_value_is_a_dot_of_its_output_in_its_row(result: CrossLingual, dra
     assert {place: mark.x for place, mark in found.items()} == {
         place: cells[label].value for place, label in expected.items()
     }
-    assert [series.name for series in drawn["effects"].series] == ["Prediction", "Loss", "Random"]
+    assert [series.name for series in drawn["effects"].series] == ["Prediction", "Loss", "Baseline"]
     assert len({series.shape for series in drawn["effects"].series}) == 3
     (rule,) = [mark for mark in panel.marks if isinstance(mark, Rule)]
     assert rule.value == pytest.approx(0.0, abs=1e-9)  # comprehensiveness of the random explanation

@@ -44,15 +44,24 @@ def with_noise(chance):
 
 def test_cells_are_in_percent_with_intervals(tables):
     table = tables()["counterfactual"]
-    assert heads_of(table)[1:5] == ["% found", "% inconsistent of found", "% inconsistent", "% mentioned"]
+    assert heads_of(table)[1:] == [
+        "% found",
+        "% inconsistent of found",
+        "% inconsistent of all",
+        "% of all, content words",
+        "% mentioned",
+        "n",
+        "Not tested",
+    ]
     cells = {row[0]: row[1:] for row in lines_of(table)}
     assert list(cells) == ["MT-Ra, random", "MT-Ra, infill", "MT-Ra, random + infill"]
     assert cells["MT-Ra, random"][0].startswith("42.9 [")
-    assert cells["MT-Ra, random + infill"][1].startswith("80.0 [")
+    assert cells["MT-Ra, random + infill"][1] == "80.0", "of five found: no interval"
     assert cells["MT-Ra, random + infill"][2].startswith("66.7 [")
     assert cells["MT-Ra, random"][-2:] == ["7", "1"]
     assert "unparsed_answer (at most 2)" in table.caption
-    assert table.rows[0].cells[7].details == ("unparsed_answer: 1",)
+    at = [column.name for column in table.columns].index("not_tested")
+    assert table.rows[0].cells[at].details == ("unparsed_answer: 1",)
 
 
 def test_meaning_has_a_column_only_where_it_was_measured(tables):
@@ -60,22 +69,70 @@ def test_meaning_has_a_column_only_where_it_was_measured(tables):
     trials = (made.edit(mentioned=False, similarity=0.9),)
     table = tables(scores=[made.score(0, made.RANDOM, "f", trials=trials, threshold=0.8)])["counterfactual"]
     assert heads_of(table)[5] == "% by meaning"
-    assert lines_of(table)[0][5].startswith("0.0 [")
+    assert heads_of(table)[4] == "% of all, content words"
+    assert lines_of(table)[0][5] == "0.0"
     assert "0.800" in table.caption
 
 
-def test_edits_without_an_answer_have_a_column_only_where_there_are_any(tables):
-    title = "Edits without an answer"
-    assert title not in heads_of(tables()["counterfactual"])
-    scores = [made.score(0, made.RANDOM, "f", unanswered={"timeout": 2})]
+def test_both_rules_of_mention_are_in_the_table(tables):
+    """Of eight inputs all have an edit; any word is mentioned in six, a content word in two."""
+    scores = [
+        made.score(i, made.RANDOM, "m" if i < 6 else "f", trials=(made.edit(mentioned=i < 6, mentions=rules(i)),))
+        for i in range(8)
+    ]
     table = tables(scores=scores)["counterfactual"]
-    assert lines_of(table)[0][heads_of(table).index(title)] == "2"
+    (random, *_) = table.records()
+    assert (random["total"], random["total_any"], random["total_content"], random["match"]) == (0.25, 0.25, 0.75, "any")
+    assert "% of all, content words" in heads_of(table)
+    assert "% of all, any word" not in heads_of(table), "it is the rule of the test"
+    old = [made.score(0, made.RANDOM, "f", trials=(made.edit(mentioned=False, mentions={}),))]
+    (random, *_) = tables(scores=old)["counterfactual"].records()
+    assert random["total_content"] is None, "it was not recorded"
+
+
+def rules(number):
+    return {"any": number < 6, "content": number < 2}
+
+
+def test_edits_that_could_not_be_tested_are_counted_apart(tables):
+    cut = made.edit(mentioned=None, mentions={}, untested="cut_off")
+    kept = made.edit(mentioned=False)
+    scores = [made.score(0, made.RANDOM, "f", trials=(kept, cut)), made.score(1, made.RANDOM, "x")]
+    table = tables(scores=scores)["edits"]
+    (random, *_) = table.records()
+    assert (random["untested_edits"], random["unanswered"]) == (1, 0)
+    assert lines_of(table)[0][heads_of(table).index("Not tested")] == "1"
+    assert "cut_off (at most 1)" in table.caption
+
+
+def test_self_flips_are_next_to_flips(tables, found):
+    """Sixteen edits of each of eight inputs, one flips; of four repeats one flips. A deterministic model has none."""
+    asked = [made.score(i, made.RANDOM, "m", repeats=4, self_flips=1) for i in range(8)]
+    (random, *_) = tables(scores=asked)["edits"].records()
+    assert (random["flips"], random["self_flips"], random["repeats"], random["tried"]) == (1 / 16, 0.25, 32, 16.0)
+    assert any("25.0 % of the answers to unedited inputs change" in line for line in found(scores=asked).sentences)
+    certain = [made.score(i, made.RANDOM, "m", self_flips=0) for i in range(8)]
+    (random, *_) = tables(scores=certain)["edits"].records()
+    assert (random["self_flips"], random["repeats"]) == (0.0, 0)
+    assert "% self-flips" not in heads_of(tables()["edits"]), "it was not measured"
+
+
+def test_edits_without_an_answer_are_counted_with_their_reasons(tables):
+    scores = [made.score(0, made.RANDOM, "f", unanswered={"timeout": 2})]
+    table = tables(scores=scores)["edits"]
+    assert lines_of(table)[0][heads_of(table).index("Without an answer")] == "2"
     assert "timeout (at most 2)" in table.caption
 
 
 def test_only_what_was_measured_has_a_table(tables):
-    assert list(tables()) == ["counterfactual", "reconstruction", "performance"]
-    assert list(tables(scores=with_noise(1))) == ["counterfactual", "noise_floor", "reconstruction", "performance"]
+    assert list(tables()) == ["counterfactual", "edits", "reconstruction", "performance"]
+    assert list(tables(scores=with_noise(1))) == [
+        "counterfactual",
+        "edits",
+        "noise_floor",
+        "reconstruction",
+        "performance",
+    ]
     scores = [*made.scores(), *made.scores(method="st_re")]
     assert "comparison" in tables(card=made.card(methods=TWO), scores=scores)
     bare = made.card(metrics=[])
@@ -111,7 +168,7 @@ def test_noise_floor_and_comparison_by_hand(tables):
     (row,) = [record for record in comparison.records() if record["test"] == "random"]
     assert (row["first_method"], row["second_method"], row["n"]) == ("mt_ra", "st_re", 8)
     assert (row["total_first"], row["total_second"], row["difference"]) == (1.0, 0.0, -1.0)
-    assert row["p"] == row["p_holm"] == 2 / 2**8
+    assert row["p"] == pytest.approx(2 / 2**8)
 
 
 def test_names_are_escaped_for_papers_and_spreadsheets(found):
@@ -122,7 +179,7 @@ def test_names_are_escaped_for_papers_and_spreadsheets(found):
     assert {row["method"] for row in rows} == {f"'{name}"}
     latex = to_latex(made_tables)
     assert r"=cmd \& 50\% of\_x \{y\} \textless{}b\textgreater{}\textbar{}, random" in latex
-    assert latex.count(r"\caption") == 3
+    assert latex.count(r"\caption") == 4
     assert r"=cmd &amp; 50% of\_x {y} &lt;b&gt;\|" in to_markdown(made_tables)
 
 

@@ -22,7 +22,8 @@ from support.runs import (
     word_run,
 )
 from verax.results.run import Run
-from verax.stats import bca, holm, paired_test
+from verax.stats.intervals import bca
+from verax.stats.joint import joint_differences, joint_test
 from verax.studies.leaderboard.analysis import Board, Contrast, Leaderboard, Standing, analyse, contrast
 from verax.types import Instance, Score
 
@@ -42,25 +43,27 @@ def by_method(made: Board) -> dict[str, Standing]:
 
 
 def test_a_table_by_hand(tmp_path: Path) -> None:
-    table = {"loo": [0.5, None, 0.7, 0.9, 0.6], "random": [0.1, 0.2, None, 0.3, 0.2], "none": [None] * 5}
-    run = score_run(tmp_path, {"aopc": table})
+    loo, random = [0.5, None, 0.7, 0.9, 0.6, 0.8, 0.4], [0.1, 0.2, None, 0.3, 0.2, 0.4, 0.1]
+    run = score_run(tmp_path, {"aopc": {"loo": loo, "random": random, "none": [None] * 7}})
     assert [one.method for one in board(run, "aopc").standings] == ["loo", "random", "none"]
-    loo, rand, none = boards(run).records()
-    low, high = bca(np.array([0.5, 0.7, 0.9, 0.6])) or (None, None)
-    assert loo == {
-        "method": "loo", "metric": "aopc", "mean": pytest.approx(2.7 / 4), "low": low, "high": high, "n": 4,
-        "skipped": 1, "random": pytest.approx(0.2), "p": 0.25, "p_holm": 0.25, "higher_is_better": True, "group": "a",
+    first, second, last = boards(run).records()
+    low, high = bca(np.array([0.5, 0.7, 0.9, 0.6, 0.8, 0.4])) or (None, None)
+    # five differences of one sign: 2 of 32 flips are as extreme
+    assert first == {
+        "method": "loo", "metric": "aopc", "mean": pytest.approx(3.9 / 6), "low": low, "high": high, "n": 6,
+        "skipped": 1, "failed": 0, "not_applicable": 0, "random": pytest.approx(1.1 / 5), "p": pytest.approx(1 / 16),
+        "best": False, "higher_is_better": True, "group": "",
     }  # fmt: skip
-    assert (rand["n"], rand["skipped"], rand["p"], rand["p_holm"]) == (4, 1, None, None)
-    assert (none["mean"], none["low"], none["n"], none["skipped"], none["p"], none["group"]) == (
-        None,
-        None,
-        0,
-        5,
-        None,
-        "",
-    )
-    assert by_method(board(run, "aopc"))["none"].reasons == {"empty": 5}
+    assert (second["n"], second["skipped"], second["p"]) == (6, 1, None)
+    assert [last[key] for key in ("mean", "low", "n", "skipped", "p", "group")] == [None, None, 0, 7, None, ""]
+    assert by_method(board(run, "aopc"))["none"].reasons == {"empty": 7}
+
+
+def test_failed_skipped_and_not_applicable_are_three_things(tmp_path: Path) -> None:
+    reasons = ("failed", "no_gold", "needs_interactions", "empty", "no_signal")
+    scores = [Score(f"i{i}", "x", "m", None, reason) for i, reason in enumerate(reasons)]
+    (row,) = boards(make_run(tmp_path, scores=scores, instances=plain_instances(scores))).records()
+    assert (row["failed"], row["not_applicable"], row["skipped"], row["n"]) == (1, 2, 2, 0)
 
 
 @pytest.mark.parametrize(("higher", "order"), [(True, ["c", "b", "a", "none"]), (False, ["a", "b", "c", "none"])])
@@ -70,18 +73,59 @@ def test_best_first_in_the_direction_of_the_metric(tmp_path: Path, higher: bool,
     assert [one.method for one in board(run).standings] == order
 
 
-def test_the_best_group_is_who_shares_a_letter_with_the_best(tmp_path: Path) -> None:
+def drawn_board(folder: Path, values: np.ndarray, *, higher: bool = True) -> Board:
+    """A board of drawn scores: the first method is random, NaN where there is none."""
+    names = ["random", *(f"m{i}" for i in range(1, values.shape[1]))]
+    table = {
+        name: [None if np.isnan(value) else float(value) for value in column]
+        for name, column in zip(names, values.T, strict=True)
+    }
+    return board(score_run(folder, {"m": table}, metrics=[metric_entry("m", higher=higher)]))
+
+
+def test_the_best_are_those_that_no_other_method_beats(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     noise = rng.normal(size=(100, 4))
-    table = {"apart": noise[:, 0], "tied": 3 + noise[:, 1], "as well": 3 + noise[:, 2], "between": 2.6 + noise[:, 3]}
+    table = {"apart": noise[:, 0], "tied": 3 + noise[:, 1], "as well": 3 + noise[:, 2], "between": 2.0 + noise[:, 3]}
     made = board(score_run(tmp_path, {"m": {name: column.tolist() for name, column in table.items()}}))
-    best = [one.method for one in made.best]
-    letters = {one.method: set(one.compared.group) for one in made.standings}
-    assert best[0] == made.standings[0].method
-    assert set(best) == {name for name, group in letters.items() if group & letters[best[0]]}
-    assert {"tied", "as well"} <= set(best)
-    assert "apart" not in best
+    assert {one.method for one in made.best} == {"tied", "as well"}
+    assert set(by_method(made)["between"].beaten_by) == {"tied", "as well"}
+    assert set(by_method(made)["apart"].beaten_by) == {"tied", "as well", "between"}
     assert board(score_run(tmp_path / "none", {"m": {"x": [None]}})).best == ()
+
+
+def test_twelve_inputs_do_not_rank_twenty_five_methods(tmp_path: Path) -> None:
+    made = drawn_board(tmp_path, np.random.default_rng(0).normal(size=(12, 25)))
+    assert made.too_few == (25, 12, 14)
+    assert made.best == ()
+    assert {one.group for one in made.standings} == {""}
+
+
+def test_random_is_never_best_however_good_it_is(tmp_path: Path) -> None:
+    made = drawn_board(tmp_path, np.random.default_rng(0).normal([3.0, 0.0, 0.0], 1.0, size=(40, 3)))
+    assert made.standings[0].method == "random"
+    assert made.best == ()
+    assert [one.worse for one in made.standings] == [False, True, True]
+
+
+def test_a_second_random_explanation_is_never_best(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    columns = {"random": rng.normal(size=40), "random(seed=1)": rng.normal(2, 1, 40), "x": rng.normal(size=40)}
+    methods = [method_entry("random"), method_entry("random(seed=1)", "random"), method_entry("x")]
+    table = {name: column.tolist() for name, column in columns.items()}
+    made = board(score_run(tmp_path, {"m": table}, methods=methods))
+    assert by_method(made)["x"].beaten_by == ("random(seed=1)",)
+    assert made.best == ()
+
+
+def test_rounding_noise_is_a_tie(tmp_path: Path) -> None:
+    """A difference of 3.3e-9 on every input is noise for a float32 model, and a difference for a float64 one."""
+    base = np.random.default_rng(1).random(30)
+    table = {"m": {"random": base.tolist(), "x": (base + 3.3e-9).tolist()}}
+    noisy = by_method(board(score_run(tmp_path / "32", table, model={"name": "m", "dtype": "float32"})))["x"]
+    exact = by_method(board(score_run(tmp_path / "64", table, model={"name": "m", "dtype": "float64"})))["x"]
+    assert (noisy.p, noisy.like_random) == (1.0, True)
+    assert exact.better
 
 
 def test_methods_keep_the_order_of_the_card_and_those_of_the_rows_come_last(tmp_path: Path) -> None:
@@ -100,10 +144,10 @@ def test_each_method_is_tested_against_the_random_explanation_of_its_own_kind(tm
     methods = [method_entry(name, kind=kinds.get(name, "token")) for name in names[:-1]]
     found = by_method(board(score_run(tmp_path, {"m": table}, methods=methods)))
     partners = {"x": "random", "spans": "random_span", "loose": "random"}  # one that the card does not name
-    expected = {name: paired_test(np.array(table[name]), np.array(table[base])) for name, base in partners.items()}
-    assert {name: found[name].compared.p for name in expected} == expected
-    assert [found[name].compared.p_holm for name in expected] == holm(list(expected.values()))
-    assert (found["random_span"].compared.p, found["random"].compared.p) == (None, None)
+    test = joint_test(np.array([table[name] for name in names]).T, tolerance=1e-6)
+    expected = {name: test.p[names.index(name), names.index(base)] for name, base in partners.items()}
+    assert {name: found[name].p for name in expected} == expected
+    assert (found["random_span"].p, found["random"].p) == (None, None)
     assert [name for name, one in found.items() if one.is_baseline] == sorted(
         ["random", "random_span"], key=list(found).index
     )
@@ -113,10 +157,10 @@ def test_a_baseline_without_scores_under_a_metric_gives_no_test(tmp_path: Path) 
     methods = [method_entry("random_span", kind="span_interaction"), method_entry("spans", kind="span_interaction")]
     found = by_method(board(score_run(tmp_path, {"m": {"spans": [1.0, 2.0, 3.0]}}, methods=methods)))
     spans = found["spans"]
-    assert (spans.compared.p, spans.compared.baseline_mean, spans.like_random) == (None, None, False)
+    assert (spans.p, spans.baseline_mean, spans.like_random) == (None, None, False)
 
 
-def test_like_random_is_what_the_corrected_test_does_not_distinguish(tmp_path: Path) -> None:
+def test_like_random_is_what_the_joint_test_does_not_distinguish(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     random = rng.normal(size=40)
     table = {"random": random, "same": random + rng.normal(0, 0.1, 40), "better": random + 1 + rng.normal(0, 0.1, 40)}
@@ -206,10 +250,10 @@ def test_two_runs_compared_by_hand(tmp_path: Path) -> None:
         metrics=[low],
     )
     first, second = rows
-    assert (first.metric.label, first.method.name, first.means.n) == ("m", "x", 3)
-    assert (first.means.first, first.means.second) == (pytest.approx(2.3 / 3), pytest.approx(0.6 / 3))
-    assert (first.means.p, first.means.p_holm) == (0.25, 0.5)
-    assert (second.metric.label, second.means.n, second.means.p_holm) == ("low", 5, 1.0)
+    assert (first.metric.label, first.method.name, first.n) == ("m", "x", 3)
+    assert (first.first, first.second) == (pytest.approx(2.3 / 3), pytest.approx(0.6 / 3))
+    assert first.p == 0.25  # three differences of one sign, and nothing else differs
+    assert (second.metric.label, second.n, second.p) == ("low", 5, 1.0)
     assert not second.metric.ascending
 
 
@@ -219,13 +263,13 @@ def test_instances_are_matched_by_id(tmp_path: Path) -> None:
     backwards = scores_of("m", {"x": b.tolist()})[::-1]
     second = make_run(tmp_path / "b", scores=backwards, instances=plain_instances(backwards))
     (row,) = contrast(score_run(tmp_path / "a", {"m": {"x": a.tolist()}}), second, seed=3)
-    assert row.means.p == row.means.p_holm == paired_test(a, b, seed=3)
+    assert row.p == joint_differences((b - a)[:, None], seed=3)[1][0]
 
 
 def test_runs_that_share_no_instance_or_no_row(tmp_path: Path) -> None:
     first = score_run(tmp_path / "a", {"m": {"x": [1.0, 2.0]}})
     (row,) = contrast(first, make_run(tmp_path / "b", scores=[Score("elsewhere", "x", "m", 1.0)]))
-    assert (row.means.n, row.means.first, row.means.p, row.change) == (0, None, None, "unknown")
+    assert (row.n, row.first, row.p, row.change) == (0, None, None, "unknown")
     assert contrast(first, score_run(tmp_path / "c", {"m": {"y": [1.0]}})) == []
     assert contrast(first, score_run(tmp_path / "d", {"n": {"x": [1.0]}})) == []
 
@@ -257,4 +301,4 @@ def test_methods_with_other_parameters_are_compared_and_say_so(tmp_path: Path) -
         runs.append(score_run(tmp_path / str(steps), {"m": {label: [0.1, 0.2, 0.3]}}, methods=methods))
     (row,) = contrast(*runs)
     assert row.method.name == "integrated_gradients (steps: 75 / 100)"
-    assert (row.means.n, row.means.first) == (3, row.means.second)
+    assert (row.n, row.first) == (3, row.second)

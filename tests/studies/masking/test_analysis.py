@@ -12,21 +12,23 @@ import pytest
 from support.masking import masking_metrics, masking_scores, p_value_scores, seed_run
 from support.runs import make_run, method_entry, metric_entry
 from verax.results.run import Run
-from verax.stats import bca, simes
+from verax.stats.intervals import bca
+from verax.stats.masf import simes
 from verax.studies.masking.analysis import (
     NO_AREA,
     MaskedRun,
-    Masking,
-    MaskingCurve,
-    MaskingCurves,
     analyse,
     masked_metrics,
     masked_run,
     masking_curves,
 )
+from verax.studies.masking.curves import Masking, MaskingCurve, MaskingCurves
+from verax.studies.masking.presets import FAITHFULNESS_MEASURABLE
+from verax.studies.masking.tables import tables
 from verax.types import Performance, Score, UserError
 
 Predicted = Mapping[str, Mapping[str, Sequence[int]]]
+DATA = {"name": "pairs", "hash": "inputs", "n": 40}
 RIGHT_UNTIL = {"random": {"a": [0, 0, 1], "b": [0, 1, 1]}}
 
 
@@ -193,11 +195,9 @@ def test_random_measures_of_other_seeds_are_one_baseline(tmp_path: Path) -> None
         ({"data": {"name": "pairs", "hash": "others", "n": 40}}, ["the data (inputs)", "inputs", "others"]),
         ({"data": {"name": "pairs", "hash": "fewer", "n": 5}}, ["the data (number of inputs)", "40", "5"]),
         ({"model": {"name": "m", "hash": "b", "architecture": "Other"}}, ["architecture", "Bert", "Other"]),
-        (
-            {"model": {"name": "m", "hash": "b", "architecture": "Bert", "masking": "half"}},
-            ["masking", "None", "half"],
-        ),
-        ({"model": {"name": "m", "hash": "b", "architecture": "Bert", "select": "best"}}, ["select", "None", "best"]),
+        ({"metrics": masking_metrics(4, tested=4)}, ["in-distribution test", "steps"]),
+        ({"data": {**DATA, "metric": "macro_f1"}}, ["performance", "accuracy", "macro_f1"]),
+        ({"data": {**DATA, "explained_parts": (0,)}}, ["parts that are masked", "all", "0"]),
         ({"model": {"name": "tiny", "hash": "a", "architecture": "Bert"}}, ["same model"]),
     ],
 )
@@ -209,6 +209,71 @@ def test_runs_that_are_no_seeds_of_each_other_are_refused_with_the_difference(
         analyse(runs)
     for word in (*named, str(tmp_path / "a"), str(tmp_path / "b")):
         assert word in str(refused.value)
+
+
+def test_models_of_other_trainings_are_groups_of_their_own_and_not_averaged(tmp_path: Path) -> None:
+    """The selection of the epoch is checked under the name that a trained model records it by."""
+    trained = [("half", "both"), ("half", "none"), ("half", "both"), (None, None)]
+    runs = []
+    for number, (masking, selected_on) in enumerate(trained):
+        facts = {"name": "m", "hash": str(number), "architecture": "Bert"}
+        model = facts | ({} if masking is None else {"masking": masking, "selected_on": selected_on})
+        runs.append(simulated_run(tmp_path / str(number), number, model=model))
+    found = analyse(runs)
+    assert found is not None
+    assert [(str(one.training), one.runs) for one in found.groups] == [
+        ("masked fine-tuning", 2),
+        ("masked in training: half, epoch selected on: none", 1),
+        ("training not recorded", 1),
+    ]
+
+
+def test_the_most_frequent_class_is_that_of_the_training_data(tmp_path: Path) -> None:
+    """Most of the measured inputs are `b`; the model learned from data with most `a`, and says so."""
+    rows = {name: [0, 0, 0] for name in "xyz"}
+    gold = {"x": 1, "y": 1, "z": 0}
+    scores = [*masking_scores("random", rows, gold=gold), *masking_scores("best", rows, gold=gold)]
+    model = {"name": "m", "hash": "h", "architecture": "Bert", "labels": ["a", "b"]}
+    measured = group([seed_run(tmp_path / "1", scores, model=model)])
+    assert (measured.majority, measured.majority_of) == (pytest.approx(2 / 3), "measured")
+    told = group([seed_run(tmp_path / "2", scores, model={**model, "training_majority": "a"})])
+    assert (told.majority, told.majority_of) == (pytest.approx(1 / 3), "training")
+    both = [seed_run(tmp_path / name, scores, model={**model, "hash": name, "training_majority": "a"}) for name in "34"]
+    assert (group(both).majority, group(both).majority_of) == (pytest.approx(1 / 3), "training")
+
+
+def test_measures_have_the_names_of_the_paper(tmp_path: Path) -> None:
+    content = FAITHFULNESS_MEASURABLE.content["methods"]
+    methods = [method_entry("random")]
+    for given in content:
+        ((name, parameters),) = given.items() if isinstance(given, dict) else ((given, {}),)
+        methods.append(method_entry(f"{name} {parameters}", name, parameters=parameters))
+    scores = [score for entry in methods for score in masking_scores(entry["label"], {"a": [0, 1, 1]})]
+    found = group([seed_run(tmp_path, scores, methods=methods)])
+    assert sorted(found.shown(curve.method) for curve in found.curves if curve.method != "random") == [
+        "Beam", "Grad (L1)", "Grad (L2)", "IG (abs)", "IG (sign)", "LOO (abs)", "LOO (sign)", "x ⊙ grad (abs)",
+        "x ⊙ grad (sign)",
+    ]  # fmt: skip
+
+
+def test_random_maskings_are_read_as_one_curve() -> None:
+    """Two maskings of two inputs: right at the second point in three of four cases."""
+    random = {"a": [0, 0, 1, 0, 0, 1], "b": [0, 0, 1, 0, 1, 1]}
+    run = recorded({"random": random, "best": {"a": [0, 1, 1], "b": [0, 1, 1]}})
+    for rows in run.series["random"].values():
+        rows["maskings"] = [2.0]  # type: ignore[index]
+    found = masking_curves("m", [run], resamples=0)
+    assert [point.value for point in of(found, "random").curve] == [1.0, 0.75, 0.0]
+    assert of(found, "best").acu.value == pytest.approx(0.375)  # 0.75 over a width of one half
+
+
+def test_inverted_labels_give_no_racu() -> None:
+    """Random masking makes the model right more often: RACU would reward the measure that is worse than random."""
+    upside_down = {name: [1, 1, 0] for name in "abc"}
+    found = masking_curves("m", [recorded({"random": upside_down, "worse": {name: [1, 0, 0] for name in "abc"}})])
+    curve = of(found, "worse")
+    assert curve.acu.value < 0
+    assert (curve.racu, curve.reason) == (None, NO_AREA)
 
 
 def test_a_run_without_a_random_curve_cannot_be_averaged(tmp_path: Path) -> None:
@@ -271,6 +336,7 @@ def test_data_sets_and_metrics_have_groups_of_their_own(tmp_path: Path) -> None:
         assert found is not None
         assert [one.name for one in found.groups] == [prefix + entry["label"] for entry in several]
         assert [len(one.random.curve) for one in found.groups] == [5, 3]
+        assert [table.name for table in tables(found)] == [one.name for one in found.groups], "no mean over metrics"
 
 
 def test_intervals_repeat() -> None:

@@ -10,12 +10,12 @@ import pytest
 
 from support.markup import parse
 from support.tables import figures_of, lines_of, printed
-from verax.results.figure import Area, Line, Region, Rule
+from verax.results.figure import Area, Dot, Line, Region, Rule
 from verax.results.render.plain import to_latex, to_markdown
 from verax.results.render.svg import figure_svg
 from verax.results.render.terminal import show_findings
 from verax.studies.masking import STUDY
-from verax.studies.masking.analysis import Masking, MaskingCurve, MaskingCurves
+from verax.studies.masking.curves import Masking, MaskingCurve, MaskingCurves, SeedValues, Training, paper_name
 from verax.studies.masking.figures import between, figures
 from verax.studies.masking.tables import distribution, flags, performance, ratios, tables
 from verax.types import Estimate
@@ -86,7 +86,7 @@ def test_records_are_flat_and_in_full() -> None:
         "racu": 0.958, "racu_low": 0.958 - 0.1, "racu_high": 0.958 + 0.1, "racu_reason": None,
         "n": 50, "skipped": 0, "flags": "not valid at 50 %, 100 %", "metric": "accuracy", "signed": False,
         "over": "instances", "out_of_distribution": "0.5 1", "valid": False,
-        "unmasked": 1.0, "fully_masked": 0.5, "majority": 0.52,
+        "unmasked": 1.0, "fully_masked": 0.5, "majority": 0.52, "majority_of": "measured",
     }  # fmt: skip
     assert (rows["random"]["out_of_distribution"], rows["random"]["valid"]) == ("", True)
     assert (rows["bad"]["out_of_distribution"], rows["bad"]["valid"]) == (None, None), "it was not tested"
@@ -103,9 +103,106 @@ def test_measures_without_a_curve_have_rows_that_say_why() -> None:
 
 def test_several_groups_have_tables_of_their_own() -> None:
     several = tables(Masking((three(), replace(three(), name="other"))))
-    assert [table.name for table in several] == ["masking", "other"]
+    assert [table.name for table in several] == ["data-sets", "performance", "masking", "other"]
     assert [table.name for table in tables(Masking((three(),)))] == ["areas"]
-    assert all(table.title.startswith(f"{table.name}: ") for table in several)
+    assert all(table.title.startswith(f"{table.name}: ") for table in several[2:])
+
+
+def seeded(name: str, areas: dict[str, float], unmasked: dict[str, float], **more: Any) -> MaskingCurves:
+    """A data set with a model for each seed: its area under `good`, its unmasked performance; 0.5 fully masked."""
+    base = three(over="seeds")
+
+    def seeds(method: str) -> tuple[SeedValues, ...]:
+        good = method == "good"
+        return tuple(
+            SeedValues(seed, unmasked[seed], 0.5, area if good else 0.0, 2 * area if good else None)
+            for seed, area in areas.items()
+        )
+
+    rows = tuple(replace(row, seeds=seeds(row.method)) for row in base.curves)
+    return replace(base, name=name, curves=rows, runs=len(areas), **({"majority": 0.4} | more))
+
+
+def test_data_sets_together_have_a_row_for_all_without_seeds_that_did_not_converge() -> None:
+    """Seed 2 gains 0.1 over the most frequent class on `b`, and seed 0 gains 0.5: less than half."""
+    groups = (
+        seeded("a", {"0": 0.1, "1": 0.2, "2": 0.9}, {"0": 0.9, "1": 0.8, "2": 0.9}),
+        seeded("b", {"0": 0.3, "1": 0.6, "2": 0.9}, {"0": 0.9, "1": 0.7, "2": 0.5}, majority=0.4),
+    )
+    together, performances, *_ = tables(Masking(groups))
+    rows = {(row[0], row[1]): row[2:] for row in lines_of(together)}
+    assert list(rows) == [("a", "bad"), ("a", "good"), ("b", "bad"), ("b", "good"), ("All", "bad"), ("All", "good")]
+    assert rows["All", "good"] == ["30.0", "60.0", ""]  # ((0.1 + 0.3) / 2 + (0.2 + 0.6) / 2) / 2
+    assert rows["All", "bad"] == ["0.0", "no area", ""], "one without a RACU has none in the mean"
+    assert rows["a", "good"] == ["28.7 [27.7, 30.7]", "95.8 [85.8, 105.8]", ""]
+    invalid = replace(
+        groups[0], curves=tuple(replace(row, p_values=(0.9, 0.9, 0.9, 0.9, 0.01)) for row in groups[0].curves)
+    )
+    (table, *_) = tables(Masking((invalid, groups[1])))
+    notes = {(row[0], row[1]): row[-1] for row in lines_of(table)}
+    assert (notes["a", "bad"], notes["b", "bad"]) == ("not valid at 100 %; no bound", "no bound")
+    for words in ("2 seeds", "seed 2 on b (50.0 unmasked, 65.0 needed)", "50%", "did not converge"):
+        assert words in together.caption
+    shown_rows = {row[0]: row[1:] for row in lines_of(performances)}
+    assert shown_rows["All"][1:] == ["82.5", "50.0", "40.0", "2"]  # (0.9 + 0.9 + 0.8 + 0.7) / 4
+    assert [record["converged"] for record in performances.records()] == [3, 2, None]
+
+
+def test_a_column_of_recursive_roar() -> None:
+    group = three()
+    rows = tuple(replace(row, roar=Estimate(0.261) if row.method == "good" else None) for row in group.curves)
+    several = Masking((replace(group, curves=rows), replace(three(), name="other")))
+    table = tables(several)[0]
+    assert [column.title for column in table.columns][-2] == "R-ROAR RACU [%]"
+    cells = {(row[0], row[1]): row[-2] for row in lines_of(table)}
+    assert (cells["masking", "good"], cells["masking", "bad"]) == ("26.1", "not measured")
+    assert len(tables(Masking((three(), replace(three(), name="other"))))[0].columns) == 5
+
+
+def test_papers_get_the_names_of_the_paper() -> None:
+    display = {"good": paper_name("Grad (L2)"), "bad": paper_name("InputXGrad (sign)")}
+    latex = to_latex(tables(Masking((replace(three(), display=display),))))
+    assert "Grad ($L_2$) & 28.7" in latex
+    assert r"x $\odot$ grad (sign) & -1.2" in latex
+    assert latex.isascii()
+
+
+def test_models_of_other_trainings_share_the_figures() -> None:
+    """The p-values of a measure in one panel, performance unmasked and fully masked in two, a series each."""
+    masked = replace(three((0.5,) * 5, (0.5,) * 5, (0.5,) * 5), training=Training("half", "both"))
+    plain = replace(three((0.5,) * 5, (0.01,) * 5, None), training=Training("none", "none"))
+    result = Masking((masked, plain))
+    by_name = {figure.name: figure for figure in figures(result)}
+    names = ["masked fine-tuning", "plain fine-tuning"]
+    assert [series.name for series in by_name["p-values"].series] == names
+    lines = {
+        panel.title: [mark.series for mark in panel.marks if isinstance(mark, Line)]
+        for panel in by_name["p-values"].panels
+    }
+    assert lines == {"good": [0, 1], "bad": [0]}
+    performances = by_name["performance"]
+    assert [series.name for series in performances.series] == [*names, "always the most frequent class"]
+    unmasked, fully_masked = (
+        [(mark.row, mark.series, mark.x.value) for mark in panel.marks if isinstance(mark, Dot)]
+        for panel in performances.panels
+    )
+    assert unmasked == [("masking", 0, 1.0), ("masking", 1, 1.0)]
+    assert fully_masked == [("masking", 0, 0.5), ("masking", 2, 0.52), ("masking", 1, 0.5), ("masking", 2, 0.52)]
+    titles = [figure.title for figure in figures(result) if figure.name == "curves"]
+    assert titles == [f"masking, {name}: performance while words are masked" for name in names]
+    assert [table.name for table in tables(result)] == ["performance", *(f"masking, {name}" for name in names)]
+    others = [replace(group, name="other") for group in (masked, plain)]
+    both = tables(Masking((masked, plain, *others)))
+    assert [table.name for table in both][:2] == [f"data-sets, {name}" for name in names]
+
+
+def test_performance_over_data_sets_has_a_row_for_all() -> None:
+    seeds = {"0": 0.9, "1": 0.8}
+    result = Masking((seeded("a", {"0": 0.1, "1": 0.2}, seeds), seeded("b", {"0": 0.3, "1": 0.6}, seeds)))
+    panel = figures(result)[0].panels[0]
+    assert panel.rows == ("a", "b", "All")
+    (mean,) = [mark for mark in panel.marks if isinstance(mark, Dot) and mark.row == "All"]
+    assert mean.x.value == pytest.approx(0.85)
 
 
 def test_papers_get_escaped_names() -> None:
@@ -144,6 +241,9 @@ def test_performance_and_validity_in_words() -> None:
     words = performance(three())
     for number in ("100.0 [95.0, 100.0]", "50.0 [45.0, 55.0]", "52.0"):
         assert number in words
+    assert "the most frequent class of the measured data" in words
+    told = performance(replace(three(), majority_of="training"))
+    assert "the most frequent class of the training data gives 52.0" in told
     below = performance(replace(three(), majority=0.56))
     assert below.startswith(words.replace("52.0", "56.0"))
     assert len(below) > len(words), "a model that is worse than a constant is warned of"
@@ -152,7 +252,6 @@ def test_performance_and_validity_in_words() -> None:
         "fine": distribution(three(FINE, FINE, FINE)),
         "some": distribution(three(FINE, FINE)),
         "out": distribution(three(FINE, (0.5, 0.5, 0.049, 0.5, 0.001), FINE)),
-        "end": distribution(three(FINE, (0.5, 0.5, 0.5, 0.5, 0.001), FINE)),
     }
     assert len(set(found.values())) == len(found)
     assert "in_distribution" in found["not tested"]
@@ -160,17 +259,15 @@ def test_performance_and_validity_in_words() -> None:
     assert "bad" in found["some"].removeprefix(found["fine"])
     assert "50 %, 100 %, with good" in found["out"]
     assert "bad" not in found["out"]
-    assert "fully masked" in found["end"]
-    assert "fully masked" not in found["out"]
 
 
 def test_captions_say_what_intervals_are_over() -> None:
     (table,) = tables(Masking((three(),)))
     assert "50 instances" in table.caption
     seeds = three(over="seeds")
-    captions = [tables(Masking((replace(seeds, runs=runs),)))[0].caption for runs in (5, 2)]
-    assert "5 runs" in captions[0]
-    assert len(captions[1]) > len(captions[0]), "so few runs say little"
+    captions = [tables(Masking((replace(seeds, runs=runs),)))[0].caption for runs in (6, 5)]
+    assert captions[0].startswith("In brackets: 95 % intervals over 6 runs")
+    assert captions[1].startswith("Means over 5 runs"), "no interval below 6, so none is announced"
 
 
 def test_missing_metrics_are_a_finding() -> None:

@@ -98,7 +98,7 @@ def test_properties_of_the_same_name_have_different_titles() -> None:
 
 
 def test_a_table_has_kinds_by_bases_with_marks_and_bounds() -> None:
-    one = changed(COMPLEXITY, "token", "shapley", best=True, difference=at(0.05))
+    one = changed(COMPLEXITY, "token", "shapley", best=True, difference=at(0.05), p=0.4, like_random=True)
     one = replace(one, entries=tuple(e for e in one.entries if (e.kind, e.base) != ("token_interaction", "attention")))
     (table,) = tables(of(one))
     assert table.name == "complexity"
@@ -132,6 +132,7 @@ def test_records_are_in_full_with_differences_and_marks() -> None:
         "shapley_difference_low": 0.3 - 0.1,
         "shapley_difference_high": 0.4,
         "shapley_marks": "best",
+        "shapley_p": None,
         "shapley_method": "shapley/span_interaction",
         "shapley_n": 40,
         "shapley_pairs": 40,
@@ -159,7 +160,7 @@ def test_several_runs_are_sections_of_one_table() -> None:
     small = UnifiedRun("small", (COMPREHENSIVENESS, COMPLEXITY), (STABLE,))
     large = UnifiedRun("large", (changed(COMPREHENSIVENESS, "token", "shapley", value=at(0.9)),), (STABLE,))
     result = Unified((small, large))
-    comprehensiveness, complexity, stability = tables(result)
+    comprehensiveness, complexity, _, stability = tables(result)
     assert [row.section for row in comprehensiveness.rows] == ["small"] * 3 + ["large"] * 3
     assert lines_of(comprehensiveness)[5][:2] == ["large: words", "0.900 [0.800, 1.000]"]
     assert {row.section for row in complexity.rows} == {"small"}
@@ -173,12 +174,41 @@ def test_several_runs_are_sections_of_one_table() -> None:
     assert [sentence.partition(":")[0] for sentence in findings(result)] == ["small", "large"]
 
 
+def test_wins_are_counted_over_runs_and_bases() -> None:
+    """Two runs and three bases are six cases; equal values are won by none."""
+    words = changed(COMPREHENSIVENESS, "token", "shapley", value=at(0.9), best=True, better=True, p=0.01)
+    spans = changed(words, "span_interaction", "attention", value=at(0.8), difference=at(-0.1))
+    runs = (UnifiedRun("small", (words,), ()), UnifiedRun("large", (spans,), ()))
+    wins = next(table for table in tables(Unified(runs)) if table.name == "wins")
+    assert lines_of(wins) == [
+        ["Comprehensiveness: best kind", "1 of 6 (0)", "0 of 6 (0)", "2 of 6 (2)"],
+        ["Comprehensiveness: better than random", "5 of 6 (0)", "6 of 6 (0)", "6 of 6 (2)"],
+    ]
+    lower = replace(spans, higher_is_better=False)
+    wins = next(
+        table for table in tables(Unified((runs[0], UnifiedRun("large", (lower,), ())))) if table.name == "wins"
+    )
+    assert wins.records()[0]["token_cases"] == 6
+
+
+def test_the_models_and_the_attainable_maximum_are_shown() -> None:
+    run = UnifiedRun("tiny", (COMPREHENSIVENESS,), (), "tiny", "nli", at(0.7))
+    assert lines_of(tables(Unified((run,)))[-1]) == [["tiny", "tiny", "nli", "0.700 [0.600, 0.800]"]]
+    within = {"within": "budget", "k": 3}
+    one = Property("agreement_of_words", "ap", within, True, entries(0.3, at(0.1), maximum=0.45))
+    (table,) = tables(of(one, replace(one, parameters={"within": "all"}, entries=entries(0.5, at(0.1)))))[:1]
+    assert table.title == "Agreement on words (at the budget) (higher is better)"
+    assert lines_of(table)[-1] == ["attainable maximum", *["0.450"] * 4]
+
+
 def test_the_finding_counts_better_worse_and_alike() -> None:
-    one = changed(COMPREHENSIVENESS, "token", "shapley", difference=at(-0.3))
-    one = changed(one, "token", "attention", difference=at(0.05))
-    (said,) = findings(of(one, COMPLEXITY))
-    assert "18 comparisons" in said
-    assert "16 are better, 1 worse, and 1 not" in said
+    one = changed(COMPREHENSIVENESS, "token", "shapley", p=0.01, worse=True)
+    one = changed(one, "token", "attention", p=0.3, like_random=True)
+    one = changed(one, "token_interaction", "attention", p=0.01, better=True)
+    (sentence,) = findings(of(one, COMPLEXITY))
+    assert "3 comparisons" in sentence
+    assert findings(of(COMPLEXITY)) == ["No comparison with random has enough inputs to tell."]
+    assert "1 are significantly better, 1 worse, and 1 not" in sentence
 
 
 def test_reading_speaks_of_what_was_measured() -> None:
@@ -224,8 +254,9 @@ def test_dots_stand_in_rows_by_kind_and_random_has_none() -> None:
     assert [mark.value for mark in figure.panels[0].marks if isinstance(mark, Rule)] == [0.0]
 
 
-def test_hollow_dots_are_those_whose_interval_contains_zero() -> None:
-    one = changed(COMPREHENSIVENESS, "token", "shapley", difference=Estimate(-0.1, -0.4, 0.2))
+def test_hollow_dots_are_not_significantly_different_from_random() -> None:
+    better = replace(COMPREHENSIVENESS, entries=tuple(replace(made, better=True) for made in COMPREHENSIVENESS.entries))
+    one = changed(better, "token", "shapley", difference=Estimate(-0.1, -0.4, 0.2), p=0.2, better=False)
     one = changed(one, "token", "attention", difference=None)
     drawn = dots(one)
     assert {row for row, dot in drawn.items() if dot.hollow} == {"Shapley (words)"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import pickle
 import zipfile
 from collections.abc import Callable, Mapping
@@ -12,9 +11,11 @@ from typing import Any
 import numpy as np
 from safetensors import SafetensorError
 
-from verax.data.imports.request import Aggregation
 from verax.data.rows import Record, describe
 from verax.types import FloatArray, UserError
+from verax.types.errors import first_line
+
+_MOST_NUMBERS = 10**9
 
 
 def read_arrays(path: Path) -> dict[str, Any]:
@@ -35,7 +36,7 @@ def numbers(row: Record, value: Any) -> FloatArray:
     if isinstance(value, tuple) and len(value) == 1:
         value = value[0]
     if hasattr(value, "detach"):
-        value = value.detach().cpu().double()  # numpy has no bfloat16
+        value = _dense(row, value)
     if not isinstance(value, (list, tuple, np.ndarray)) and not hasattr(value, "__array__"):
         raise row.error("scores", f"expected a tensor, got {describe(value)}")
     try:
@@ -50,16 +51,21 @@ def numbers(row: Record, value: Any) -> FloatArray:
     return array
 
 
-def over_dimensions(scores: FloatArray, aggregation: Aggregation) -> FloatArray:
-    """One score per token: [tokens, ...] -> [tokens]; all other axes are aggregated together."""
-    if scores.ndim == 1:
-        return scores
-    flat = scores.reshape(len(scores), math.prod(scores.shape[1:]))
-    if aggregation == "sum":
-        return np.asarray(flat.sum(1))
-    if aggregation == "mean":
-        return np.asarray(flat.mean(1))
-    return np.asarray(np.linalg.norm(flat, ord=1 if aggregation == "l1" else 2, axis=1))
+def _dense(row: Record, tensor: Any) -> Any:
+    """A tensor as ordinary float64 numbers; numpy has no bfloat16."""
+    kinds = {
+        "sparse": str(tensor.layout) != "torch.strided",
+        "nested": tensor.is_nested,
+        "quantised": tensor.is_quantized,
+        "complex": tensor.is_complex(),
+        "meta": tensor.is_meta,
+    }
+    if unusual := [kind for kind, holds in kinds.items() if holds]:
+        raise row.error("scores", f"expected a tensor of numbers, got a {unusual[0]} one")
+    # a stride of 0 can claim more numbers than the file holds
+    if tensor.numel() > _MOST_NUMBERS or tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
+        raise row.error("scores", f"a tensor of shape {list(tensor.shape)} over a storage that holds fewer numbers")
+    return tensor.detach().cpu().double()
 
 
 def _read_torch(path: Path) -> Any:
@@ -96,11 +102,6 @@ def _read_npz(path: Path) -> Any:
                 f"{path}: contains a pickled object, which is never unpickled; save arrays of numbers and strings"
             ) from None
         raise UserError(f"{path}: unreadable .npz file: {first_line(error)}") from None
-
-
-def first_line(error: BaseException) -> str:
-    """The first line of an error message."""
-    return str(error).strip().partition("\n")[0]
 
 
 _READERS: dict[str, Callable[[Path], Any]] = {

@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from verax.data.imports.arrays import numbers, over_dimensions, read_arrays
-from verax.data.imports.request import Request, check_ids
-from verax.data.imports.tokens import Piece, Pieces, open_tokenizer, tokenize, with_token_scores
+from verax.data.imports.arrays import numbers, read_arrays
+from verax.data.imports.request import ImportRequest, check_ids
+from verax.data.imports.tokens import TokenSpan, TokenSpans, open_tokenizer, tokenize, with_token_scores
 from verax.data.rows import Record
+from verax.stats.aggregation import over_dimensions
 from verax.types import FloatArray, Instance, UserError
 
 TENSOR, OFFSETS = "attributions", "offsets"
 
 
-def read(request: Request) -> Iterator[Record]:
+def read(request: ImportRequest) -> Iterator[Record]:
     """One row per instance, from a dict from id to tensor or from a batch tensor with ids.
 
     A tensor of a dict has the shape [tokens], [tokens, dimensions], or the same with a batch of one in front. The
@@ -72,7 +73,7 @@ def _entries(content: Mapping[str, Any]) -> Iterator[Entry]:
             yield key, value, content.get(f"{key}:{OFFSETS}")
 
 
-def _rows(request: Request, content: Mapping[str, Any], ids: Sequence[str]) -> Iterator[Entry]:
+def _rows(request: ImportRequest, content: Mapping[str, Any], ids: Sequence[str]) -> Iterator[Entry]:
     if TENSOR not in content:
         there = ", ".join(repr(key) for key in list(content)[:5])
         raise UserError(f"{request.name}: with ids, expected one tensor {TENSOR!r}, got {there or 'nothing'}")
@@ -90,7 +91,7 @@ def _rows(request: Request, content: Mapping[str, Any], ids: Sequence[str]) -> I
         yield identity, scores[number], None if offsets is None else offsets[number]
 
 
-def _from_offsets(row: Record, value: Any, instance: Instance) -> Pieces:
+def _from_offsets(row: Record, value: Any, instance: Instance) -> TokenSpans:
     """Token positions from an array of offsets: [tokens, 2] for one part, [tokens, 3] with the part index first."""
     offsets = numbers(row, value)
     offsets = np.asarray(offsets[0]) if offsets.ndim == 3 and len(offsets) == 1 else offsets
@@ -100,7 +101,7 @@ def _from_offsets(row: Record, value: Any, instance: Instance) -> Pieces:
         raise row.error("offsets", f"expected integers of shape {expected}, got shape {list(offsets.shape)}")
     numbered = np.pad(offsets, ((0, 0), (3 - offsets.shape[1], 0))).astype(int).tolist()
     # special tokens have empty ranges, some with part -1
-    return [None if start == end else Piece(part, start, end) for part, start, end in numbered]
+    return [None if start == end else TokenSpan(part, start, end) for part, start, end in numbered]
 
 
 def _fit(scores: FloatArray, tokens: int) -> FloatArray | None:
@@ -112,11 +113,11 @@ def _fit(scores: FloatArray, tokens: int) -> FloatArray | None:
     return None
 
 
-def _by_tokenizer(row: Record, scores: FloatArray, tokenizer: Any, instance: Instance) -> tuple[Pieces, FloatArray]:
+def _by_tokenizer(row: Record, scores: FloatArray, tokenizer: Any, instance: Instance) -> tuple[TokenSpans, FloatArray]:
     """Match the scores with or without special tokens, complete or truncated by the tokenizer."""
     texts = [part.raw for part in instance.parts]
     _, full = tokenize(tokenizer, texts)
-    bare: Pieces = [piece for piece in full if piece is not None]
+    bare: TokenSpans = [piece for piece in full if piece is not None]
     for pieces in (full, bare):
         if (fitted := _fit(scores, len(pieces))) is not None:
             return pieces, fitted
@@ -130,7 +131,9 @@ def _by_tokenizer(row: Record, scores: FloatArray, tokenizer: Any, instance: Ins
     )
 
 
-def _without_padding(row: Record, scores: FloatArray, tokenizer: Any, instance: Instance) -> tuple[Pieces, FloatArray]:
+def _without_padding(
+    row: Record, scores: FloatArray, tokenizer: Any, instance: Instance
+) -> tuple[TokenSpans, FloatArray]:
     """The tokens of one row of a batch, without padding."""
     texts = [part.raw for part in instance.parts]
     _, pieces = tokenize(tokenizer, texts)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from verax.data.imports.request import Request
-from verax.data.imports.tokens import Piece, Pieces, with_token_scores
+from verax.data.imports.request import ImportRequest
+from verax.data.imports.tokens import TokenSpan, TokenSpans, with_token_scores
 from verax.data.rows import Record, describe
 from verax.data.table import read_jsonl
 from verax.data.text import split_at_spaces
@@ -19,7 +19,7 @@ SOFT, HARD = "soft_rationale_predictions", "hard_rationale_predictions"
 _ORDER = ("premise", "hypothesis")
 
 
-def read(request: Request) -> Iterator[Record]:
+def read(request: ImportRequest) -> Iterator[Record]:
     """One row per annotation: its soft scores, or 1 for the tokens of its hard rationales and 0 elsewhere."""
     path = Path(request.source)
     if not path.is_file():
@@ -33,11 +33,11 @@ def read(request: Request) -> Iterator[Record]:
         instance = request.find(row, "annotation_id")
         if instance is None:
             continue
-        pieces: Pieces = []
+        pieces: TokenSpans = []
         scores: list[float] = []
         for part, rationale in _by_part(line, instance):
             tokens = split_at_spaces(instance.parts[part].raw).offsets
-            pieces += [Piece(part, start, end) for start, end in tokens]
+            pieces += [TokenSpan(part, start, end) for start, end in tokens]
             scores += _scores(line, rationale, len(tokens))
         yield with_token_scores(row, pieces, np.array(scores, np.float64), instance)
 

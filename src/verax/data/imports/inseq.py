@@ -14,20 +14,29 @@ from typing import Any
 import numpy as np
 from safetensors import SafetensorError
 
-from verax.data.imports.arrays import numbers, over_dimensions
-from verax.data.imports.request import Aggregation, Request
-from verax.data.imports.tokens import Piece, Pieces, in_part, open_tokenizer, part_starts, tokenize, with_token_scores
+from verax.data.imports.arrays import numbers
+from verax.data.imports.request import ImportRequest
+from verax.data.imports.tokens import (
+    TokenSpan,
+    TokenSpans,
+    in_part,
+    open_tokenizer,
+    part_starts,
+    tokenize,
+    with_token_scores,
+)
 from verax.data.pieces import Mismatch, locate
 from verax.data.rows import Record, describe
 from verax.data.table import parse_json
 from verax.data.text import split_words
+from verax.stats.aggregation import Aggregation, over_dimensions
 from verax.types import FloatArray, Instance, Text, UserError
 
 _GZIP = b"\x1f\x8b"
 _SPECIAL = re.compile(r"<[^<>\s]+>|\[[A-Z]+\]|<｜[^<>]+｜>")
 
 
-def read(request: Request) -> Iterator[Record]:
+def read(request: ImportRequest) -> Iterator[Record]:
     """One row per sequence: scores of the input tokens, summed over the generated tokens."""
     content = _plain(_read_json(request))
     if not isinstance(content, dict) or "sequence_attributions" not in content:
@@ -39,18 +48,13 @@ def read(request: Request) -> Iterator[Record]:
             f"{request.name}: expected one text in info.input_texts for each entry of sequence_attributions"
         )
     tokenizer = None if request.tokenizer is None else open_tokenizer(request.tokenizer)
-    for number, identity in enumerate(request.identify(texts)):
-        if identity is None:
-            continue
-        row = request.row(number + 1, identity)
-        instance = request.find(row)
-        if instance is not None:
-            tokens, scores = _input_scores(row, sequences[number], request.aggregate)
-            pieces = _places(row, tokens, texts[number], instance, tokenizer)
-            yield with_token_scores(row, pieces, scores, instance)
+    for number, row, instance in request.explained(texts):
+        tokens, scores = _input_scores(row, sequences[number], request.aggregate)
+        pieces = _places(row, tokens, texts[number], instance, tokenizer)
+        yield with_token_scores(row, pieces, scores, instance)
 
 
-def _read_json(request: Request) -> Any:
+def _read_json(request: ImportRequest) -> Any:
     path = Path(request.source)
     if not path.is_file():
         raise UserError(f"no such file: {path}")
@@ -117,7 +121,7 @@ def _tensor(row: Record, field: str, value: Any) -> FloatArray:
         raise row.error(field, f"unreadable tensor: {str(error).strip() or 'empty'}") from None
 
 
-def _places(row: Record, tokens: list[tuple[int, str]], text: str, instance: Instance, tokenizer: Any) -> Pieces:
+def _places(row: Record, tokens: list[tuple[int, str]], text: str, instance: Instance, tokenizer: Any) -> TokenSpans:
     """Positions of the tokens in the parts, via their positions in the model input."""
     whole = split_words(text)
     if tokenizer is None:
@@ -134,7 +138,7 @@ def _places(row: Record, tokens: list[tuple[int, str]], text: str, instance: Ins
     return [piece and in_part(piece.start, piece.end, starts, instance.parts) for piece in pieces]
 
 
-def _by_spelling(row: Record, tokens: list[str], whole: Text) -> Pieces:
+def _by_spelling(row: Record, tokens: list[str], whole: Text) -> TokenSpans:
     """Positions from the spelling of the tokens; special tokens at the ends are not in the text."""
     first, last = 0, len(tokens)
     while first < last and _SPECIAL.fullmatch(tokens[first]) and not whole.raw.startswith(tokens[first]):
@@ -145,5 +149,5 @@ def _by_spelling(row: Record, tokens: list[str], whole: Text) -> Pieces:
         spans = locate(tokens[first:last], whole)
     except Mismatch as error:
         raise row.error("source", f"{error}; give the tokenizer to locate the tokens exactly") from None
-    inner = [Piece(0, start, end) for start, end in spans]
+    inner = [TokenSpan(0, start, end) for start, end in spans]
     return [*[None] * first, *inner, *[None] * (len(tokens) - last)]

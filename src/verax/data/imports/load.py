@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import IO, Any, get_args
 
 from verax.data.explanations import collect
-from verax.data.imports.request import Aggregation, Request
+from verax.data.imports.request import ImportRequest
 from verax.data.rows import Record
 from verax.registry import unknown
+from verax.stats.aggregation import Aggregation
 from verax.types import Dataset, Highlight, UserError
 
 FORMATS: dict[str, tuple[str, ...]] = {
@@ -63,7 +64,7 @@ def import_explanations(
     is_path = isinstance(source, (str, Path))
     if not is_path and format not in {"captum", "shap"}:
         raise UserError(f"source: {format} needs a file, got a {type(source).__name__}")
-    request = Request(
+    request = ImportRequest(
         Path(source) if is_path else source,
         str(source) if is_path else format,
         dataset,
@@ -79,7 +80,7 @@ def import_explanations(
     return _collect_and_write(rows, request, Path(out))
 
 
-def _collect_and_write(rows: Iterable[Record], request: Request, path: Path) -> dict[str, list[Highlight]]:
+def _collect_and_write(rows: Iterable[Record], request: ImportRequest, path: Path) -> dict[str, list[Highlight]]:
     """Collect explanations and write them to a file, which is only created on success."""
     if isinstance(request.source, Path) and path.exists() and path.samefile(request.source):
         raise UserError(f"out: {path} is the source file; choose another path")

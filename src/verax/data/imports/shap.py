@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from verax.data.imports.arrays import numbers, read_arrays
-from verax.data.imports.request import Request
-from verax.data.imports.tokens import Piece, Pieces, in_text, with_token_scores
+from verax.data.imports.request import ImportRequest
+from verax.data.imports.tokens import TokenSpan, TokenSpans, in_text, with_token_scores
 from verax.data.pieces import Mismatch, locate
 from verax.data.rows import Record
 from verax.registry import unknown
@@ -37,28 +37,21 @@ class _ShapValues:
     ids: Sequence[str] | None
 
 
-def read(request: Request) -> Iterator[Record]:
+def read(request: ImportRequest) -> Iterator[Record]:
     """One row per text; a class axis is reduced to the target class."""
     explained = _from_file(request) if isinstance(request.source, Path) else _from_object(request)
-    ids = replace(request, ids=explained.ids).identify(["".join(tokens) for tokens in explained.tokens])
-    for number, (identity, tokens) in enumerate(zip(ids, explained.tokens, strict=True)):
-        if identity is None:
-            continue
-        row = request.row(number + 1, identity)
-        instance = request.find(row)
-        if instance is None:
-            continue
+    texts = ["".join(tokens) for tokens in explained.tokens]
+    for number, row, instance in replace(request, ids=explained.ids).explained(texts):
+        tokens = explained.tokens[number]
         values = numbers(row, explained.values[number])
         if values.ndim not in {1, 2} or len(values) != len(tokens):
             raise row.error("scores", f"values of shape {list(values.shape)} for {len(tokens)} tokens")
         chosen, target = _of_target(request, row, explained, number, values, instance)
         pieces = _places(row, tokens, instance)
-        yield with_token_scores(
-            Record(row.where, row.position, {**row.cells, "target": target}), pieces, chosen, instance
-        )
+        yield with_token_scores(row.with_cells({"target": target}), pieces, chosen, instance)
 
 
-def _from_object(request: Request) -> _ShapValues:
+def _from_object(request: ImportRequest) -> _ShapValues:
     source = request.source
     if not hasattr(source, "values") or not hasattr(source, "data") or callable(source.values):
         raise UserError(f"shap: expected a shap.Explanation or the path of an .npz file, got {type(source).__name__}")
@@ -74,7 +67,7 @@ def _from_object(request: Request) -> _ShapValues:
     return _ShapValues(values, tokens, known, names, request.ids)
 
 
-def _from_file(request: Request) -> _ShapValues:
+def _from_file(request: ImportRequest) -> _ShapValues:
     path: Path = request.source
     if path.suffix.lower() != ".npz":
         raise UserError(f"{path}: shap values are read from an .npz file; docs/imports.md shows how to write it")
@@ -97,7 +90,7 @@ def _from_file(request: Request) -> _ShapValues:
     return _ShapValues(np.split(content["values"], cuts), tokens, base, outputs, given)
 
 
-def _places(row: Record, tokens: Sequence[str], instance: Instance) -> Pieces:
+def _places(row: Record, tokens: Sequence[str], instance: Instance) -> TokenSpans:
     """Positions of tokens that are literal pieces of the text, otherwise by their tokenizer spelling."""
     pieces = in_text(tokens, instance.parts)
     if pieces is not None:
@@ -105,13 +98,13 @@ def _places(row: Record, tokens: Sequence[str], instance: Instance) -> Pieces:
     if len(instance.parts) > 1:
         raise row.error("data", "the tokens do not spell a text that contains the parts in order")
     try:
-        return [Piece(0, start, end) for start, end in locate(tokens, instance.parts[0])]
+        return [TokenSpan(0, start, end) for start, end in locate(tokens, instance.parts[0])]
     except Mismatch as error:
         raise row.error("data", str(error)) from None
 
 
 def _of_target(
-    request: Request, row: Record, explained: _ShapValues, number: int, values: FloatArray, instance: Instance
+    request: ImportRequest, row: Record, explained: _ShapValues, number: int, values: FloatArray, instance: Instance
 ) -> tuple[FloatArray, str]:
     """The values of the target class, shape [tokens], and the name of the target."""
     labels, outputs, target = request.dataset.labels, explained.outputs, request.target

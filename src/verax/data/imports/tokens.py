@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from verax.data.imports.arrays import first_line
 from verax.data.rows import Record
 from verax.data.text import words_over
 from verax.registry import entries, resolve
 from verax.types import FloatArray, Instance, Text, UserError
+from verax.types.errors import first_line
 
 
-class Piece(NamedTuple):
+class TokenSpan(NamedTuple):
     """Characters `start` to `end` (half-open) of one part."""
 
     part: int
@@ -22,7 +22,7 @@ class Piece(NamedTuple):
     end: int
 
 
-Pieces = list[Piece | None]
+TokenSpans = list[TokenSpan | None]
 """Position of each token; None for a token outside the parts (a special token, the text of a prompt)."""
 
 
@@ -46,16 +46,16 @@ def open_tokenizer(given: Any) -> Any:
     return given
 
 
-def tokenize(tokenizer: Any, texts: Sequence[str], *, truncation: bool = False) -> tuple[list[int], Pieces]:
+def tokenize(tokenizer: Any, texts: Sequence[str], *, truncation: bool = False) -> tuple[list[int], TokenSpans]:
     """Ids and positions of the tokens of a text or text pair, with special tokens; both of shape [tokens]."""
     if len(texts) > 2:
         raise UserError(f"tokenizer: cannot encode an input of {len(texts)} parts; store offsets with the scores")
     encoded = tokenizer(*texts, return_offsets_mapping=True, truncation=truncation, verbose=False)
     places = zip(encoded.sequence_ids(), encoded["offset_mapping"], strict=True)
-    return list(encoded["input_ids"]), [None if part is None else Piece(part, *span) for part, span in places]
+    return list(encoded["input_ids"]), [None if part is None else TokenSpan(part, *span) for part, span in places]
 
 
-def in_text(tokens: Sequence[str], texts: Sequence[Text]) -> Pieces | None:
+def in_text(tokens: Sequence[str], texts: Sequence[Text]) -> TokenSpans | None:
     """Positions of tokens whose concatenation contains the parts in order; None if it does not.
 
     The tokens of a single part may stop before its end, since some tokenizers drop trailing characters.
@@ -86,17 +86,19 @@ def part_starts(whole: str, texts: Sequence[Text]) -> list[int] | None:
     return starts
 
 
-def in_part(begin: int, end: int, starts: Sequence[int], texts: Sequence[Text]) -> Piece | None:
+def in_part(begin: int, end: int, starts: Sequence[int], texts: Sequence[Text]) -> TokenSpan | None:
     """The part with the largest overlap, and the overlapping range in it."""
     overlaps = {
-        part: Piece(part, max(begin - start, 0), min(end - start, len(text.raw)))
+        part: TokenSpan(part, max(begin - start, 0), min(end - start, len(text.raw)))
         for part, (start, text) in enumerate(zip(starts, texts, strict=True))
     }
     best = max(overlaps.values(), key=lambda piece: piece.end - piece.start)
     return best if best.end > best.start else None
 
 
-def with_token_scores(row: Record, pieces: Sequence[Piece | None], scores: FloatArray, instance: Instance) -> Record:
+def with_token_scores(
+    row: Record, pieces: Sequence[TokenSpan | None], scores: FloatArray, instance: Instance
+) -> Record:
     """The row with `parts` in the format of `load_explanations`: offsets and scores of its tokens.
 
     A token that overlaps no word (a lone space marker) is assigned to the next word, or to the last one.
@@ -116,4 +118,4 @@ def with_token_scores(row: Record, pieces: Sequence[Piece | None], scores: Float
         if text.words:
             parts[piece.part]["offsets"].append([start, end])
             parts[piece.part]["scores"].append(score)
-    return Record(row.where, row.position, {**row.cells, "parts": parts})
+    return row.with_cells({"parts": parts})

@@ -1,14 +1,23 @@
-"""The data sets of Madsen, Reddy and Chandar 2024, Table 2; of two parts, only the first may be masked."""
+"""Public data sets by name.
+
+Those on the hub, the clinical ones and bAbI are the data sets of Madsen, Reddy and Chandar 2024, Table 2; of two parts,
+only the first may be masked. Their largest numbers of epochs are those of its Table 3.
+"""
 
 from __future__ import annotations
 
-from verax.data.public.on_disk import Babi, Clinical
-from verax.data.public.on_hub import OnHub
+from verax.data.esnli import ESNLI
+from verax.data.fever import FEVER
+from verax.data.public.loaders import Babi, Clinical, InFiles, OnHub
+from verax.data.spanex import SPANEX_FEVER, SPANEX_SNLI
 
 _TWO_WAY = ("entailment", "not_entailment")
 _THREE_WAY = ("entailment", "neutral", "contradiction")
 _SENTENCES = ("sentence1", "sentence2")
 _PREMISE = ("premise", "hypothesis")
+_MIMIC = "Johnson et al. 2016, MIMIC-III, a freely accessible critical care database"
+_BABI = "Weston et al. 2016, Towards AI-complete question answering: a set of prerequisite toy tasks"
+_SPANEX = "Ray Choudhury, Atanasova and Augenstein 2023, Explaining interactions between text spans"
 
 rte = OnHub(
     "rte",
@@ -18,6 +27,7 @@ rte = OnHub(
     _SENTENCES,
     _TWO_WAY,
     "accuracy",
+    max_epochs=30,
 )
 snli = OnHub(
     "snli",
@@ -28,6 +38,7 @@ snli = OnHub(
     _THREE_WAY,
     "macro_f1",
     ("train", "validation", "test"),
+    max_epochs=10,
 )
 mnli = OnHub(
     "mnli",
@@ -38,6 +49,7 @@ mnli = OnHub(
     _THREE_WAY,
     "accuracy",
     ("train", "train", "validation_matched"),
+    max_epochs=10,
 )
 qnli = OnHub(
     "qnli",
@@ -47,6 +59,7 @@ qnli = OnHub(
     ("sentence", "question"),
     _TWO_WAY,
     "accuracy",
+    max_epochs=20,
 )
 cb = OnHub(
     "cb",
@@ -57,6 +70,7 @@ cb = OnHub(
     _PREMISE,
     ("entailment", "contradiction", "neutral"),
     "macro_f1",
+    max_epochs=50,
 )
 mrpc = OnHub(
     "mrpc",
@@ -66,6 +80,7 @@ mrpc = OnHub(
     _SENTENCES,
     ("not_equivalent", "equivalent"),
     "macro_f1",
+    max_epochs=20,
 )
 qqp = OnHub(
     "qqp",
@@ -75,6 +90,7 @@ qqp = OnHub(
     ("question1", "question2"),
     ("not_duplicate", "duplicate"),
     "macro_f1",
+    max_epochs=10,
 )
 sst2 = OnHub(
     "sst2",
@@ -84,6 +100,7 @@ sst2 = OnHub(
     ("sentence",),
     ("negative", "positive"),
     "accuracy",
+    max_epochs=10,
 )
 imdb = OnHub(
     "imdb",
@@ -94,10 +111,21 @@ imdb = OnHub(
     ("neg", "pos"),
     "macro_f1",
     ("train", "train", "test"),
+    max_epochs=10,
 )
-anemia = Clinical("anemia", "Acute or chronic anemia, from clinical notes; from your own files.", ("acute", "chronic"))
+anemia = Clinical(
+    "anemia",
+    "Acute or chronic anemia, from clinical notes; from your own files.",
+    _MIMIC,
+    ("acute", "chronic"),
+    max_epochs=20,
+)
 diabetes = Clinical(
-    "diabetes", "Diabetes or not, from clinical notes; from your own files.", ("no_diabetes", "diabetes")
+    "diabetes",
+    "Diabetes or not, from clinical notes; from your own files.",
+    _MIMIC,
+    ("no_diabetes", "diabetes"),
+    max_epochs=20,
 )
 cola = OnHub(
     "cola",
@@ -107,6 +135,7 @@ cola = OnHub(
     ("sentence",),
     ("unacceptable", "acceptable"),
     "matthews",
+    max_epochs=15,
 )
 boolq = OnHub(
     "boolq",
@@ -116,22 +145,66 @@ boolq = OnHub(
     ("passage", "question"),
     ("False", "True"),
     "accuracy",
+    max_epochs=15,
 )
 babi_1 = Babi(
     "babi-1",
     "Where is somebody? One sentence of the story decides; with gold words, from your own files.",
+    _BABI,
     1,
     "single-supporting-fact",
+    max_epochs=20,
 )
 babi_2 = Babi(
     "babi-2",
     "Where is a thing? Two sentences of the story decide; with gold words, from your own files.",
+    _BABI,
     2,
     "two-supporting-facts",
+    max_epochs=20,
 )
 babi_3 = Babi(
     "babi-3",
     "Where was a thing before? Three sentences decide; with gold words, from your own files.",
+    _BABI,
     3,
     "three-supporting-facts",
+    max_epochs=20,
+)
+esnli = InFiles(
+    "esnli",
+    "SNLI with human highlights and explanations; from your own files.",
+    "Camburu et al. 2018, e-SNLI: natural language inference with natural language explanations",
+    ESNLI,
+    ("esnli", "", "e-SNLI/dataset", "e-SNLI"),
+    {
+        "train": ("esnli_train_1.csv", "esnli_train_2.csv"),
+        "validation": ("esnli_dev.csv",),
+        "test": ("esnli_test.csv",),
+    },
+)
+fever = InFiles(
+    "fever",
+    "Does evidence support a claim, refute it, or neither? From your own files.",
+    "Thorne et al. 2018, FEVER: a large-scale dataset for fact extraction and verification; evidence of Atanasova, "
+    "Wright and Augenstein 2020",
+    FEVER,
+    ("fever", "fever_gold_evidence"),
+    {"train": ("train.jsonl",), "validation": ("valid.jsonl",), "test": ("test.jsonl",)},
+)
+spanex_snli = InFiles(
+    "spanex-snli",
+    "Pairs of SNLI with gold words and span pairs; from your own files.",
+    _SPANEX,
+    SPANEX_SNLI,
+    ("spanex",),
+    {"test": ("snli.jsonl",)},
+)
+spanex_fever = InFiles(
+    "spanex-fever",
+    "Claims of FEVER with gold words and span pairs; from your own files.",
+    _SPANEX,
+    SPANEX_FEVER,
+    ("spanex",),
+    {"test": ("fever.jsonl",)},
 )

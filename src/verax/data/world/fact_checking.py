@@ -1,55 +1,95 @@
-"""Claims about the little world, and evidence of several sentences that supports or refutes them or is not enough."""
+"""Fact checking: does evidence of several sentences support a claim, refute it, or neither?"""
 
 from __future__ import annotations
 
 from operator import attrgetter
 from random import Random
 
-from verax.data.world.evidence import draw_evidence
-from verax.data.world.explain_en import Telling
-from verax.data.world.facts import judged_as
-from verax.data.world.gold import gold
-from verax.data.world.grammar_en import reported, stated
-from verax.data.world.inference import draw_attributes
-from verax.data.world.splits import draw_dataset, drawn_for
-from verax.registry import registered
-from verax.types import Dataset, Instance
+from verax.data.world.facts import Fact, Scene, judge_as
+from verax.data.world.gold import SceneText, explain, gold_annotations
+from verax.data.world.grammar_en import write_report, write_statement
+from verax.data.world.inference import (
+    draw_answers,
+    draw_attributes,
+    draw_distractor,
+    draw_irrelevant,
+    draw_referents,
+    draw_value,
+    shuffle_things,
+)
+from verax.data.world.knowledge import AFFORDS, dimension_of, group_of, is_a, values
+from verax.data.world.splits import DrawnTask, draw_for_split
+from verax.types import Instance
 
 LABELS = ("supports", "refutes", "not_enough")
 SENTENCES = range(3, 6)
 WORDS = range(20, 46)
 _INFERENCE = dict(zip(LABELS, ("entailment", "contradiction", "neutral"), strict=True))
-
-
-@registered(
-    "world/facts",
-    "Claims and evidence of several sentences, with gold words, span pairs and explanations.",
-)
-def load(split: str = "test", limit: int | None = None, seed: int = 0) -> Dataset:
-    """Claims with their evidence, its label, the words and span pairs that decide it, and a sentence that says why.
-
-    Args:
-        split: `train`, `validation` or `test`. What is claimed in one split is claimed in no other.
-        limit: how many instances, from the first on; all of the split by default.
-        seed: another seed draws other instances of the same split.
-    """
-    return draw_dataset("facts", LABELS, compose, split, limit, seed, maskable=(1,))
+_DISTRACTORS = (2, 3, 3)
+_SAME_DIMENSION_SHARE = 0.6
+_SAME_VALUE_SHARE = 0.5
 
 
 def compose(rng: Random, split: str, label: str, name: str) -> Instance:
-    """One instance of a split with the label that is asked for."""
-    claim = drawn_for(split, draw_attributes, attrgetter("claim"), rng)
-    below = stated(claim, rng)
-    while True:  # the claim stays: were it drawn anew with the evidence, how long that is could tell the label
+    """One instance with the given label."""
+    claim = draw_for_split(split, draw_attributes, attrgetter("claim"), rng)
+    statement = write_statement(claim, rng)
+    while True:  # the claim is kept: if it were drawn again, the length of the evidence could reveal the label
         evidence = draw_evidence(rng, claim, _INFERENCE[label])
-        above = reported(evidence, rng)
-        stops = sum(token.text == "." for token in above.tokens)
-        words = sum(token.text.isalpha() for token in above.tokens)
-        if stops in SENTENCES and words in WORDS:
+        report = write_report(evidence, rng)
+        sentences = sum(token.text == "." for token in report.tokens)
+        words = sum(token.text.isalpha() for token in report.tokens)
+        if sentences in SENTENCES and words in WORDS:
             break
-    judgement = judged_as(_INFERENCE[label], evidence, claim)
-    decisive = [fact for fact in judgement.premise if fact in evidence.facts]
-    # A thing counts where the deciding fact is told of it; where nothing is near an answer, wherever it is named.
-    told = above.in_sentences_of(decisive) if decisive else above
-    human = gold(Telling("evidence", evidence, told), Telling("claim", claim, below), judgement, (1, 0))
-    return Instance(name, (below.text, above.text), label, human=human)
+    judgement = judge_as(_INFERENCE[label], evidence, claim)
+    deciding = [fact for fact in judgement.premise if fact in evidence.facts]
+    # Mentions of a thing are gold in the sentences with the deciding fact; without such a fact, everywhere.
+    tagged = report.tagged_only_near(deciding) if deciding else report
+    why = explain(SceneText("evidence", evidence, tagged), SceneText("claim", claim, statement), judgement)
+    human = gold_annotations(tagged, statement, judgement, (1, 0), (why,))
+    return Instance(name, (statement.text, report.text), label, human=human)
+
+
+def draw_evidence(rng: Random, claim: Scene, label: str) -> Scene:
+    """A scene of three or four things, one of them that of the claim.
+
+    The others often have a value in a dimension of the claim, and then often the very value of the claim.
+
+    Args:
+        label: label of the claim as a hypothesis: `entailment`, `neutral` or `contradiction`.
+    """
+    kinds, verdicts = draw_referents(rng, claim, label)
+    n_referents = len(kinds)
+    for _ in range(rng.choice(_DISTRACTORS)):
+        kinds.append(draw_distractor(rng, (*claim.kinds, *kinds)))
+    facts = draw_answers(rng, kinds, claim, verdicts)
+    asked = frozenset(dimension_of(fact.concept) for fact in claim.facts)
+    count = int(not facts or rng.random() < 0.7)
+    facts += draw_irrelevant(rng, kinds, 0, count, asked, in_relation=False)
+    for thing in range(n_referents, len(kinds)):
+        similar = _similar_fact(rng, kinds, thing, claim) if rng.random() < _SAME_DIMENSION_SHARE else []
+        count = (not similar) + (rng.random() < 0.6)
+        facts += [*similar, *draw_irrelevant(rng, kinds, thing, count, asked, in_relation=False)]
+    return shuffle_things(rng, Scene(tuple(kinds), tuple(facts)))
+
+
+def _similar_fact(rng: Random, kinds: list[str], thing: int, claim: Scene) -> list[Fact]:
+    """A fact about a distractor in a dimension of the claim, if it has one."""
+    group = group_of(kinds[thing])
+    possible = [fact for fact in claim.facts if dimension_of(fact.concept) in AFFORDS[group]]
+    if not possible:
+        return []
+    asked = rng.choice(possible)
+    dimension = dimension_of(asked.concept)
+    same = [value for value in values(group, dimension) if is_a(value, asked.concept)]
+    value = rng.choice(same) if same and rng.random() < _SAME_VALUE_SHARE else draw_value(rng, group, dimension)
+    return [Fact(thing, value, rng.random() >= 0.1)]
+
+
+load = DrawnTask(
+    "world/facts",
+    "Claims and evidence of several sentences, with gold words, span pairs and explanations.",
+    LABELS,
+    compose,
+    maskable=(1,),
+)

@@ -1,6 +1,6 @@
-"""Drawing hypotheses, and premises that make them true, false or open. No language in it.
+"""Random hypotheses, and premises that entail them, contradict them or neither; no language is involved.
 
-The hypothesis is drawn before the label is looked at, so nothing in it can tell the label.
+A hypothesis is drawn independently of the label, so it cannot reveal it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from verax.data.world.knowledge import (
 
 VERDICTS: dict[str, Verdict] = {"entailment": "follows", "neutral": "open", "contradiction": "excluded"}
 _RELATION_SHARE = 0.15
-_STRANGER_SHARE = 0.65
+_DISTRACTOR_SHARE = 0.65
 _GROUP_WEIGHTS = {"person": 4, "animal": 4}
 
 
 def draw_hypothesis(rng: Random) -> Scene:
-    """A statement about one thing (one or two facts) or about how two things stand to each other."""
+    """A statement about one thing (one or two facts), or about a relation of two things."""
     return _draw_relation(rng) if rng.random() < _RELATION_SHARE else draw_attributes(rng)
 
 
@@ -40,7 +40,7 @@ def _draw_kind(rng: Random, groups: tuple[str, ...]) -> str:
 
 
 def draw_attributes(rng: Random) -> Scene:
-    """A statement about one thing: one or two facts, in different dimensions."""
+    """A statement about one thing: one or two facts in different dimensions."""
     kind = _draw_kind(rng, tuple(AFFORDS))
     count = 2 if rng.random() < 0.2 else 1
     dimensions = _draw_dimensions(rng, group_of(kind), count)
@@ -50,7 +50,7 @@ def draw_attributes(rng: Random) -> Scene:
 
 
 def _draw_dimensions(rng: Random, group: str, count: int, barred: frozenset[str] = frozenset()) -> list[str]:
-    """Different dimensions; what one does and where one is come up more often than any single quality."""
+    """Distinct dimensions; activity, place and colour are drawn more often than other qualities."""
     left = {d: 2.0 if d in ("activity", "place", "colour") else 1.0 for d in AFFORDS[group] if d not in barred}
     chosen: list[str] = []
     for _ in range(min(count, len(left))):
@@ -60,7 +60,7 @@ def _draw_dimensions(rng: Random, group: str, count: int, barred: frozenset[str]
 
 
 def draw_value(rng: Random, group: str, dimension: str) -> str:
-    """Any value of a dimension that makes sense for a group."""
+    """A value of a dimension that makes sense for a group."""
     return rng.choice(values(group, dimension))
 
 
@@ -74,36 +74,33 @@ def _draw_relation(rng: Random) -> Scene:
 
 
 def draw_premise(rng: Random, hypothesis: Scene, label: str) -> Scene:
-    """A scene that makes the hypothesis true, false or open, with other things around it.
-
-    Its things are the hypothesis's own and mostly one that has nothing to do with it, in random order.
-    """
-    kinds, wanted = draw_referents(rng, hypothesis, label)
-    if rng.random() < _STRANGER_SHARE:
-        kinds.append(draw_stranger(rng, (*hypothesis.kinds, *kinds)))
-    facts = draw_answers(rng, kinds, hypothesis, wanted)
-    facts += _colour_in(rng, kinds, hypothesis, facts)
-    return shuffled(rng, Scene(tuple(kinds), tuple(facts)))
+    """A scene with the things of the hypothesis and usually one distractor, in random order."""
+    kinds, verdicts = draw_referents(rng, hypothesis, label)
+    if rng.random() < _DISTRACTOR_SHARE:
+        kinds.append(draw_distractor(rng, (*hypothesis.kinds, *kinds)))
+    facts = draw_answers(rng, kinds, hypothesis, verdicts)
+    facts += _draw_details(rng, kinds, hypothesis, facts)
+    return shuffle_things(rng, Scene(tuple(kinds), tuple(facts)))
 
 
 def draw_referents(rng: Random, hypothesis: Scene, label: str) -> tuple[list[str], list[Verdict]]:
-    """The things that the hypothesis speaks of, by kinds that fit the label, and what is to be said of each fact."""
+    """Kinds for the things of the hypothesis that fit the label, and the verdict to produce for each of its facts."""
     kinds = [_draw_narrow(rng, kind) for kind in hypothesis.kinds]
     widened = label == "neutral" and rng.random() < 0.25 and _widen(rng, hypothesis, kinds)
-    wanted: list[Verdict] = ["follows"] * len(hypothesis.facts)
+    verdicts: list[Verdict] = ["follows"] * len(hypothesis.facts)
     if not widened:
-        wanted[rng.randrange(len(wanted))] = VERDICTS[label]
+        verdicts[rng.randrange(len(verdicts))] = VERDICTS[label]
     elif rng.random() < 0.5:
-        wanted[0] = rng.choice(tuple(VERDICTS.values()))
-    return kinds, wanted
+        verdicts[0] = rng.choice(tuple(VERDICTS.values()))
+    return kinds, verdicts
 
 
-def draw_answers(rng: Random, kinds: list[str], hypothesis: Scene, wanted: list[Verdict]) -> list[Fact]:
-    """Facts by which each fact of the hypothesis follows, is excluded or stays open, as is wanted of it."""
+def draw_answers(rng: Random, kinds: list[str], hypothesis: Scene, verdicts: list[Verdict]) -> list[Fact]:
+    """Facts of the premise that produce the verdict on each fact of the hypothesis."""
     facts: list[Fact] = []
-    for fact, verdict in zip(hypothesis.facts, wanted, strict=True):
-        known = _known if fact.other is None else _known_relation
-        facts += known(rng, kinds, fact, verdict)
+    for fact, verdict in zip(hypothesis.facts, verdicts, strict=True):
+        draw = _draw_known if fact.other is None else _draw_known_relation
+        facts += draw(rng, kinds, fact, verdict)
     return facts
 
 
@@ -112,7 +109,7 @@ def _draw_narrow(rng: Random, kind: str) -> str:
 
 
 def _widen(rng: Random, hypothesis: Scene, kinds: list[str]) -> bool:
-    """Put a wider kind in the place of one of the hypothesis's, if there is one that fits none of its other things."""
+    """Replace one kind by a wider one that excludes the other things; whether there is one."""
     thing = rng.randrange(len(kinds))
     others = [kind for number, kind in enumerate(hypothesis.kinds) if number != thing]
     possible = [w for w in wider(hypothesis.kinds[thing])[1:] if all(excludes(w, other) for other in others)]
@@ -121,16 +118,16 @@ def _widen(rng: Random, hypothesis: Scene, kinds: list[str]) -> bool:
     return bool(possible)
 
 
-def draw_stranger(rng: Random, kinds: tuple[str, ...]) -> str:
-    """A kind that none of some kinds can be."""
+def draw_distractor(rng: Random, kinds: tuple[str, ...]) -> str:
+    """A kind that excludes all the given kinds."""
     while True:
         kind = _draw_kind(rng, tuple(AFFORDS))
         if all(excludes(kind, other) for other in kinds):
             return kind
 
 
-def _known(rng: Random, kinds: list[str], asked: Fact, verdict: Verdict) -> list[Fact]:
-    """What the premise says of the asked fact's dimension, so that it follows, is excluded or stays open."""
+def _draw_known(rng: Random, kinds: list[str], asked: Fact, verdict: Verdict) -> list[Fact]:
+    """At most one fact in the dimension of the asked fact, which produces the verdict."""
     if verdict == "open" and rng.random() < 0.5:
         return []
     group = group_of(kinds[asked.thing])
@@ -145,7 +142,7 @@ def _known(rng: Random, kinds: list[str], asked: Fact, verdict: Verdict) -> list
 
 
 def _pick(rng: Random, possible: list[Fact], asked: Fact) -> Fact:
-    """Mostly what is so, sometimes what is not so; the very word that was asked for about as often as any other."""
+    """One fact: mostly an affirmed one, and with probability 0.4 the asked value itself if possible."""
     affirmed = [fact for fact in possible if fact.holds]
     denied = [fact for fact in possible if not fact.holds]
     chosen = denied if denied and (not affirmed or rng.random() < 0.2) else affirmed
@@ -153,66 +150,66 @@ def _pick(rng: Random, possible: list[Fact], asked: Fact) -> Fact:
     return same[0] if same and rng.random() < 0.4 else rng.choice(chosen)
 
 
-def _known_relation(rng: Random, kinds: list[str], asked: Fact, verdict: Verdict) -> list[Fact]:
+def _draw_known_relation(rng: Random, kinds: list[str], asked: Fact, verdict: Verdict) -> list[Fact]:
     first, second = asked.thing, asked.other
     if second is None:
         raise ValueError("a relation needs two things")
     if verdict == "open" and rng.random() < 0.3:
-        for stranger in range(2, len(kinds)):
-            if asked.concept in relations(group_of(kinds[first]), group_of(kinds[stranger])):
-                return [Fact(first, asked.concept, True, stranger)]
-    found: list[Fact] = []
+        for third in range(2, len(kinds)):
+            if asked.concept in relations(group_of(kinds[first]), group_of(kinds[third])):
+                return [Fact(first, asked.concept, True, third)]
+    possible: list[Fact] = []
     for a, b in ((first, second), (second, first)):
         for relation in relations(group_of(kinds[a]), group_of(kinds[b])):
             concept = relation if a == first else INVERSE.get(relation)
             if concept is None:
                 fits = verdict == "open" and asked.holds and relation in ONE_WAY and is_a(relation, asked.concept)
-                found += [Fact(a, relation, True, b)] if fits else []
+                possible += [Fact(a, relation, True, b)] if fits else []
                 continue
             for holds in (True, False):
                 if decide(concept, holds, asked.concept, asked.holds) == verdict and (
                     verdict != "open" or _leaves_open(concept, asked.concept)
                 ):
-                    found.append(Fact(a, relation, holds, b))
-    return [_pick(rng, found, asked)] if found else []
+                    possible.append(Fact(a, relation, holds, b))
+    return [_pick(rng, possible, asked)] if possible else []
 
 
 def _leaves_open(known: str, asked: str) -> bool:
-    """Whether a relation says nothing of another beyond doubt: narrower or wider ones, and unrelated comparisons."""
+    """Whether a relation leaves another one open that it is related to, or both are independent comparisons."""
     related = is_a(known, asked) or is_a(asked, known)
     return related or (known in COMPARISONS and asked in COMPARISONS and not excludes(known, asked))
 
 
-def _colour_in(rng: Random, kinds: list[str], hypothesis: Scene, facts: list[Fact]) -> list[Fact]:
-    """Facts that do not matter: about the things asked of in other dimensions, about the stranger in the same ones."""
+def _draw_details(rng: Random, kinds: list[str], hypothesis: Scene, facts: list[Fact]) -> list[Fact]:
+    """Irrelevant facts: about the things of the hypothesis in other dimensions, about distractors in any."""
     asked = frozenset(dimension_of(fact.concept) for fact in hypothesis.facts)
     added: list[Fact] = []
     related = {t for fact in facts for t in (fact.thing, fact.other) if fact.other is not None}
     for thing in range(len(hypothesis.kinds)):
-        silent = thing not in related and all(fact.thing != thing for fact in facts)
-        count = (len(kinds) == 1) + (silent or rng.random() < (0.1 if related else 0.25))
-        added += describe(rng, kinds, thing, count, asked, thing in related)
-    for stranger in {*range(len(hypothesis.kinds), len(kinds))} - related:
-        group = group_of(kinds[stranger])
+        unmentioned = thing not in related and all(fact.thing != thing for fact in facts)
+        count = (len(kinds) == 1) + (unmentioned or rng.random() < (0.1 if related else 0.25))
+        added += draw_irrelevant(rng, kinds, thing, count, asked, thing in related)
+    for distractor in {*range(len(hypothesis.kinds), len(kinds))} - related:
+        group = group_of(kinds[distractor])
         same = [d for d in sorted(asked) if d in AFFORDS[group] and rng.random() < 0.4]
-        added += [Fact(stranger, draw_value(rng, group, d), rng.random() >= 0.1) for d in same[:1]]
+        added += [Fact(distractor, draw_value(rng, group, d), rng.random() >= 0.1) for d in same[:1]]
         if not same or rng.random() < 0.1:
-            added += describe(rng, kinds, stranger, 1, asked, in_relation=False)
+            added += draw_irrelevant(rng, kinds, distractor, 1, asked, in_relation=False)
     return added
 
 
-def describe(
+def draw_irrelevant(
     rng: Random, kinds: list[str], thing: int, count: int, asked: frozenset[str], in_relation: bool
 ) -> list[Fact]:
-    """Facts about a thing in dimensions that were not asked for, each in another one."""
+    """Facts about a thing in distinct dimensions other than the asked ones."""
     group = group_of(kinds[thing])
     barred = asked | {"activity", "place"} if in_relation else asked
     holds = in_relation or rng.random() >= 0.1
     return [Fact(thing, draw_value(rng, group, d), holds) for d in _draw_dimensions(rng, group, count, barred)]
 
 
-def shuffled(rng: Random, scene: Scene) -> Scene:
-    """The same scene with its things in random order."""
+def shuffle_things(rng: Random, scene: Scene) -> Scene:
+    """The scene with its things in random order."""
     order = list(range(len(scene.kinds)))
     rng.shuffle(order)
     place = {old: new for new, old in enumerate(order)}

@@ -1,177 +1,227 @@
-"""Opinions about things of the little world: does the speaker think well of the thing or not?
+"""Sentiment: does the speaker have a positive or a negative opinion of a thing?
 
-The label is the speaker's own opinion of the thing as a whole. A negation ("not", "never", "far from") turns a word of
-praise into blame and a word of blame into praise. What "although" or "despite" brings in only concedes a point; after
-"but" or "yet" comes the clause that decides. What others think counts as far as the speaker agrees.
+The label is the speaker's own opinion of the thing as a whole. A negation ("not", "never", "far from") reverses a
+positive or negative word. A clause or phrase with "although" or "despite" only concedes a point; after "but" or "yet"
+comes the deciding clause. The opinion of others counts as far as the speaker agrees.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from random import Random
+from typing import Literal, get_args
 
+from verax.data.world import read_toml
 from verax.data.world.knowledge import PARTS, group_of, narrower, values
-from verax.data.world.lexicon_en import words_of
-from verax.data.world.opinion_en import (
-    ALL_FORMS,
-    HOLDERS,
-    VERBS,
-    Form,
-    Mark,
-    View,
-    clause,
-    complement,
-    draw_view,
-    linked,
-)
-from verax.data.world.phrase import Phrase, Sentence, marked, plain, sentence
-from verax.data.world.splits import draw_dataset, drawn_for
-from verax.registry import registered
-from verax.types import Dataset, Human, Instance
+from verax.data.world.lexicon_en import article, to_sentence, words_of
+from verax.data.world.phrase import Phrase, TaggedText, TaggedToken, as_text, plain, tagged
+from verax.data.world.splits import DrawnTask, draw_for_split
+from verax.types import Human, Instance
+
+Tag = Literal["verdict", "negation", "contrast", "holder", "agreement"]
+WordClass = Literal["adjective", "noun", "verb"]
+Words = Mapping[bool, tuple[str, ...]]
+"""Positive words and negative words."""
+
+_WORD_CLASSES: tuple[WordClass, ...] = get_args(WordClass)
+_TABLES = read_toml("opinion_en.toml")
+LEXICON: Mapping[WordClass, Words] = {
+    word_class: {True: tuple(table["positive"].split()), False: tuple(table["negative"].split())}
+    for word_class in _WORD_CLASSES
+    for table in (_TABLES[word_class],)
+}
+_INTENSIFIERS = ("very", "really", "truly", "rather", "quite")
+_FUNCTION_WORDS = frozenset(("do", "could", "would", "by", "very", "really", "being", "at", "in", "the"))
+OTHERS = ("my neighbours", "my sisters", "my parents", "some friends", "the critics", "most customers")
 
 LABELS = ("negative", "positive")
-SHORTEST, LONGEST = 5, 25
-_MARKS: tuple[Mark, ...] = ("verdict", "turned", "contrast", "holder", "agreed")
-_FORMS: dict[str, tuple[Form, ...]] = {"echoed": ("adjective", "noun"), "heard": ("verb",)}
+LENGTHS = range(6, 26)
 _THINGS = tuple(kind for group in PARTS for kind in narrower(group)[1:])
 
 
 @dataclass(frozen=True, slots=True)
+class Evaluation:
+    """An evaluating word, whether it is positive, and whether it is negated."""
+
+    word_class: WordClass
+    word: str
+    positive_word: bool
+    negated: bool
+
+    @property
+    def positive(self) -> bool:
+        """Whether the evaluation as a whole is positive."""
+        return self.positive_word != self.negated
+
+
+@dataclass(frozen=True, slots=True)
 class Opinion:
-    """The thing, the view that decides, and the way it is told."""
+    """A thing, the deciding evaluation, and the form of the text (see `_FORMS`)."""
 
     thing: str
-    view: View
-    telling: str
-
-
-@registered(
-    "world/opinion",
-    "Opinions about things, with negation and contrast, gold words and explanations.",
-)
-def load(split: str = "test", limit: int | None = None, seed: int = 0) -> Dataset:
-    """Opinions with their label, the words that decide it, and a sentence that says why.
-
-    Args:
-        split: `train`, `validation` or `test`. The deciding view of a thing in one split is held in no other.
-        limit: how many instances, from the first on; all of the split by default.
-        seed: another seed draws other instances of the same split.
-    """
-    return draw_dataset("opinion", LABELS, compose, split, limit, seed)
+    evaluation: Evaluation
+    form: str
 
 
 def compose(rng: Random, split: str, label: str, name: str) -> Instance:
-    """One instance of a split with the label that is asked for."""
-    positive = label == "positive"
+    """One instance with the given label."""
     while True:
-        opinion = drawn_for(split, lambda rng: _draw(rng, positive), _key, rng)
-        told = sentence(TELLINGS[opinion.telling](rng, opinion) + plain("."))
-        if SHORTEST < len(told.tokens) <= LONGEST:
-            human = Human(words=(told.carriers(_MARKS),), explanations=(_explained(opinion, told, label),))
-            return Instance(name, (told.text,), label, human=human)
+        opinion = draw_for_split(split, lambda rng: _draw_opinion(rng, label == "positive"), _key, rng)
+        text = as_text(_FORMS[opinion.form](rng, opinion) + plain("."))
+        if len(text.tokens) in LENGTHS:
+            human = Human((text.content_words(get_args(Tag)),), explanations=(_explain(opinion, text, label),))
+            return Instance(name, (text.text,), label, human=human)
 
 
-def _draw(rng: Random, positive: bool) -> Opinion:
-    telling = rng.choice(tuple(TELLINGS))
-    return Opinion(rng.choice(_THINGS), draw_view(rng, positive, _FORMS.get(telling, ALL_FORMS)), telling)
+def _draw_opinion(rng: Random, positive: bool) -> Opinion:
+    form = rng.choice(tuple(_FORMS))
+    return Opinion(rng.choice(_THINGS), _draw_evaluation(rng, positive, _FORM_CLASSES.get(form, _WORD_CLASSES)), form)
+
+
+def _draw_evaluation(
+    rng: Random, positive: bool, word_classes: tuple[WordClass, ...] = _WORD_CLASSES, negatable: bool = True
+) -> Evaluation:
+    """A positive or negative evaluation; half of the negatable ones are negated."""
+    negated = negatable and rng.random() < 0.5
+    word_class = rng.choice(word_classes)
+    positive_word = positive != negated
+    return Evaluation(word_class, rng.choice(LEXICON[word_class][positive_word]), positive_word, negated)
 
 
 def _key(opinion: Opinion) -> str:
-    return f"{opinion.thing} {opinion.view.word} {opinion.view.turned}"
+    return f"{opinion.thing} {opinion.evaluation.word} {opinion.evaluation.negated}"
 
 
-def _outright(rng: Random, opinion: Opinion) -> Phrase[Mark]:
-    """The deciding clause with a plain description beside it."""
-    fact = rng.choice((_colour, _place))(rng, opinion.thing)
-    described: Phrase[Mark] = plain(f"the {opinion.thing} is {fact}") + plain(rng.choice((".", ", and")))
-    return described + clause(rng, opinion.view, rng.choice(("it", f"the {opinion.thing}")), decides=True)
+def _clause(
+    rng: Random, evaluation: Evaluation, subject: str, decides: bool = True, holder: Tag | None = None
+) -> Phrase[Tag]:
+    """An evaluation as a clause about its subject; its words are tagged only if it decides the opinion."""
+    if evaluation.word_class != "verb":
+        return plain(f"{subject} is") + _complement(rng, evaluation, decides)
+    speaker: Phrase[Tag] = (TaggedToken("I", holder, holder is not None),)
+    intensifier: Phrase[Tag] = plain("really") if not evaluation.negated and rng.random() < 0.3 else ()
+    return speaker + _negation(rng, evaluation, decides) + intensifier + _verdict(evaluation, decides) + plain(subject)
 
 
-def _colour(rng: Random, thing: str) -> str:
-    return rng.choice(words_of(rng.choice(values(group_of(thing), "colour"))))
+def _complement(rng: Random, evaluation: Evaluation, decides: bool) -> Phrase[Tag]:
+    """The complement of "is" (or, if not negated, of "call it"): "not very reliable", "a real joy"."""
+    verdict = _verdict(evaluation, decides)
+    if evaluation.word_class == "adjective":
+        intensified = not evaluation.negated and rng.random() < 0.5
+        intensifier: Phrase[Tag] = plain(rng.choice(_INTENSIFIERS)) if intensified else ()
+        return _negation(rng, evaluation, decides) + intensifier + verdict
+    noun: Phrase[Tag] = (plain("real") if rng.random() < 0.3 else ()) + verdict
+    return _negation(rng, evaluation, decides) + plain(article(noun[0].text)) + noun
 
 
-def _place(rng: Random, thing: str) -> str:
-    return rng.choice(words_of(rng.choice(values(group_of(thing), "place"))))
+def _verdict(evaluation: Evaluation, decides: bool) -> Phrase[Tag]:
+    return tagged(evaluation.word, "verdict", _FUNCTION_WORDS) if decides else plain(evaluation.word)
 
 
-def _conceding(rng: Random, opinion: Opinion) -> Phrase[Mark]:
-    """The deciding clause, and beside it a point that is conceded."""
-    main = clause(rng, opinion.view, f"the {opinion.thing}", decides=True)
-    conceded = linked(rng.choice(("although", "though", "even though"))) + _minor(rng, opinion)
-    return conceded + plain(",") + main if rng.random() < 0.5 else main + plain(",") + conceded
+def _negation(rng: Random, evaluation: Evaluation, decides: bool) -> Phrase[Tag]:
+    if not evaluation.negated:
+        return ()
+    words = rng.choice(_TABLES[evaluation.word_class]["negations"])
+    return tagged(words, "negation", _FUNCTION_WORDS) if decides else plain(words)
 
 
-def _despite(rng: Random, opinion: Opinion) -> Phrase[Mark]:
-    """The same with a point that is conceded in a few words."""
-    main = clause(rng, opinion.view, f"the {opinion.thing}", decides=True)
-    flaw = draw_view(rng, not opinion.view.positive, ("adjective",), turnable=False)
-    words = linked(rng.choice(("despite", "in spite of"))) + plain(f"the {flaw.word} {_part(rng, opinion.thing)}")
-    return words + plain(",") + main if rng.random() < 0.5 else main + words
+def _contrast(rng: Random, *conjunctions: str) -> Phrase[Tag]:
+    """A conjunction or preposition that determines which clause decides."""
+    return tagged(rng.choice(conjunctions), "contrast", frozenset())
 
 
-def _outweighing(rng: Random, opinion: Opinion) -> Phrase[Mark]:
-    """A lesser point first, then the deciding clause."""
-    turn: Phrase[Mark] = plain(",") + linked(rng.choice(("but", "yet")))
-    return _minor(rng, opinion) + turn + clause(rng, opinion.view, f"the {opinion.thing}", decides=True)
+def _direct(rng: Random, opinion: Opinion) -> Phrase[Tag]:
+    """A neutral description and the deciding clause."""
+    dimension = rng.choice(("colour", "place"))
+    value = rng.choice(words_of(rng.choice(values(group_of(opinion.thing), dimension))))
+    description = plain(f"the {opinion.thing} is {value}") + plain(rng.choice((".", ", and")))
+    return description + _clause(rng, opinion.evaluation, rng.choice(("it", f"the {opinion.thing}")))
 
 
-def _minor(rng: Random, opinion: Opinion) -> Phrase[Mark]:
-    view = draw_view(rng, not opinion.view.positive)
-    return clause(rng, view, f"the {_part(rng, opinion.thing)}", decides=False)
+def _concessive_clause(rng: Random, opinion: Opinion) -> Phrase[Tag]:
+    """The deciding clause and a conceded one."""
+    main = _clause(rng, opinion.evaluation, f"the {opinion.thing}")
+    concession = _contrast(rng, "although", "though", "even though") + _minor_clause(rng, opinion)
+    return concession + plain(",") + main if rng.random() < 0.5 else main + plain(",") + concession
+
+
+def _concessive_phrase(rng: Random, opinion: Opinion) -> Phrase[Tag]:
+    """The deciding clause and a conceded point."""
+    main = _clause(rng, opinion.evaluation, f"the {opinion.thing}")
+    minor = _draw_evaluation(rng, not opinion.evaluation.positive, ("adjective",), negatable=False)
+    concession = _contrast(rng, "despite", "in spite of") + plain(f"the {minor.word} {_part(rng, opinion.thing)}")
+    return concession + plain(",") + main if rng.random() < 0.5 else main + concession
+
+
+def _adversative(rng: Random, opinion: Opinion) -> Phrase[Tag]:
+    """A minor point, then the deciding clause."""
+    conjunction = plain(",") + _contrast(rng, "but", "yet")
+    return _minor_clause(rng, opinion) + conjunction + _clause(rng, opinion.evaluation, f"the {opinion.thing}")
+
+
+def _minor_clause(rng: Random, opinion: Opinion) -> Phrase[Tag]:
+    """The opposite evaluation of a part of the thing."""
+    evaluation = _draw_evaluation(rng, not opinion.evaluation.positive)
+    return _clause(rng, evaluation, f"the {_part(rng, opinion.thing)}", decides=False)
 
 
 def _part(rng: Random, thing: str) -> str:
     return rng.choice(PARTS[group_of(thing)])
 
 
-def _heard(rng: Random, opinion: Opinion) -> Phrase[Mark]:
-    """The speaker's view beside somebody else's, which may be the same or not."""
-    praise = rng.random() < 0.5
-    theirs = f"{rng.choice(HOLDERS)} {rng.choice(VERBS[praise])}"
-    joint: Phrase[Mark] = plain(
-        rng.choice((", and", ".") if praise == opinion.view.positive else (", but", ".", ", while"))
-    )
-    if rng.random() < 0.5:
-        own = clause(rng, opinion.view, f"the {opinion.thing}", decides=True, holder="holder")
-        return own + joint + plain(f"{theirs} it")
-    own = clause(rng, opinion.view, "it", decides=True, holder="holder")
-    return plain(f"{theirs} the {opinion.thing}") + joint + own
+def _two_holders(rng: Random, opinion: Opinion) -> Phrase[Tag]:
+    """The speaker's opinion and that of others, which may be the same."""
+    theirs_positive = rng.random() < 0.5
+    theirs = f"{rng.choice(OTHERS)} {rng.choice(LEXICON['verb'][theirs_positive])}"
+    same = theirs_positive == opinion.evaluation.positive
+    joint = plain(rng.choice((", and", ".") if same else (", but", ".", ", while")))
+    own_first = rng.random() < 0.5
+    own = _clause(rng, opinion.evaluation, f"the {opinion.thing}" if own_first else "it", holder="holder")
+    return own + joint + plain(f"{theirs} it") if own_first else plain(f"{theirs} the {opinion.thing}") + joint + own
 
 
-def _echoed(rng: Random, opinion: Opinion) -> Phrase[Mark]:
-    """Somebody else's words, and whether the speaker agrees."""
-    view = opinion.view
-    said: Phrase[Mark] = plain(f"{rng.choice(HOLDERS)} call the {opinion.thing}")
-    said += complement(rng, View(view.form, view.word, view.praises, turned=False), decides=True)
-    mark: Mark = "turned" if view.turned else "agreed"
-    answer = rng.choice(("do not agree", "disagree") if view.turned else ("agree", "do agree"))
-    joint = rng.choice((", but", ".") if view.turned else (", and", "."))
-    return said + plain(joint) + plain("I") + marked(answer, mark, frozenset(("do",)))
+def _quotation(rng: Random, opinion: Opinion) -> Phrase[Tag]:
+    """The words of others, and whether the speaker agrees."""
+    evaluation = opinion.evaluation
+    quoted = plain(f"{rng.choice(OTHERS)} call the {opinion.thing}")
+    quoted += _complement(rng, replace(evaluation, negated=False), decides=True)
+    tag: Tag = "negation" if evaluation.negated else "agreement"
+    reply = rng.choice(("do not agree", "disagree") if evaluation.negated else ("agree", "do agree"))
+    joint = rng.choice((", but", ".") if evaluation.negated else (", and", "."))
+    return quoted + plain(f"{joint} I") + tagged(reply, tag, frozenset(("do",)))
 
 
-TELLINGS: dict[str, Callable[[Random, Opinion], Phrase[Mark]]] = {
-    "outright": _outright,
-    "conceding": _conceding,
-    "despite": _despite,
-    "outweighing": _outweighing,
-    "heard": _heard,
-    "echoed": _echoed,
+_FORMS: Mapping[str, Callable[[Random, Opinion], Phrase[Tag]]] = {
+    "direct": _direct,
+    "concessive clause": _concessive_clause,
+    "concessive phrase": _concessive_phrase,
+    "adversative": _adversative,
+    "two holders": _two_holders,
+    "quotation": _quotation,
 }
+_FORM_CLASSES: Mapping[str, tuple[WordClass, ...]] = {"quotation": ("adjective", "noun"), "two holders": ("verb",)}
 
 
-def _explained(opinion: Opinion, told: Sentence[Mark], label: str) -> str:
+def _explain(opinion: Opinion, text: TaggedText[Tag], label: str) -> str:
     """Why the opinion has its label, in one English sentence."""
-    contrast, turned = (
-        " ".join(token.text for token in told.tokens if token.mark == mark) for mark in ("contrast", "turned")
+    contrast, negation = (
+        " ".join(token.text for token in text.tokens if token.tag == tag) for tag in ("contrast", "negation")
     )
     rule = {
-        "conceding": f'what "{contrast}" brings in only concedes a point, ',
-        "despite": f'what "{contrast}" brings in only concedes a point, ',
-        "outweighing": f'what comes after "{contrast}" decides, ',
-        "heard": "only what the speaker thinks counts, ",
-    }.get(opinion.telling, "")
-    reason = f'{rule}"{opinion.view.word}" is {"praise" if opinion.view.praises else "blame"}'
-    reason += f', and "{turned}" turns it round' if turned else ""
-    return f"{reason[0].upper()}{reason[1:]}, so the opinion of the {opinion.thing} is {label}."
+        "concessive clause": f'what "{contrast}" brings in only concedes a point, ',
+        "concessive phrase": f'what "{contrast}" brings in only concedes a point, ',
+        "adversative": f'what comes after "{contrast}" decides, ',
+        "two holders": "only what the speaker thinks counts, ",
+    }.get(opinion.form, "")
+    reason = f'{rule}"{opinion.evaluation.word}" is {"praise" if opinion.evaluation.positive_word else "blame"}'
+    reason += f', and "{negation}" turns it round' if negation else ""
+    return to_sentence(f"{reason}, so the opinion of the {opinion.thing} is {label}")
+
+
+load = DrawnTask(
+    "world/opinion",
+    "Opinions about things, with negation and contrast, gold words and explanations.",
+    LABELS,
+    compose,
+)

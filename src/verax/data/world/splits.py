@@ -1,10 +1,11 @@
-"""Splits that are drawn one instance at a time, balanced, and can't share what they must not share."""
+"""Random splits: reproducible, balanced, and disjoint in the content that must not be shared."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+import itertools
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import count
 from random import Random
 from typing import TypeVar
 
@@ -12,29 +13,44 @@ from verax.registry import unknown
 from verax.types import Dataset, Instance, UserError
 
 T = TypeVar("T")
-Compose = Callable[[Random, str, str, str], Instance]
-"""Makes an instance of a split with a label and an id."""
 
 SIZES = {"train": 36000, "validation": 1200, "test": 1200}
 _EIGHTHS = {"train": range(6), "validation": range(6, 7), "test": range(7, 8)}
 
 
-def draw_dataset(
-    task: str,
-    labels: tuple[str, ...],
-    compose: Compose,
-    split: str,
-    limit: int | None,
-    seed: int,
-    maskable: tuple[int, ...] | None = None,
-) -> Dataset:
-    """The instances of a split, no text twice, every label once in each block of as many instances as labels."""
+@dataclass(frozen=True, slots=True)
+class DrawnTask:
+    """A registered task whose instances are drawn at random.
 
-    def texts(instance: Instance) -> tuple[str, ...]:
-        return tuple(part.raw for part in instance.parts)
+    Args:
+        name: registered name, `world/...`.
+        summary: description in `verax list datasets`.
+        labels: class names in index order.
+        compose: makes an instance from a random source, the split, a label and an id.
+        maskable: indices of the parts that may be masked; None: all.
+    """
 
-    instances = draw_balanced(task, labels, compose, texts, split, check_split(split, limit), seed)
-    return Dataset(f"world/{task}", tuple(instances), labels, provenance(split, seed), maskable)
+    name: str
+    summary: str
+    labels: tuple[str, ...]
+    compose: Callable[[Random, str, str, str], Instance]
+    maskable: tuple[int, ...] | None = None
+
+    def __call__(self, split: str = "test", limit: int | None = None, seed: int = 0) -> Dataset:
+        """Draw the instances of a split, without duplicate texts.
+
+        Args:
+            split: `train`, `validation` or `test`; what an instance is about in one split occurs in no other.
+            limit: maximum number of instances; default: all of the split.
+            seed: another seed draws other instances of the same split.
+        """
+        task, count = self.name.removeprefix("world/"), draw_size(split, limit)
+        instances = draw_balanced(task, self.labels, self.compose, _texts, split, count, seed)
+        return Dataset(self.name, tuple(instances), self.labels, provenance(split, seed), self.maskable)
+
+
+def _texts(instance: Instance) -> tuple[str, ...]:
+    return tuple(part.raw for part in instance.parts)
 
 
 def draw_balanced(
@@ -43,32 +59,36 @@ def draw_balanced(
     compose: Callable[[Random, str, str, str], T],
     key: Callable[[T], Hashable],
     split: str,
-    wanted: int,
+    count: int,
     seed: int,
 ) -> list[T]:
-    """So many of what `compose` makes, no key twice, every label once in each block of as many as there are labels."""
-    seen: set[Hashable] = set()
-    found: list[T] = []
-    left: list[str] = []
-    for rng in draws(task, split, seed):
-        if len(found) == wanted:
+    """Draw `count` items with unique keys; each block of `len(labels)` items has every label once.
+
+    Args:
+        compose: makes an item from a random source, the split, a label and an id.
+    """
+    items: dict[Hashable, T] = {}
+    block: list[str] = []
+    for number in itertools.count():
+        if len(items) == count:
             break
-        left = left or rng.sample(labels, len(labels))
-        made = compose(rng, split, left[-1], f"world/{task}/{split}/{len(found):05d}")
-        if key(made) not in seen:
-            seen.add(key(made))
-            found.append(made)
-            left.pop()
-    return found
+        # Each attempt has its own random source: the first n items do not depend on the number that follows.
+        rng = Random(f"{task}/{split}/{seed}/{number}")
+        block = block or rng.sample(labels, len(labels))
+        item = compose(rng, split, block[-1], f"world/{task}/{split}/{len(items):05d}")
+        if key(item) not in items:
+            items[key(item)] = item
+            block.pop()
+    return list(items.values())
 
 
 def provenance(split: str, seed: int) -> dict[str, str]:
-    """Where a dataset that was drawn came from."""
+    """Provenance of a drawn dataset."""
     return {"source": "verax, built in", "split": split, "seed": str(seed), "licence": "Apache-2.0"}
 
 
-def check_split(split: str, limit: int | None) -> int:
-    """How many instances are wanted of a split; a name that nobody knows or a negative limit is the user's mistake."""
+def draw_size(split: str, limit: int | None) -> int:
+    """Number of instances to draw; rejects an unknown split or a negative limit."""
     if split not in SIZES:
         raise UserError(unknown("split", split, SIZES))
     if limit is not None and limit < 0:
@@ -76,15 +96,10 @@ def check_split(split: str, limit: int | None) -> int:
     return SIZES[split] if limit is None else min(limit, SIZES[split])
 
 
-def draws(task: str, split: str, seed: int) -> Iterator[Random]:
-    """A fresh source of randomness for each instance of a split: the first n never depend on how many follow."""
-    return (Random(f"{task}/{split}/{seed}/{number}") for number in count())
-
-
-def drawn_for(split: str, draw: Callable[[Random], T], key: Callable[[T], str], rng: Random) -> T:
-    """Draw until the key of what was drawn falls to this split: six in eight keys to train, one to each other."""
+def draw_for_split(split: str, draw: Callable[[Random], T], key: Callable[[T], str], rng: Random) -> T:
+    """Draw until the hash of the key falls into the split: six of eight for train, one each for the others."""
     while True:
-        found = draw(rng)
-        eighth = blake2b(key(found).encode(), digest_size=1).digest()[0] % 8
+        drawn = draw(rng)
+        eighth = blake2b(key(drawn).encode(), digest_size=1).digest()[0] % 8
         if eighth in _EIGHTHS[split]:
-            return found
+            return drawn

@@ -1,14 +1,11 @@
 """Questions that a method or metric can ask about its one input.
 
-A method is a plain generator: it yields a question, and `yield` returns the answer. A question names the subject that
-it is about: the `x` that the method received, or a view of it (`x.without(...)`), so one method can delegate to another
-with `yield from`.
+A method is a generator: it yields a question, and `yield` returns the answer. A question is about the subject `x` that
+the method received, or about a view of it (`x.without(...)`), so one method can delegate to another with `yield from`.
 """
 
 from __future__ import annotations
 
-from verax.engine.questions.attention import Attention
-from verax.engine.questions.attention_gradients import AttentionPathGradient, AttributedMaps
 from verax.engine.questions.base import (
     Needed,
     Pass,
@@ -19,9 +16,24 @@ from verax.engine.questions.base import (
     check_finite,
 )
 from verax.engine.questions.bundle import Bundle, split_results, together
-from verax.engine.questions.coalitions import CoalitionQuestion, Hidden, Outputs, gold_class, resolve
-from verax.engine.questions.gradients import Embeddings, PathGradient, SummedGradient, VocabularyNorm
-from verax.engine.questions.states import TokenStates
+from verax.engine.questions.coalitions import (
+    CoalitionQuestion,
+    Hidden,
+    HiddenStatistic,
+    Outputs,
+    gold_class,
+    resolve_target,
+)
+from verax.engine.questions.internals import (
+    Attention,
+    AttentionPathGradient,
+    AttributedMaps,
+    Embeddings,
+    PathGradient,
+    SummedGradient,
+    TokenStates,
+    VocabularyNorm,
+)
 from verax.engine.questions.text import Candidates, Choose, Generate, Likelihood, TextQuestion
 
 __all__ = [
@@ -35,6 +47,7 @@ __all__ = [
     "Embeddings",
     "Generate",
     "Hidden",
+    "HiddenStatistic",
     "Likelihood",
     "Needed",
     "Outputs",
@@ -50,7 +63,7 @@ __all__ = [
     "WholeQuestion",
     "check_finite",
     "gold_class",
-    "resolve",
+    "resolve_target",
     "split_results",
     "together",
 ]

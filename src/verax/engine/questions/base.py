@@ -1,7 +1,7 @@
-"""What a question is: which passes of the model it needs, where its answer is kept, and how it is reduced.
+"""The base classes of questions: the passes of the model that they need, the memo of their answers, and reductions.
 
 A new question is a subclass of `Question` in a file of its own, and a model method (`answered_by`) that answers a batch
-of its requests. The engine knows nothing else of it.
+of its requests. The engine uses nothing else.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from verax.models.classifier import Row
+from verax.models.encoding import PerturbedInput
 from verax.models.subject import Subject
 from verax.types import Undefined, UserError
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass(eq=False, slots=True)
 class Pending:
-    """Holds the place of an answer in a memo until it arrives, so that nobody asks for it again."""
+    """Holds the place of an answer in a memo until it arrives, so that it is asked for once."""
 
     is_answered: bool = False
 
@@ -33,7 +33,7 @@ PENDING = Pending()
 
 
 class Payer(Protocol):
-    """Is charged the seconds of its passes."""
+    """Task that is charged the seconds of its passes."""
 
     seconds: float
 
@@ -91,6 +91,11 @@ class Question(ABC):
         return self.x.model
 
     @property
+    def row(self) -> PerturbedInput:
+        """The input as a model reads it."""
+        return PerturbedInput(self.x.encoding, self.x.state)
+
+    @property
     def backward(self) -> bool:
         """Whether its passes go backward too."""
         return self.budget == "backward"
@@ -108,17 +113,20 @@ class Question(ABC):
 
     def bucket(self, request: Any, length: int) -> Hashable:
         """Requests may share a batch only if their buckets are equal."""
-        row: Row = request if isinstance(request, Row) else request.row
+        row: PerturbedInput = request if isinstance(request, PerturbedInput) else request.row
         return self.model.bucket(row, length), self.together(request)
 
     def together(self, request: Any) -> Hashable:
         """What requests about different rows must have in common to share a batch."""
         return None
 
-    @classmethod
-    def compute(cls, model: Any, requests: list[Any]) -> Sequence[Any]:
-        """Answers to the requests of one batch, in their order."""
-        answers: Sequence[Any] = cls.model_method(model)(requests)
+    def group(self) -> Hashable:
+        """Questions are pooled only with those of an equal group: of one type, to one model."""
+        return type(self), id(self.model)
+
+    def compute(self, requests: list[Any]) -> Sequence[Any]:
+        """Answers to the requests of one batch, of this question and others of its group, in their order."""
+        answers: Sequence[Any] = self.model_method(self.model)(requests)
         return answers
 
     @classmethod
@@ -146,6 +154,11 @@ QuestionGenerator = Generator[Question, Any, T]
 """A method or metric at work: it yields questions, is sent their answers, and returns its result."""
 
 
+def next_question(generator: QuestionGenerator[Any], answer: Any) -> Question:
+    """The next question of a generator, given the answer to the last one or the exception in its place."""
+    return generator.throw(answer) if isinstance(answer, Exception) else generator.send(answer)
+
+
 class Reduction(Protocol):
     """Makes one answer of those of several passes, as they arrive, so that they need not be kept."""
 
@@ -157,10 +170,7 @@ class Reduction(Protocol):
 
 
 class WholeQuestion(Question):
-    """A question with one answer as a whole, kept under one key.
-
-    A subclass says what the model is asked (`requests`) and how several answers become one (`reduction`).
-    """
+    """A question with one answer, kept under one key; `reduction` makes it from the answers to its `requests`."""
 
     __slots__ = ()
 
@@ -179,11 +189,6 @@ class WholeQuestion(Question):
     def check(self, answer: Any) -> Any:
         """The answer to a single request; raises Undefined if it is unusable."""
         return answer
-
-    @property
-    def row(self) -> Row:
-        """The input as a model reads it."""
-        return Row(self.x.encoding, self.x.state)
 
     def needed(self) -> Needed:
         """All passes, unless the answer is known or pending."""
@@ -209,7 +214,7 @@ class WholeQuestion(Question):
 
 @dataclass(eq=False, slots=True)
 class _Single:
-    """The answer to a single request."""
+    """The reduction of a single request."""
 
     check: Callable[[Any], Any]
     answer: Any = None
@@ -228,29 +233,33 @@ class _Parts:
     reduction: Reduction
     left: int
     keep: Callable[[Any], None]
-    problem: Exception | None = None
+    error: Exception | None = None
 
     def settle(self, number: int, answer: Any) -> None:
         if isinstance(answer, Exception):
-            self.problem = answer
+            self.error = answer
         else:
             self.reduction.add(number, answer)
         self.left -= 1
-        if not self.left:
-            self.keep(self._result())
-
-    def _result(self) -> Any:
-        if self.problem is not None:
-            return self.problem
+        if self.left:
+            return
         try:
-            return self.reduction.result()
+            self.keep(self.error or self.reduction.result())
         except UserError:
             raise
         except Exception as error:  # noqa: BLE001 - it is the answer to this question alone
-            return error
+            self.keep(error)
 
 
 def check_finite(name: str, *arrays: Any) -> None:
     """Raise Undefined if an array holds a number that is not finite."""
-    if not all(np.isfinite(array).all() for array in arrays):
-        raise Undefined("nonfinite", f"the model's {name} are not finite numbers")
+    for array in arrays:
+        if isinstance(error := finite_answer(name, np.asarray(array)), Undefined):
+            raise error
+
+
+def finite_answer(name: str, answer: Any) -> Any:
+    """The answer, or Undefined in its place if it is an array with a number that is not finite."""
+    if isinstance(answer, np.ndarray) and not np.isfinite(answer).all():
+        return Undefined("nonfinite", f"the model's {name} are not finite numbers")
+    return answer

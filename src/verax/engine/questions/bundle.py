@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from verax.engine.questions.base import Question, QuestionGenerator
+from verax.engine.questions.base import Question, QuestionGenerator, next_question
 from verax.types import Undefined, UserError
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ def together(generators: Iterable[QuestionGenerator[T]]) -> QuestionGenerator[li
         questions: dict[int, Question] = {}
         for number, generator in running.items():
             try:
-                questions[number] = _next(generator, answers[number])
+                questions[number] = next_question(generator, answers[number])
             except StopIteration as end:
                 results[number] = end.value
             except UserError:
@@ -72,8 +72,3 @@ def split_results(results: Iterable[T | Exception]) -> tuple[list[T], list[Undef
         else:
             values.append(result)
     return values, problems
-
-
-def _next(generator: QuestionGenerator[Any], answer: Any) -> Question:
-    """The next question of a generator, given the answer to the last one."""
-    return generator.throw(answer) if isinstance(answer, Exception) else generator.send(answer)

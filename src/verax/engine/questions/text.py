@@ -6,72 +6,63 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
-from verax.engine.questions.base import Needed, Pass, Pending, Question
-from verax.models.generator import (
-    CandidateGenerator,
-    CandidatesPass,
-    ChoicePass,
-    Chooser,
-    GeneratePass,
-    LikelihoodPass,
-    TextGenerator,
-    TextRequest,
-)
+from verax.engine.questions.base import Needed, Pass, Pending, Question, finite_answer
+from verax.models.generator import CandidatesPass, GeneratePass, LikelihoodPass, TextGenerator, TextRequest
 from verax.models.subject import Subject
-from verax.types import Undefined, UserError
+from verax.types import UserError
 
 GENERATING = 4
 """Tokens in a batch of a text generator, relative to a classifier: each step of generating computes one token of each
 text. Likelihoods read all of their tokens at once and could do with fewer, but a generator has one budget for all."""
 
 
+@dataclass(frozen=True, eq=False, slots=True)
 class TextQuestion(Question):
-    """A question to a text generator; its answer is kept with the subject, by generator and request."""
+    """A question to a text generator; its answer is kept with the subject, by generator and request.
 
-    __slots__ = ()
+    Args:
+        x: the input that it is about.
+        generator: the model that is asked.
+        request: the prompt, and how to answer it.
+    """
+
+    x: Subject
+    generator: TextGenerator
+    request: TextRequest
+
     budget: ClassVar[str] = "text"
     budget_scale: ClassVar[int] = GENERATING
     even: ClassVar[bool] = False
-    generator: TextGenerator
-    request: TextRequest
 
     @property
     def model(self) -> Any:
         """The generator that is asked."""
         return self.generator
 
-    @property
-    def count(self) -> int:
-        """Number of passes that it is charged as."""
-        return 1
-
-    def bucket(self, request: Any, length: int) -> Hashable:
+    def bucket(self, request: TextRequest, length: int) -> Hashable:
         """Prompts share a batch if they are decoded in the same way."""
-        return self.together(request)
+        return request[1:] if isinstance(request, GeneratePass | CandidatesPass) else None
 
     def needed(self) -> Needed:
-        """One pass, unless the answer is known or pending."""
+        """One pass, or one for each continuation, unless the answer is known or pending."""
         answers, request = self._answers(), self.request
+        count = len(request.continuations) if isinstance(request, LikelihoodPass) else 1
         if request in answers:
-            return Needed((), self.count)
+            return Needed((), count)
         try:
             length = self.generator.length(request)
         except UserError:
             raise
         except Exception as error:  # noqa: BLE001 - a text that cannot be read is the answer to its own question alone
             answers[request] = error
-            return Needed((), self.count)
+            return Needed((), count)
         answers[request] = pending = Pending()
 
         def keep(answer: Any) -> None:
-            if isinstance(answer, np.ndarray) and not np.isfinite(answer).all():
-                answer = Undefined("nonfinite", "the model's likelihoods are not finite numbers")
-            answers[request] = answer
+            answers[request] = finite_answer("likelihoods", answer)
             pending.is_answered = True
 
-        return Needed([Pass(self, request, length, keep, self.count)], self.count)
+        return Needed([Pass(self, request, length, keep, count)], count)
 
     def answer(self) -> Any:
         """The answer from the memo."""
@@ -86,91 +77,31 @@ class TextQuestion(Question):
         return self.x.memo.setdefault((type(self), id(self.generator)), {})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class Generate(TextQuestion):
-    """A text that a generator writes.
+    """A text for a `GeneratePass`; the answer is a `Generated`."""
 
-    Args:
-        x: the input that it is about; the answer is kept with it.
-        generator: writes the text.
-        request: the prompt, and how to decode.
-
-    The answer is a `Generated`.
-    """
-
-    x: Subject
-    generator: TextGenerator
-    request: GeneratePass
-
+    __slots__ = ()
     answered_by: ClassVar[str] = "generate"
     concurrent: ClassVar[bool] = True
 
-    def together(self, request: GeneratePass) -> Hashable:
-        """Everything but the prompt."""
-        return request[1:]
 
-
-@dataclass(frozen=True, eq=False, slots=True)
 class Likelihood(TextQuestion):
-    """Log-likelihoods of given continuations of a prompt.
+    """Log-likelihoods of the continuations of a `LikelihoodPass`; the answer is an array, shape [continuations]."""
 
-    Args:
-        x, generator: as for `Generate`.
-        request: the prompt and the continuations.
-
-    The answer is an array, shape [continuations].
-    """
-
-    x: Subject
-    generator: TextGenerator
-    request: LikelihoodPass
-
+    __slots__ = ()
     answered_by: ClassVar[str] = "likelihoods"
 
-    @property
-    def count(self) -> int:
-        """One pass for each continuation."""
-        return len(self.request.continuations)
 
-
-@dataclass(frozen=True, eq=False, slots=True)
 class Choose(TextQuestion):
-    """One label of several, from a generator that gives no likelihoods.
+    """A label for a `ChoicePass`, from a generator without likelihoods; the answer is a `ChosenLabel`."""
 
-    Args:
-        x: as for `Generate`.
-        generator: chooses the label.
-        request: the prompt and the labels.
-
-    The answer is a `Choice`.
-    """
-
-    x: Subject
-    generator: Chooser
-    request: ChoicePass
-
+    __slots__ = ()
     answered_by: ClassVar[str] = "choose"
     concurrent: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class Candidates(TextQuestion):
-    """The most likely continuations of a prompt, different from each other.
+    """Different texts for a `CandidatesPass`; the answer is a list of `Generated`, the most likely first."""
 
-    Args:
-        x: as for `Generate`.
-        generator: writes the texts.
-        request: the prompt, and the number of texts.
-
-    The answer is a list of `Generated`, the most likely first.
-    """
-
-    x: Subject
-    generator: CandidateGenerator
-    request: CandidatesPass
-
+    __slots__ = ()
     answered_by: ClassVar[str] = "candidates"
-
-    def together(self, request: CandidatesPass) -> Hashable:
-        """Everything but the prompt."""
-        return request[1:]

@@ -1,6 +1,6 @@
 r"""A sample for people to check: written with marks, and read back once they have edited it.
 
-Highlighted words stand between asterisks: `A *red* boat`. Asterisks and backslashes of the text itself are written `\*`
+Highlighted words are between asterisks: `A *red* boat`. Asterisks and backslashes of the text itself are written `\*`
 and `\\`; a tab and the ends of lines `\t`, `\n`, `\r`, so that a text stays in its cell of a table.
 """
 
@@ -30,7 +30,7 @@ _PIECE = re.compile(r"\\.|.", re.DOTALL)
 _AROUND = 12
 
 
-class Checked(NamedTuple):
+class CheckedSample(NamedTuple):
     """The automatic highlights of a language compared with the edited ones, over all words of its sample.
 
     `edited` counts the rows that were changed.
@@ -56,7 +56,7 @@ def sample(rows: Sequence[Highlighted], size: int, seed: int) -> dict[str, list[
             drawn[stratum] += 1
             chosen.setdefault(row.instance.lang, []).append(row)
     order = {row.instance.id: place for place, row in enumerate(rows)}
-    return {lang: sorted(some, key=lambda row: order[row.instance.id]) for lang, some in chosen.items()}
+    return {lang: sorted(of_lang, key=lambda row: order[row.instance.id]) for lang, of_lang in chosen.items()}
 
 
 def _draw(row: Highlighted, seed: int) -> bytes:
@@ -82,7 +82,7 @@ def write_annotations(folder: Path, sampled: Mapping[str, Sequence[Highlighted]]
 
 def check_file(
     path: Path, lang: str, written: Mapping[str, tuple[Sequence[Text], Words]], names: Sequence[str]
-) -> Checked:
+) -> CheckedSample:
     """Compare the highlights that were written with those of the edited file.
 
     Args:
@@ -95,9 +95,9 @@ def check_file(
             raise UserError(f"{path}:1: the column {missing[0]!r} is missing")
         name = row.cells["id"]
         if name not in written:
-            raise row.error("id", f"{name!r} is none of the {len(written)} ids that were written")
+            raise row.error("id", f"unknown id {name!r}: expected one of the {len(written)} ids that were written")
         if name in edited:
-            raise row.error("id", f"{name!r} is there twice")
+            raise row.error("id", f"duplicate id {name!r}")
         edited[name] = _read(row, written[name][0], names)
     lost = [name for name in written if name not in edited]
     if lost:
@@ -106,7 +106,7 @@ def check_file(
     automatic = {name: words for name, (_, words) in written.items()}
     counts = [_counts(automatic[name], edited[name]) for name in written]
     changed = sum(automatic[name] != edited[name] for name in written)
-    return Checked(lang, overlap(*map(sum, zip(*counts, strict=True))), len(written), changed)
+    return CheckedSample(lang, overlap(*map(sum, zip(*counts, strict=True))), len(written), changed)
 
 
 def _read(row: Record, parts: Sequence[Text], names: Sequence[str]) -> Words:
@@ -136,9 +136,9 @@ def mark(text: Text, words: Collection[int]) -> str:
 
 
 def marked_words(text: Text, marked: str) -> tuple[int, ...]:
-    """The words that share a character with what stands between asterisks.
+    """The words that share a character with the text between asterisks.
 
-    A ValueError explains an asterisk without a partner, or any other change of the text.
+    Raises a ValueError for an asterisk without a partner or any other change of the text.
     """
     raw: list[str] = []
     stretches: list[tuple[int, int]] = []
@@ -153,7 +153,7 @@ def marked_words(text: Text, marked: str) -> tuple[int, ...]:
             opened = None
     _check_same(text.raw, "".join(raw))
     if opened is not None:
-        raise ValueError(f"an asterisk has no partner: there are {2 * len(stretches) + 1}")
+        raise ValueError(f"an asterisk has no partner: the text has {2 * len(stretches) + 1}")
     return tuple(sorted({word for start, end in stretches if start < end for word in words_over(text, start, end)}))
 
 

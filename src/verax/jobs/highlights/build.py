@@ -6,8 +6,7 @@ Inference, Section 4.3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -15,9 +14,9 @@ from rich.console import Console
 
 from verax.data.table import read_jsonl
 from verax.jobs.highlights.annotations import FOLDER as SAMPLES
-from verax.jobs.highlights.annotations import Checked, check_file, sample, write_annotations
-from verax.jobs.highlights.card import Making, card_text
-from verax.jobs.highlights.choose import Choice, choose
+from verax.jobs.highlights.annotations import CheckedSample, check_file, sample, write_annotations
+from verax.jobs.highlights.card import Built, card_text
+from verax.jobs.highlights.choose import ChosenMethod, choose
 from verax.jobs.highlights.dataset import (
     CARD,
     FOLDER,
@@ -30,26 +29,16 @@ from verax.jobs.highlights.dataset import (
     write_parquet,
 )
 from verax.jobs.highlights.explain import Opened, explain_parallel, explain_tuning, open_spec
-from verax.jobs.highlights.project import Language, highlighted_rows, validate
+from verax.jobs.highlights.project import highlighted_rows, validate
 from verax.jobs.highlights.spec import HighlightsSpec
 from verax.results.run import Run
-from verax.store.artifact import Artifact, Record, read_json, write_json
+from verax.store.artifact import Artifact, ArtifactRecord, read_json, write_json
 from verax.store.files import replace_file
 from verax.store.keys import key_of
 from verax.types import UserError
 
 KIND = "build of highlights"
 RECORD = "build.json"
-
-
-@dataclass(frozen=True)
-class Built:
-    """A finished build: the choice, each language, how to read the data again, and the sizes of the samples."""
-
-    choice: Choice
-    languages: tuple[Language, ...]
-    reading: Mapping[str, Any]
-    sampled: Mapping[str, int]
 
 
 def build_highlights(spec: HighlightsSpec, out: Path, *, command: str, console: Console) -> Built:
@@ -71,7 +60,7 @@ def build_highlights(spec: HighlightsSpec, out: Path, *, command: str, console: 
             tuned_on = explain_tuning(opened, opened.tuning, out / "tuning", **options)
             choice = choose(opened, tuned_on)
         elif spec.threshold is not None:
-            choice = Choice(opened.candidates[0], spec.threshold)
+            choice = ChosenMethod(opened.candidates[0], spec.threshold)
         else:
             raise ValueError("without a tuning set a threshold is needed: parse_highlights_spec checks it")
         run = explain_parallel(opened, choice.candidate, out / "run", **options)
@@ -81,7 +70,7 @@ def build_highlights(spec: HighlightsSpec, out: Path, *, command: str, console: 
 
 
 def _write(
-    opened: Opened, choice: Choice, run: Run, tuned_on: Run | None, out: Path, *, command: str, console: Console
+    opened: Opened, choice: ChosenMethod, run: Run, tuned_on: Run | None, out: Path, *, command: str, console: Console
 ) -> Built:
     """Make the rows from explanations and links, measure their plausibility, and write all files."""
     spec, data, parallel, model = opened.spec, opened.data, opened.parallel, opened.model
@@ -90,67 +79,58 @@ def _write(
     if not any(language.highlighted for language in languages):
         why = f"the threshold is {choice.threshold:g}" if rows else "none of them could be explained"
         raise UserError(f"no word of the {len(parallel.instances)} inputs of {data.name} is highlighted: {why}")
-    names, split = part_names(data), split_name(data)
+    names = part_names(data)
     sampled = sample(rows, spec.sample, spec.seed)
-    making = Making(
-        data=data,
-        reference=parallel.reference,
+    built = Built(
+        opened=opened,
         choice=choice,
         languages=languages,
         run=run.manifest,
         tuning=None if tuned_on is None else tuned_on.manifest,
-        aligner=opened.aligner.named,
         reading=reading(rows, names),
-        split=split,
+        sampled={lang: len(chosen) for lang, chosen in sampled.items()},
         command=command,
-        seed=spec.seed,
     )
     write_jsonl(out / JSONL, rows, names)
-    write_parquet(out / FOLDER, rows, names, split)
-    replace_file(out / FOLDER / CARD, card_text(making).encode())
+    write_parquet(out / FOLDER, rows, names, split_name(data))
+    replace_file(out / FOLDER / CARD, card_text(built).encode())
     write_annotations(out / SAMPLES, sampled, names)
-    ids = {lang: [row.instance.id for row in some] for lang, some in sampled.items()}
-    facts = {"identity": opened.identity(), **_facts(spec, choice, languages), "parts": names, "sample": ids}
-    write_json(out / RECORD, facts)
-    return Built(choice, languages, making.reading, {lang: len(some) for lang, some in sampled.items()})
-
-
-def _facts(spec: HighlightsSpec, choice: Choice, languages: tuple[Language, ...]) -> dict[str, Any]:
-    """What was chosen and measured, for programs."""
-    tuned: dict[str, Any] | None = None
-    if choice.tuned is not None:
-        tuned = {
-            **choice.tuned._asdict(),
-            "candidates": [_with_interval(candidate._asdict()) for candidate in choice.tuned.candidates],
-            "overlap": choice.tuned.overlap._asdict(),
-        }
-    return {
+    facts = {
+        "identity": opened.identity(),
         "spec": spec.model_dump(mode="json"),
         "method": {choice.method.name: choice.method.parameters},
         "threshold": choice.threshold,
-        "tuned": tuned,
-        "languages": [_with_interval({**asdict(one), "plausibility": one.plausibility}) for one in languages],
+        "tuned": _plain(choice.tuned),
+        "languages": [_plain(language) for language in languages],
+        "parts": names,
+        "sample": {lang: [row.instance.id for row in chosen] for lang, chosen in sampled.items()},
     }
+    write_json(out / RECORD, facts)
+    return built
 
 
-def _with_interval(facts: Mapping[str, Any]) -> dict[str, Any]:
-    value = facts["plausibility"]
-    return {**facts, "plausibility": None if value is None else value._asdict()}
+def _plain(value: Any) -> Any:
+    """Named tuples and dataclasses as objects of JSON."""
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if hasattr(value, "_asdict"):
+        return {name: _plain(part) for name, part in value._asdict().items()}
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
-def _older_record(folder: Path) -> Record | None:
-    """The record of a build, finished or not, from before there was `artifact.json`."""
+def _older_record(folder: Path) -> ArtifactRecord | None:
+    """The record of a build, finished or not, that is older than `artifact.json`."""
     facts = read_json(folder / RECORD)
     if facts is None:
         return None
     identity = facts.get("identity", {})
     if not isinstance(identity, dict):
         raise UserError(f"{folder / RECORD} is damaged: identity: expected an object")
-    return Record(KIND, key_of(**identity), identity, finished="sample" in facts)
+    return ArtifactRecord(KIND, key_of(**identity), identity, finished="sample" in facts)
 
 
-def check_highlights(folder: Path) -> list[Checked]:
-    """Automatic highlights compared with those that people edited, for each language whose file is there."""
+def check_highlights(folder: Path) -> list[CheckedSample]:
+    """Automatic highlights compared with those that people edited, for each language that has a file."""
     sample, parts = _read_sample(folder)
     language = {name: lang for lang, ids in sample.items() for name in ids}
     if not (folder / JSONL).is_file():
@@ -173,7 +153,7 @@ def _read_sample(folder: Path) -> tuple[dict[str, list[str]], list[str]]:
     facts = read_json(path)
     if facts is None or "sample" not in facts:
         if facts is None and not (folder / "artifact.json").exists():
-            raise UserError(f"{folder} holds no build of highlights: there is no {RECORD}")
+            raise UserError(f"{folder} holds no build of highlights: {RECORD} is missing")
         raise UserError(f"{folder}: the build is not finished; the command that started it continues")
     sample, parts = facts["sample"], facts.get("parts")
     if not isinstance(sample, dict) or not all(map(_is_strings, sample.values())):

@@ -9,12 +9,12 @@ from typing import Any
 
 import yaml
 
-from verax.jobs.highlights.choose import Choice
-from verax.jobs.highlights.dataset import JSONL, configurations
+from verax.jobs.highlights.choose import ChosenMethod
+from verax.jobs.highlights.dataset import JSONL, configurations, split_name
+from verax.jobs.highlights.explain import Opened
 from verax.jobs.highlights.project import Language
 from verax.results.manifest import Manifest
 from verax.results.render.numbers import MISSING, estimate, number
-from verax.run.parameters import Configured
 from verax.types import Dataset
 
 _WARNINGS = """\
@@ -31,83 +31,90 @@ _WARNINGS = """\
   the highlights; that alone does not make it faithful, nor does it show that people would agree.
 """
 
+_FIELDS = """\
+## Fields
+
+`id`, `parallel_id` (shared by translations), `lang`, `label`, `prediction` of the model, and for each part
+of an input its text, its words, their positions (`_offsets`, in characters, end exclusive), the indices of
+the highlighted words from 0 (`_highlights`) and their positions (`_highlight_chars`). verax reads them
+with
+
+    data: {}
+"""
+
 
 @dataclass(frozen=True)
-class Making:
-    """Everything that the card reports.
+class Built:
+    """A finished build.
 
     Args:
         run: the manifest of the run that explained the inputs.
         tuning: the manifest of the run on the tuning set; None if there was none.
         reading: the options of `load_dataset`.
+        sampled: number of rows for people to check, by language.
+        command: the command line that reproduces it.
     """
 
-    data: Dataset
-    reference: str
-    choice: Choice
-    languages: Sequence[Language]
+    opened: Opened
+    choice: ChosenMethod
+    languages: tuple[Language, ...]
     run: Manifest
     tuning: Manifest | None
-    aligner: Configured[Any]
     reading: Mapping[str, Any]
-    split: str
+    sampled: Mapping[str, int]
     command: str
-    seed: int
 
 
-def card_text(making: Making) -> str:
+def card_text(built: Built) -> str:
     """The card as Markdown, with the header that the `datasets` library reads."""
-    sections = (
-        _header(making),
-        f"# Highlights for {making.data.name} in {len(making.languages)} languages\n",
-        _made(making),
-        _table(making),
-        _WARNINGS,
-        _fields(making),
-        _source(making),
-    )
-    return "\n".join(sections)
-
-
-def _header(making: Making) -> str:
+    data = built.opened.data
     header = {
-        "pretty_name": f"Highlights for {making.data.name}",
-        "language": [language.lang for language in making.languages],
+        "pretty_name": f"Highlights for {data.name}",
+        "language": [language.lang for language in built.languages],
         "annotations_creators": ["machine-generated"],
         "multilinguality": ["translation"],
         "task_categories": ["text-classification"],
         "tags": ["explainability", "highlights"],
-        "configs": configurations([one.lang for one in making.languages if one.rows], making.split),
+        "configs": configurations([one.lang for one in built.languages if one.rows], split_name(data)),
     }
-    return f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---\n"
+    sections = (
+        f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---\n",
+        f"# Highlights for {data.name} in {len(built.languages)} languages\n",
+        _made(built),
+        _table(built.languages),
+        _WARNINGS,
+        _FIELDS.format(json.dumps({"name": JSONL, **built.reading})),
+        _source(data),
+    )
+    return "\n".join(sections)
 
 
-def _made(making: Making) -> str:
-    model, choice, aligner = making.run.model, making.choice, making.aligner
-    versions = ", ".join(f"{name} {version}" for name, version in making.run.versions.items())
+def _made(built: Built) -> str:
+    model, choice, aligner = built.run.model, built.choice, built.opened.aligner.named
+    versions = ", ".join(f"{name} {version}" for name, version in built.run.versions.items())
     facts = {
-        "reference language": f"`{making.reference}`",
+        "reference language": f"`{built.opened.parallel.reference}`",
         "model": f"`{model.name}`, fingerprint `{model.hash}`",
         "method": f"`{choice.method.name}` with `{_json(choice.method.parameters)}`",
         "scores": "one per word, all words of an input divided by their L2 norm",
         "threshold": f"{choice.threshold!r}: a word with at least this score is highlighted",
-        "choice": _choice(making),
+        "choice": _choice(built),
         "projection": "a word of a translation is highlighted if it is linked to a highlighted word of the same part",
         "aligner": f"`{aligner.name}` with `{_json(aligner.parameters)}`",
-        "seed": str(making.seed),
-        "versions": f"verax {making.run.verax}, {versions}",
-        "command": f"`{making.command}`",
+        "seed": str(built.opened.spec.seed),
+        "versions": f"verax {built.run.verax}, {versions}",
+        "command": f"`{built.command}`",
     }
     lines = "".join(f"- {name}: {value}\n" for name, value in facts.items())
     return f"## How it was made\n\n{lines}"
 
 
-def _choice(making: Making) -> str:
-    tuned, run = making.choice.tuned, making.tuning
+def _choice(built: Built) -> str:
+    tuned, run = built.choice.tuned, built.tuning
     if tuned is None or run is None:
         return "method and threshold were given, not tuned"
     precision, recall, f1 = map(number, tuned.overlap)
-    best = next(one for one in tuned.candidates if one.label == making.choice.method.label)
+    best = next(one for one in tuned.candidates if one.label == built.choice.method.label)
     plausibility = MISSING if best.plausibility is None else estimate(best.plausibility)
     return (
         f"on the human highlights of `{run.data.name}` with the model `{run.model.name}` (fingerprint "
@@ -117,10 +124,10 @@ def _choice(making: Making) -> str:
     )
 
 
-def _table(making: Making) -> str:
+def _table(languages: Sequence[Language]) -> str:
     heads = ("language", "rows", "words", "highlighted", "plausibility", "n", "skipped", "not in the dataset")
     lines = [f"| {' | '.join(heads)} |", f"| --- |{' ---: |' * (len(heads) - 3)} --- | --- |"]
-    for one in making.languages:
+    for one in languages:
         plausibility = MISSING if one.plausibility is None else estimate(one.plausibility)
         cells = (one.lang, one.rows, one.words, one.highlighted, plausibility, one.n)
         lines.append(f"| {' | '.join(map(str, cells))} | {reasons(one.skipped)} | {reasons(one.left_out)} |")
@@ -132,19 +139,8 @@ def _table(making: Making) -> str:
     )
 
 
-def _fields(making: Making) -> str:
-    return (
-        "## Fields\n\n"
-        "`id`, `parallel_id` (shared by translations), `lang`, `label`, `prediction` of the model, and for each part\n"
-        "of an input its text, its words, their positions (`_offsets`, in characters, end exclusive), the indices of\n"
-        "the highlighted words from 0 (`_highlights`) and their positions (`_highlight_chars`). verax reads them\n"
-        "with\n\n"
-        f"    data: {json.dumps({'name': JSONL, **making.reading})}\n"
-    )
-
-
-def _source(making: Making) -> str:
-    known = {"data": making.data.name, **making.data.provenance}
+def _source(data: Dataset) -> str:
+    known = {"data": data.name, **data.provenance}
     shown = {key: known[key] for key in ("data", "source", "split", "license", "licence", "citation") if key in known}
     lines = "".join(f"- {key}: {value}\n" for key, value in shown.items())
     note = (

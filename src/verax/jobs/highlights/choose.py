@@ -9,15 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from verax.engine.protocols import Method
-from verax.jobs.highlights.dataset import Words
 from verax.jobs.highlights.explain import PLAUSIBILITY, Candidate, Opened
-from verax.metrics.agreement.plausibility import gold_words
-from verax.metrics.crosslingual.crosslingual_faithfulness import scores_of_words
+from verax.metrics.agreement import gold_words
+from verax.metrics.crosslingual_faithfulness import scores_of_words
 from verax.models.classifier import Classifier
 from verax.models.subject import Subject
 from verax.results.run import Run
 from verax.run.parameters import Configured
-from verax.stats.inference import mean_interval
+from verax.stats.intervals import mean_interval
 from verax.stats.thresholds import Overlap, best_threshold, overlap_at
 from verax.types import BoolArray, Estimate, FloatArray, Highlight, Instance, UserError
 
@@ -32,7 +31,7 @@ class Ranked(NamedTuple):
 
 
 class Tuned(NamedTuple):
-    """What the tuning set says: candidates, best first, and how the chosen words agree with the human ones."""
+    """Results on the tuning set: candidates, best first, and how the chosen words agree with the human ones."""
 
     candidates: tuple[Ranked, ...]
     overlap: Overlap
@@ -41,7 +40,7 @@ class Tuned(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenMethod:
     """The method and the threshold, and how they were chosen; `tuned` is None if both were given."""
 
     candidate: Candidate
@@ -54,7 +53,7 @@ class Choice:
         return self.candidate.method
 
 
-def choose(opened: Opened, run: Run) -> Choice:
+def choose(opened: Opened, run: Run) -> ChosenMethod:
     """The most plausible candidate, and the threshold with the best F1 over all words of the tuning set, unless given.
 
     Args:
@@ -64,7 +63,7 @@ def choose(opened: Opened, run: Run) -> Choice:
     best = ranked[0]
     if best.plausibility is None:
         reasons = (f"{row.reason}: {row.detail}" for row in run.score_rows() if row.reason)
-        why = next(reasons, "there is no explanation")
+        why = next(reasons, "no explanation")
         data = run.manifest.data.name
         raise UserError(f"tuning: no explanation of {data} can be compared with human highlights ({why})")
     gold, scores, inputs = pooled(run, best.label, opened.tuning_model)
@@ -73,7 +72,7 @@ def choose(opened: Opened, run: Run) -> Choice:
     given = opened.spec.threshold
     chosen = best_threshold(gold, scores) if given is None else given
     candidate = next(candidate for candidate in opened.candidates if candidate.method.label == best.label)
-    return Choice(candidate, chosen, Tuned(ranked, overlap_at(gold, scores, chosen), inputs, len(scores)))
+    return ChosenMethod(candidate, chosen, Tuned(ranked, overlap_at(gold, scores, chosen), inputs, len(scores)))
 
 
 def rank(run: Run, labels: Sequence[str]) -> tuple[Ranked, ...]:
@@ -114,6 +113,11 @@ def explanations(run: Run, label: str) -> dict[str, Highlight]:
     return {row.instance_id: row for row in run.highlights() if row.method == label}
 
 
+def skip_reasons(run: Run, label: str) -> dict[str, str]:
+    """The reasons why a method has no explanation, by the id of the instance."""
+    return {row.instance_id: row.reason for row in run.skips() if row.method == label}
+
+
 def normalised(instance: Instance, highlight: Highlight) -> FloatArray | None:
     """The scores of all words of all parts in reading order, divided by their L2 norm: shape [words].
 
@@ -127,13 +131,3 @@ def normalised(instance: Instance, highlight: Highlight) -> FloatArray | None:
         return scores
     scaled = scores / largest  # so that squares neither overflow nor vanish
     return np.asarray(scaled / np.linalg.norm(scaled))
-
-
-def binarised(instance: Instance, scores: FloatArray, threshold: float) -> Words:
-    """The words whose score is at least the threshold.
-
-    Args:
-        scores: of all words in reading order, shape [words].
-    """
-    ends = np.cumsum([len(part.words) for part in instance.parts])[:-1]
-    return tuple(tuple(np.flatnonzero(part >= threshold).tolist()) for part in np.split(scores, ends))

@@ -25,11 +25,18 @@ CARD = "README.md"
 FACTS = ("id", "parallel_id", "lang", "label", "prediction")
 """Columns of an input as a whole."""
 WORDS, OFFSETS, HIGHLIGHTS, CHARS = "_words", "_offsets", "_highlights", "_highlight_chars"
-"""Columns of a part: its name, and its name with each of these endings."""
+_NUMBERS = pa.list_(pa.int64())
+PART_COLUMNS = {
+    "": pa.string(),
+    WORDS: pa.list_(pa.string()),
+    OFFSETS: pa.list_(_NUMBERS),
+    HIGHLIGHTS: _NUMBERS,
+    CHARS: pa.list_(_NUMBERS),
+}
+"""Columns of a part: the endings that follow its name, and their types."""
 Words = tuple[tuple[int, ...], ...]
 """Words of an input: their indices, for each part."""
 _SPLIT = re.compile(r"\w+")
-_NUMBERS = pa.list_(pa.int64())
 
 
 @dataclass(frozen=True)
@@ -49,8 +56,8 @@ def part_names(data: Dataset) -> tuple[str, ...]:
     """The names of the parts: the columns that they were read from, or their numbers."""
     count = len(data.instances[0].parts)
     known = tuple(json.loads(data.provenance.get("columns", "{}")).get("parts", ()))
-    columns = {*FACTS, *(name + end for name in known for end in ("", WORDS, OFFSETS, HIGHLIGHTS, CHARS))}
-    if len(known) == count and len(columns) == len(FACTS) + 5 * count:
+    columns = {*FACTS, *(name + end for name in known for end in PART_COLUMNS)}
+    if len(known) == count and len(columns) == len(FACTS) + len(PART_COLUMNS) * count:
         return known
     usual = {1: ("text",), 2: ("text_a", "text_b")}
     return usual.get(count) or tuple(f"part_{number}" for number in range(1, count + 1))
@@ -126,11 +133,14 @@ def write_jsonl(path: Path, rows: Sequence[Highlighted], names: Sequence[str]) -
 
 def write_parquet(folder: Path, rows: Sequence[Highlighted], names: Sequence[str], split: str) -> None:
     """A folder for each language, with its rows in a Parquet file."""
+    # types are given, not inferred: a column of empty lists would have none
+    fields = [(name, pa.string()) for name in FACTS]
+    fields += [(name + end, kind) for name in names for end, kind in PART_COLUMNS.items()]
     by_language: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         by_language.setdefault(row.instance.lang, []).append(record(row, names))
     for lang, records in by_language.items():
-        table = pa.Table.from_pylist(records, _schema(names))
+        table = pa.Table.from_pylist(records, pa.schema(fields))
         (folder / lang).mkdir(parents=True, exist_ok=True)
         replace_by(folder / lang / f"{split}.parquet", partial(pq.write_table, table))
 
@@ -142,17 +152,3 @@ def configurations(languages: Sequence[str], split: str) -> list[Mapping[str, An
         return {"config_name": name, "data_files": [{"split": split, "path": f"{folder}/{split}.parquet"}]}
 
     return [{**configuration("all", "*"), "default": True}, *(configuration(lang, lang) for lang in languages)]
-
-
-def _schema(names: Sequence[str]) -> pa.Schema:
-    """Types are given, not inferred: a column of empty lists would have none."""
-    fields = [(name, pa.string()) for name in FACTS]
-    for name in names:
-        fields += [
-            (name, pa.string()),
-            (name + WORDS, pa.list_(pa.string())),
-            (name + OFFSETS, pa.list_(_NUMBERS)),
-            (name + HIGHLIGHTS, _NUMBERS),
-            (name + CHARS, pa.list_(_NUMBERS)),
-        ]
-    return pa.schema(fields)

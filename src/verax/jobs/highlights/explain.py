@@ -39,21 +39,21 @@ _FILE_NAME = re.compile(r"[^\W_][\w-]*")
 
 
 class Candidate(NamedTuple):
-    """A method as the spec gives it, which a run is told, and as it was built from that."""
+    """A method as the spec gives it, for the spec of a run, and as it was built from that."""
 
     given: str | dict[str, Any]
     method: Configured[Method]
 
 
 @dataclass(frozen=True)
-class Parallel:
-    """Inputs of the reference language, and those of other languages that translate them.
+class ParallelInputs:
+    """Inputs of the reference language and their translations.
 
     Args:
-        reference: the language.
-        instances: those that can be used, in the order of the data.
-        references: for each translation among them, by its id, the input that it translates.
-        left_out: by language, how many others can't be used for which reason.
+        reference: the reference language.
+        instances: all of them, in the order of the data.
+        references: the input that each translation translates, by the id of the translation.
+        left_out: number of inputs that can't be used, by language and reason.
     """
 
     reference: str
@@ -63,25 +63,24 @@ class Parallel:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The reference language, then the others in the order of the data, last those with nothing to use."""
+        """The reference language, then the others in the order of the data, last those without a usable input."""
         used = (instance.lang for instance in self.instances)
         return tuple(dict.fromkeys((self.reference, *used, *self.left_out)))
 
 
 @dataclass(frozen=True)
 class Opened:
-    """What a spec names, loaded and checked before anything is computed.
+    """The models and data of a spec, loaded and checked before anything is computed.
 
     Args:
-        model, data: the inputs in several languages, and the model that is explained on them.
-        tuning_model, tuning: the set with human highlights; None if method and threshold are given.
+        tuning: the set with human highlights; None if method and threshold are given.
         candidates: the methods to choose from.
     """
 
     spec: HighlightsSpec
     model: Classifier
     data: Dataset
-    parallel: Parallel
+    parallel: ParallelInputs
     tuning_model: Classifier
     tuning: Dataset | None
     candidates: tuple[Candidate, ...]
@@ -125,7 +124,7 @@ def open_spec(spec: HighlightsSpec) -> Opened:
 
 
 def explain_tuning(opened: Opened, tuning: Dataset, folder: Path, **options: Any) -> Run:
-    """Explain the tuning set by every candidate, and measure how plausible the explanations are."""
+    """Explain the tuning set by every candidate, and measure the plausibility of the explanations."""
     spec = opened.spec
     sections = {"model": spec.tuning_model or spec.model, "data": spec.tuning, "metrics": [PLAUSIBILITY]}
     return _explain(folder, sections, opened.tuning_model, tuning, opened.candidates, spec.seed, **options)
@@ -149,7 +148,7 @@ def _explain(
     command: str,
     console: Console,
 ) -> Run:
-    """Execute a run; rows that are there already stay, and warnings are printed."""
+    """Execute a run, or continue it; warnings are printed."""
     spec = Spec(**sections, methods=tuple(candidate.given for candidate in candidates), seed=seed)
     methods = candidates[0].method.label if len(candidates) == 1 else f"{len(candidates)} methods"
 
@@ -165,7 +164,7 @@ def _explain(
 
 
 def _alignment(spec: HighlightsSpec) -> dict[str, Any]:
-    """The alignment that a run is asked for: of all inputs with those of the reference language."""
+    """The alignment that a run computes: of all inputs with those of the reference language."""
     return {"reference_lang": spec.reference, "aligner": spec.aligner}
 
 
@@ -195,14 +194,14 @@ def _content(data: Dataset) -> str:
     return key_of(inputs=[input_key(instance) for instance in data.instances], aligned=given)
 
 
-def find_parallel(data: Dataset, reference: str) -> Parallel:
+def find_parallel(data: Dataset, reference: str) -> ParallelInputs:
     """Pair the inputs of a dataset with those of its reference language by their parallel ids."""
     _check_languages(data, reference)
     known = references(data.instances, reference)
     if not known:
         raise UserError(
-            f"data: no input of {data.name} in another language shares its parallel id with one in {reference!r}: "
-            "there is nothing to project to"
+            f"data: no input of {data.name} in another language shares its parallel id with one in {reference!r}, "
+            "so nothing can be projected"
         )
     left_out: dict[str, Counter[str]] = {}
     instances = []
@@ -211,7 +210,7 @@ def find_parallel(data: Dataset, reference: str) -> Parallel:
             instances.append(instance)
         else:
             left_out.setdefault(instance.lang, Counter())[NO_REFERENCE] += 1
-    return Parallel(reference, tuple(instances), known, left_out)
+    return ParallelInputs(reference, tuple(instances), known, left_out)
 
 
 def _check_languages(data: Dataset, reference: str) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, Field
 
-from verax.run.spec import DataSpec, ModelSpec, Section, by_name, explain_mistake
+from verax.run.spec import DataSpec, ModelSpec, Section, by_name, parse
 from verax.studies.leaderboard.presets import ATTRIBUTION_TABLE
 from verax.types import UserError
 
@@ -65,16 +65,7 @@ class HighlightsSpec(Section):
 
 def parse_highlights_spec(content: Mapping[str, Any]) -> HighlightsSpec:
     """A validated spec; invalid input is a UserError that names the field and the nearest valid one."""
-    sections: dict[str, type[Section]] = {
-        "model": ModelSpec,
-        "data": DataSpec,
-        "tuning": DataSpec,
-        "tuning_model": ModelSpec,
-    }
-    try:
-        spec = HighlightsSpec.model_validate(dict(content))
-    except ValidationError as error:
-        raise UserError(explain_mistake(error, HighlightsSpec, sections)) from None
+    spec = parse(HighlightsSpec, content)
     for name, section in (("data", spec.data), ("tuning", spec.tuning)):
         if section is not None and (section.granularity, section.explain) != ("word", "all"):
             raise UserError(f"spec: {name}: highlights are words of all parts: leave out granularity and explain")

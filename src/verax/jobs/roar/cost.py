@@ -1,18 +1,17 @@
-"""What Recursive ROAR costs: counted, and in time, from a few steps and explanations that are timed."""
+"""The cost of Recursive ROAR: counted work, and time from a few measured steps and explanations."""
 
 from __future__ import annotations
 
-import time
+import timeit
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from rich.console import Console
 
 from verax.engine.protocols import Method
 from verax.jobs.roar.inputs import RoarSplit, answers, explained, mask_more
-from verax.jobs.roar.points import Point
+from verax.jobs.roar.points import RoarPoint
 from verax.models.classifier import Classifier
 from verax.run.parameters import Configured
 from verax.train.fine_tuning import fit_rows
@@ -29,15 +28,14 @@ _BACKWARD = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class Workload:
     """The work of some points.
 
     Args:
-        trainings: models to train.
-        optimiser_steps: of all of them.
-        read: inputs on which epochs and finished models are evaluated.
-        explanations: of each measure.
-        passes: of each measure for its explanations, at most.
+        optimiser_steps: of all trainings.
+        read: number of inputs read to evaluate epochs and finished models.
+        explanations: number of explanations of each measure.
+        passes: passes for the explanations of each measure, at most.
     """
 
     trainings: int
@@ -49,12 +47,12 @@ class Load:
     @classmethod
     def of(
         cls,
-        points: Sequence[Point],
+        points: Sequence[RoarPoint],
         splits: Sequence[RoarSplit],
         methods: Sequence[Configured[Method]],
         steps: int,
         recipe: FineTuning,
-    ) -> Load:
+    ) -> Workload:
         """The work of these points, explanations included; `splits`: train, validation, test."""
         train, validation, test = splits
         by_step = {step: [n for split in splits for n in explained(split, step, steps)] for _, step in points if step}
@@ -77,7 +75,7 @@ class Load:
 
 
 def _sum(passes: Sequence[Passes]) -> Passes:
-    return Passes(sum(one.forward for one in passes), sum(one.backward for one in passes))
+    return Passes(*map(sum, zip((0, 0), *passes, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +86,8 @@ class Pace:
     read: float
     explain: tuple[float, ...]
 
-    def seconds(self, load: Load) -> float:
-        """How long a load takes."""
+    def seconds(self, load: Workload) -> float:
+        """Duration of a workload."""
         work = map(_work, load.explanations, load.passes)
         explaining = sum(pace * amount for pace, amount in zip(self.explain, work, strict=True))
         return self.step * load.optimiser_steps + self.read * load.read + explaining
@@ -111,36 +109,35 @@ def measure_pace(
         view: turns a model into a classifier that can be explained.
     """
     classifier = view(model)
-    some, single = splits[0].some(_BATCHES * recipe.batch_size), splits[1].some(1)
-    rows, validation = (one.rows(classifier, tokenizer, one.masks(masked=False)) for one in (some, single))
+    samples = splits[0].sample(_BATCHES * recipe.batch_size), splits[1].sample(1)
+    rows, validation = (split.rows(classifier, tokenizer, split.masks(masked=False)) for split in samples)
     short, quiet = replace(recipe, epochs=1), Console(quiet=True)
 
     def train() -> object:
         return fit_rows(model, tokenizer, rows, validation, metric, short, console=quiet)
 
     train()  # the first steps are slower than those that follow
-    step = _timed(train) / -(-len(rows) // recipe.batch_size)
-    few, seconds = _timed_on(splits[0], lambda some: answers(some, classifier, some.masks(masked=False)))
+    step = timeit.timeit(train, number=1) / -(-len(rows) // recipe.batch_size)
+    few, seconds = _timed_on(splits[0], lambda few: answers(few, classifier, few.masks(masked=False)))
     read, paces = seconds / len(few), []
     for method in methods:
-        few, seconds = _timed_on(splits[0], partial(_explain, classifier, method))
+
+        def explain(few: RoarSplit, method: Configured[Method] = method) -> object:
+            return mask_more(few, classifier, method, few.masks(masked=False), 1, 2)  # one explanation per input
+
+        few, seconds = _timed_on(splits[0], explain)
         paces.append(seconds / max(1, sum(_work(1, method.component.passes(n)) for n in explained(few, 1, 2))))
     return Pace(step, read, tuple(paces))
 
 
-def _explain(classifier: Classifier, method: Configured[Method], few: RoarSplit) -> object:
-    """One explanation of each input: the first of two steps."""
-    return mask_more(few, classifier, method, few.masks(masked=False), 1, 2)
-
-
 def _timed_on(split: RoarSplit, work: Callable[[RoarSplit], object]) -> tuple[RoarSplit, float]:
     """A few inputs and the seconds that they took; more inputs if that was quick."""
-    few = split.some(_INPUTS)
-    seconds = _timed(lambda: work(few))
+    few = split.sample(_INPUTS)
+    seconds = timeit.timeit(lambda: work(few), number=1)
     if seconds > _QUICK:
         return few, seconds
-    more = split.some(_MORE_INPUTS)
-    return more, _timed(lambda: work(more))
+    more = split.sample(_MORE_INPUTS)
+    return more, timeit.timeit(lambda: work(more), number=1)
 
 
 def _work(explanations: int, passes: Passes) -> int:
@@ -148,13 +145,7 @@ def _work(explanations: int, passes: Passes) -> int:
     return explanations + passes.forward + _BACKWARD * passes.backward
 
 
-def _timed(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
-
-
-def cost_lines(load: Load, pace: Pace, recipe: FineTuning) -> list[str]:
+def cost_lines(load: Workload, pace: Pace, recipe: FineTuning) -> list[str]:
     """The cost for a person, a line each."""
     passes, of_one = load.all_passes, load.optimiser_steps // load.trainings
     return [

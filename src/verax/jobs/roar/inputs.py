@@ -12,13 +12,13 @@ import torch
 from scipy.special import softmax
 from torch import Tensor
 
+from verax.engine.ask import ask_all
 from verax.engine.protocols import Method, as_generator
 from verax.engine.questions import Outputs, QuestionGenerator
-from verax.jobs.ask import ask_all
-from verax.metrics.faithfulness.masked_by import newly_masked
+from verax.metrics.faithfulness.recursive_masking import newly_masked
 from verax.metrics.ranking import best_first
-from verax.models.classifier import Classifier, Row
-from verax.models.sequences import TokenSequence
+from verax.models.classifier import Classifier
+from verax.models.encoding import PerturbedInput, TokenSequence
 from verax.models.subject import Subject
 from verax.run.parameters import Configured
 from verax.train.rows import Rows, check_parts, gold_classes
@@ -34,7 +34,6 @@ class RoarSplit:
 
     Args:
         name: train, validation or test.
-        instances: in the order of the data.
         parts: the parts whose words are masked; None for all.
         golds: index of each gold class among the model's classes, shape [instances].
         sizes: number of maskable words of each instance.
@@ -52,7 +51,7 @@ class RoarSplit:
     def of(
         cls, name: str, data: Dataset, parts: tuple[int, ...] | None, model: Any, classifier: Classifier
     ) -> RoarSplit:
-        """Leave out what can't be read; an unlabelled instance is an error, and so is a split without instances."""
+        """Leave out instances that can't be read; reject unlabelled instances and an empty split."""
         check_parts(data.instances)
         kept: list[Instance] = []
         sizes: list[int] = []
@@ -72,7 +71,7 @@ class RoarSplit:
     def __len__(self) -> int:
         return len(self.instances)
 
-    def some(self, count: int) -> RoarSplit:
+    def sample(self, count: int) -> RoarSplit:
         """A random sample of this many instances, always the same; all of them if there are fewer."""
         chosen = np.random.default_rng(0).permutation(len(self))[:count].tolist()
         instances = tuple(self.instances[i] for i in chosen)
@@ -83,7 +82,7 @@ class RoarSplit:
         return tuple(np.full(size, masked) for size in self.sizes)
 
     def encode(self, classifier: Classifier, number: int) -> Subject:
-        """One instance with nothing masked, encoded anew each time: all of them would not fit into memory."""
+        """One instance with nothing masked, encoded each time: all of them would not fit into memory."""
         return Subject(self.instances[number], classifier, self.parts)
 
     def rows(self, classifier: Classifier, tokenizer: Any, masks: Masks) -> Rows:
@@ -92,7 +91,7 @@ class RoarSplit:
         types = "token_type_ids" in tokenizer.model_input_names
         for number, masked in enumerate(masks):
             x = self.encode(classifier, number)
-            row = Row(x.encoding, x.without(masked, "mask").state)
+            row = PerturbedInput(x.encoding, x.without(masked, "mask").state)
             sequence = TokenSequence.of(row, tokenizer.mask_token_id)
             column = {"input_ids": sequence.ids.tolist(), "attention_mask": [1] * len(sequence.ids)}
             columns.append(column | ({"token_type_ids": sequence.types.tolist()} if types else {}))
@@ -101,12 +100,12 @@ class RoarSplit:
 
 
 def due(size: int, step: int, steps: int) -> tuple[int, int]:
-    """For an input of `size` words: how many are left before a step, and how many the step masks."""
+    """For an input of `size` words: the number left before a step, and the number that the step masks."""
     return size - (step - 1) * size // steps, newly_masked(size, steps)[step - 1]
 
 
 def explained(split: RoarSplit, step: int, steps: int) -> list[int]:
-    """How many words are left of each input that is explained for a step; the others leave nothing to choose."""
+    """Number of words left in each input that is explained for a step; the others leave nothing to choose."""
     counts = (due(size, step, steps) for size in split.sizes)
     return [left for left, more in counts if 0 < more < left]
 
@@ -120,10 +119,10 @@ def mask_more(
     steps: int,
     advance: Callable[[], object] = lambda: None,
 ) -> Masks:
-    """What is masked after a step: the model explains what is left, and its most important words are masked too.
+    """The masks after a step: the model explains the words that are left, and the most important ones are masked too.
 
     Args:
-        masks: what is masked before; it stays masked.
+        masks: the masks before the step.
         advance: called after each explanation.
     """
     after = tuple(masked.copy() for masked in masks)

@@ -18,22 +18,22 @@ from verax.types import FloatArray, IntArray
 FOLDER = "steps"
 
 
-class Point(NamedTuple):
-    """A step of a measure, by its number, and so one training; None at both ends, which all measures share."""
+class RoarPoint(NamedTuple):
+    """One training: a step of a measure, by its index; None at both ends, which all measures share."""
 
     measure: int | None
     step: int
 
 
-def point_of(measure: int, step: int, steps: int) -> Point:
+def point_of(measure: int, step: int, steps: int) -> RoarPoint:
     """The point at a step of a measure's curve."""
-    return Point(None if step in {0, steps} else measure, step)
+    return RoarPoint(None if step in {0, steps} else measure, step)
 
 
-def all_points(measures: int, steps: int) -> list[Point]:
+def all_points(measures: int, steps: int) -> list[RoarPoint]:
     """Every point after the one it builds on: nothing masked, the steps of each measure, everything masked."""
-    inner = (Point(measure, step) for measure in range(measures) for step in range(1, steps))
-    return [Point(None, 0), *inner, Point(None, steps)]
+    inner = (RoarPoint(measure, step) for measure in range(measures) for step in range(1, steps))
+    return [RoarPoint(None, 0), *inner, RoarPoint(None, steps)]
 
 
 class Finished(NamedTuple):
@@ -48,12 +48,11 @@ class Finished(NamedTuple):
 class PointFiles:
     """The files of the points.
 
-    A point has three: its masks, written before it is trained; the weights, until the next point has used them; and its
-    answers on the test set, which say that it is finished.
+    A point has three: its masks, written before it is trained; its weights, until the next point has used them; and its
+    answers on the test set, which mark it as finished.
 
     Args:
-        folder: where they are.
-        key: the hash of everything that determines the outcome.
+        key: the hash of everything that determines the result.
         names: the names of the measures.
     """
 
@@ -61,11 +60,11 @@ class PointFiles:
     key: str
     names: Sequence[str]
 
-    def resume(self, point: Point) -> Resume:
-        """Where the training of a point keeps its state after each epoch."""
+    def resume(self, point: RoarPoint) -> Resume:
+        """Where the training of a point keeps its state."""
         return Resume(self._path(point, "resume"), f"{self.key} {self._name(point)}")
 
-    def masks(self, point: Point, splits: Sequence[RoarSplit]) -> dict[str, Masks] | None:
+    def masks(self, point: RoarPoint, splits: Sequence[RoarSplit]) -> dict[str, Masks] | None:
         """What is masked in each split at a point; None if it is not known yet."""
         path = self._path(point, "masks")
         if not path.is_file():
@@ -77,43 +76,43 @@ class PointFiles:
             masks[split.name] = tuple(np.split(bits, np.cumsum(split.sizes)[:-1]))
         return masks
 
-    def keep_masks(self, point: Point, masks: Mapping[str, Masks]) -> None:
-        """Keep what is masked at a point."""
+    def keep_masks(self, point: RoarPoint, masks: Mapping[str, Masks]) -> None:
+        """Store what is masked at a point."""
         packed = {name: np.packbits(np.concatenate(rows)) for name, rows in masks.items()}
         write_weights(self._path(point, "masks"), {name: torch.from_numpy(bits) for name, bits in packed.items()})
 
-    def weights(self, point: Point) -> Weights:
+    def weights(self, point: RoarPoint) -> Weights:
         """The weights of a point's model."""
         return read_weights(self._path(point, "weights"))[0]
 
-    def keep_weights(self, point: Point, weights: Weights) -> None:
-        """Keep the weights of a point's model, which explains the inputs for the next point."""
+    def keep_weights(self, point: RoarPoint, weights: Weights) -> None:
+        """Store the weights of a point's model, which explains the inputs for the next point."""
         write_weights(self._path(point, "weights"), weights)
 
-    def remove_weights(self, point: Point) -> None:
+    def remove_weights(self, point: RoarPoint) -> None:
         """Remove the weights of a point that are no longer needed."""
         self._path(point, "weights").unlink(missing_ok=True)
 
-    def is_finished(self, point: Point) -> bool:
-        """Whether the answers of a point are there."""
+    def is_finished(self, point: RoarPoint) -> bool:
+        """Whether the answers of a point are stored."""
         return self._path(point, "answers").is_file()
 
-    def finish(self, point: Point, finished: Finished) -> None:
-        """Keep the answers of a point, which is finished by that."""
+    def finish(self, point: RoarPoint, finished: Finished) -> None:
+        """Store the answers of a point, which marks it as finished."""
         tensors = {
             "predicted": torch.from_numpy(finished.predicted),
             "probability": torch.from_numpy(finished.probability),
         }
         write_weights(self._path(point, "answers"), tensors, {"facts": json.dumps(finished.facts)})
 
-    def finished(self, point: Point) -> Finished:
+    def finished(self, point: RoarPoint) -> Finished:
         """The answers of a finished point."""
         tensors, metadata = read_weights(self._path(point, "answers"))
         return Finished(tensors["predicted"].numpy(), tensors["probability"].numpy(), json.loads(metadata["facts"]))
 
-    def _name(self, point: Point) -> str:
+    def _name(self, point: RoarPoint) -> str:
         measure = "shared" if point.measure is None else f"{point.measure}-{self.names[point.measure]}"
         return f"{measure}-step-{point.step}"
 
-    def _path(self, point: Point, content: str) -> Path:
+    def _path(self, point: RoarPoint, content: str) -> Path:
         return self.folder / f"{self._name(point)}.{content}{'' if content == 'resume' else '.safetensors'}"

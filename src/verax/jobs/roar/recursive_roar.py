@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,30 +16,31 @@ import numpy as np
 from rich.console import Console
 
 from verax.engine.protocols import Method
-from verax.jobs.roar.cost import Load, cost_lines, measure_pace
+from verax.jobs.roar.cost import Workload, cost_lines, measure_pace
 from verax.jobs.roar.inputs import Masks, RoarSplit, answers, explained, mask_more
-from verax.jobs.roar.points import FOLDER, Finished, Point, PointFiles, all_points, point_of
-from verax.jobs.roar.spec import RoarSpec
+from verax.jobs.roar.points import FOLDER, Finished, PointFiles, RoarPoint, all_points, point_of
+from verax.jobs.training.spec import RoarSpec
 from verax.jobs.training.splits import open_splits
-from verax.models.base import load_base
+from verax.models.checkpoint import load_base
 from verax.models.hf_classifier import HFClassifier
 from verax.models.load import checkpoint_folder, fingerprint
 from verax.results.roar import RESULT, VERSION, RoarMeasure, RoarResult, load_result, write_result
-from verax.run.card import signed
+from verax.run.card import is_signed
 from verax.run.checking import check_fit
 from verax.run.context import BASELINE
 from verax.run.parameters import Configured, from_config
 from verax.run.plan import input_key
 from verax.run.progress import progress_counter
-from verax.store.artifact import Artifact, Record, read_json
+from verax.stats.performance import most_frequent
+from verax.store.artifact import Artifact, ArtifactRecord, read_json
 from verax.store.keys import key_of
-from verax.studies.masking.analysis import MaskedRun, MaskingCurves, Series, masking_curves
+from verax.studies.masking.analysis import MaskedRun, Series, masking_curves
 from verax.train.fine_tuning import fit_rows
 from verax.types import UserError
 
 KIND = "ROAR"
 _OLD_KEY = "key"
-"""In the folder of the points, before there was `artifact.json`."""
+"""File with the key in folders older than `artifact.json`."""
 
 
 def roar(
@@ -72,18 +73,22 @@ def roar(
         return load_result(out)
     with prepared.artifact.claim():
         for number, point in enumerate(left, len(prepared.points) - len(left) + 1):
-            title = f"training {number} of {len(prepared.points)}: {prepared.title(point)}"
+            measure = "for all measures" if point.measure is None else prepared.methods[point.measure].label
+            masked = f"{100 * point.step / spec.steps:.3g} % of the words masked"
+            title = f"training {number} of {len(prepared.points)}: {measure}, {masked}"
             console.print(title, highlight=False, soft_wrap=True)
             prepared.run(point, console)
         result = prepared.result()
         write_result(out, result)
         prepared.artifact.finish(RESULT)
-        prepared.clean_up()
+        for point in prepared.points:
+            prepared.files.remove_weights(point)
+            prepared.files.resume(point).remove()
     return result
 
 
 class Roar:
-    """Recursive ROAR, prepared: everything is loaded and checked, nothing is trained or written."""
+    """Recursive ROAR: everything is loaded and checked, nothing is trained or written yet."""
 
     def __init__(self, spec: RoarSpec, out: Path) -> None:
         self.spec = spec
@@ -124,7 +129,12 @@ class Roar:
     def view(self, model: Any) -> HFClassifier:
         """A model as a classifier that can be explained."""
         return HFClassifier(
-            model, self.tokenizer, name=self.spec.base, fingerprint=self.hashes, on_long="truncate", home=self.base
+            model,
+            self.tokenizer,
+            name=self.spec.base,
+            fingerprint=self.hashes,
+            on_long=self.spec.on_long,
+            home=self.base,
         )
 
     def _artifact(self, out: Path) -> Artifact:
@@ -159,8 +169,8 @@ class Roar:
                 of = f"{lost} of {lost + len(split)} instances"
                 console.print(f"{split.name}: {of} left out, which the model can't read ({reasons})", highlight=False)
 
-    def cost(self, left: Sequence[Point]) -> list[str]:
-        """What is to be done and how long it takes, in lines of text: a few steps are taken to find out."""
+    def cost(self, left: Sequence[RoarPoint]) -> list[str]:
+        """The remaining work and its duration, which a few steps measure, in lines of text."""
         sizes = ", ".join(f"{len(split)} {split.name}" for split in self.splits)
         lines = [f"Recursive ROAR of {len(self.methods)} measures in {self.spec.steps} steps on {sizes} instances"]
         if len(left) < len(self.points):
@@ -169,18 +179,13 @@ class Roar:
             return lines
         model, tokenizer = self.load()
         pace = measure_pace(model, tokenizer, self.view, self.splits, self.methods, self.recipe, self.metric)
-        return [*lines, *cost_lines(self._load_of(left), pace, self.recipe)]
+        return [*lines, *cost_lines(self._workload(left), pace, self.recipe)]
 
-    def _load_of(self, points: Sequence[Point]) -> Load:
-        return Load.of(points, self.splits, self.methods, self.spec.steps, self.recipe)
+    def _workload(self, points: Sequence[RoarPoint]) -> Workload:
+        return Workload.of(points, self.splits, self.methods, self.spec.steps, self.recipe)
 
-    def title(self, point: Point) -> str:
-        """What is trained at a point, for a person."""
-        measure = "for all measures" if point.measure is None else self.methods[point.measure].label
-        return f"{measure}, {100 * point.step / self.spec.steps:.3g} % of the words masked"
-
-    def run(self, point: Point, console: Console) -> None:
-        """Mask, train, evaluate; each is kept before the next begins."""
+    def run(self, point: RoarPoint, console: Console) -> None:
+        """Mask, train and evaluate; each result is stored before the next step."""
         started = time.perf_counter()
         masks = self.files.masks(point, self.splits)
         if masks is None:
@@ -189,10 +194,9 @@ class Roar:
         model, _ = self.load()
         classifier = self.view(model)
         train, validation = (split.rows(classifier, self.tokenizer, masks[split.name]) for split in self.splits[:2])
-        resume = self.files.resume(point)
-        trained, weights = fit_rows(
-            model, self.tokenizer, train, validation, self.metric, self.recipe, resume=resume, console=console
-        )
+        resume = replace(self.files.resume(point), save_every=self.spec.save_every)
+        options: dict[str, Any] = {"resume": resume, "console": console, "micro_batch": self.spec.micro_batch}
+        trained, weights = fit_rows(model, self.tokenizer, train, validation, self.metric, self.recipe, **options)
         predicted, probability = answers(self.splits[2], classifier, masks["test"])
         if point.step < self.spec.steps - 1:
             self.files.keep_weights(point, weights["none"])
@@ -200,10 +204,10 @@ class Roar:
         self.files.finish(point, Finished(predicted, probability, facts))
         resume.remove()
         if point.measure is not None and point.step > 1:
-            self.files.remove_weights(Point(point.measure, point.step - 1))
+            self.files.remove_weights(RoarPoint(point.measure, point.step - 1))
 
-    def _masks(self, point: Point, console: Console) -> dict[str, Masks]:
-        """What is masked at a point: the model of the point before explains what is left there."""
+    def _masks(self, point: RoarPoint, console: Console) -> dict[str, Masks]:
+        """The masks of a point: the model of the previous point explains the words that are left there."""
         if point.measure is None:
             return {split.name: split.masks(masked=point.step > 0) for split in self.splits}
         steps, method = self.spec.steps, self.methods[point.measure]
@@ -221,21 +225,27 @@ class Roar:
                 for split in self.splits
             }
 
-    def clean_up(self) -> None:
-        """Remove what only the trainings needed."""
-        for point in self.points:
-            self.files.remove_weights(point)
-            self.files.resume(point).remove()
-
     def result(self) -> RoarResult:
         """Curves and areas, once every point is finished."""
-        curves, load = self._curves(), self._load_of(self.points)
+        recorded = MaskedRun(
+            series={method.label: self._series(number) for number, method in enumerate(self.methods)},
+            p_values={},
+            metric=self.metric,
+            baseline=next(method.label for method in self.methods if method.name == BASELINE),
+            signed={method.label: is_signed(method.component) for method in self.methods},
+            majority=most_frequent(self.splits[0].golds.numpy()),
+            seed=str(self.spec.seed),
+        )
+        curves = masking_curves(self.spec.data.name, [recorded])
+        if curves is None:
+            raise RuntimeError("the random measure has no curve")
+        work = self._workload(self.points)
         cost = {
-            "trainings": load.trainings,
-            "optimiser_steps": load.optimiser_steps,
-            "explanations": sum(load.explanations),
-            "forward": load.all_passes.forward,
-            "backward": load.all_passes.backward,
+            "trainings": work.trainings,
+            "optimiser_steps": work.optimiser_steps,
+            "explanations": sum(work.explanations),
+            "forward": work.all_passes.forward,
+            "backward": work.all_passes.backward,
             "seconds": sum(self.files.finished(point).facts["seconds"] for point in self.points),
         }
         by_label = {method.label: method for method in self.methods}
@@ -261,19 +271,6 @@ class Roar:
             cost=cost,
         )
 
-    def _curves(self) -> MaskingCurves:
-        recorded = MaskedRun(
-            series={method.label: self._series(number) for number, method in enumerate(self.methods)},
-            p_values={},
-            metric=self.metric,
-            baseline=next(method.label for method in self.methods if method.name == BASELINE),
-            signed={method.label: signed(method.component) for method in self.methods},
-        )
-        curves = masking_curves(self.spec.data.name, [recorded])
-        if curves is None:
-            raise RuntimeError("the random measure has no curve")
-        return curves
-
     def _series(self, measure: int) -> dict[str, Series]:
         """The gold class of each test instance, and the class that is predicted at each step of a measure."""
         steps, test = self.spec.steps, self.splits[2]
@@ -293,17 +290,19 @@ def measures(spec: RoarSpec) -> list[Configured[Method]]:
     labels = [method.label for method in methods]
     for method in methods:
         if labels.count(method.label) > 1:
-            raise UserError(f"methods: {method.label!r} is there twice")
+            raise UserError(f"methods: {method.label!r} is given twice")
         if method.component.kind != "token":
             raise UserError(f"methods: {method.label!r} does not score words, and ROAR masks words")
     return methods
 
 
-def _older_record(folder: Path) -> Record | None:
-    """The record of a ROAR, finished or not, from before there was `artifact.json`."""
+def _older_record(folder: Path) -> ArtifactRecord | None:
+    """The record of a ROAR, finished or not, that is older than `artifact.json`."""
     result = read_json(folder / RESULT)
     if result is not None:
         settings = result.get("spec", {})
-        return Record(KIND, str(result.get("key")), {name: settings.get(name) for name in ("steps", "seed")}, True)
+        return ArtifactRecord(
+            KIND, str(result.get("key")), {name: settings.get(name) for name in ("steps", "seed")}, True
+        )
     path = folder / FOLDER / _OLD_KEY
-    return Record(KIND, path.read_text("utf-8"), {}) if path.is_file() else None
+    return ArtifactRecord(KIND, path.read_text("utf-8"), {}) if path.is_file() else None

@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 
-from verax.jobs.training.comparison import FACTS, Comparison, Variant, compare, folder_of, variants
+from verax.jobs.training.card import classifier_card, curves_svg
+from verax.jobs.training.comparison import Comparison, SplitFigures, Variant, compare, folder_of, variants
+from verax.jobs.training.folder import FACTS, checkpoint_files, finish_model, older_record
+from verax.jobs.training.planting import FILE as PLANTED
+from verax.jobs.training.planting import Plant, measure_plant
+from verax.jobs.training.processes import check_workers, device_of_worker, run_in_processes
 from verax.jobs.training.spec import TrainSpec
 from verax.jobs.training.splits import Splits, input_keys, open_splits
-from verax.models.base import load_base
-from verax.models.checkpoint import quiet
+from verax.models.checkpoint import load_base, load_tokenizer
 from verax.models.load import checkpoint_folder, fingerprint
-from verax.stats.performance import majority, performance
-from verax.store.artifact import Artifact, Record, read_json, write_json
+from verax.stats.performance import constant, most_frequent, performance
+from verax.store.artifact import Artifact, read_json
 from verax.store.files import replace_file
 from verax.store.keys import key_of
-from verax.train.curves import Figures, Story, curves_svg, model_card
-from verax.train.fine_tuning import fit
+from verax.train.fine_tuning import counts_by_row, fit, performance_on
 from verax.train.loop import Trained
-from verax.train.masking import Masking, Selection, fully_masked
-from verax.train.measure import counts_by_row, measured
 from verax.train.resume import FOLDER as RESUME
-from verax.train.resume import Resume
-from verax.train.rows import encode, gold_classes
-from verax.types import Dataset, FloatArray, Performance
+from verax.train.resume import Resume, save_checkpoint
+from verax.train.rows import Masking, Selection, encode, fully_masked, gold_classes
+from verax.types import Dataset, UserError
 
 VERSION = 1
 KIND = "checkpoint"
@@ -44,12 +46,22 @@ def train_classifiers(
         out: the folder of the model, or of the models if there are several.
         announce: called with the data, the number of trainings and how many of them are finished, before training.
     """
-    data = open_splits(spec).readable()
+    check_workers(spec.workers)
     base = checkpoint_folder(spec.base, None)
+    data = open_splits(spec).readable()
+    if spec.on_long == "error":
+        tokenizer, longest = load_tokenizer(base, spec.base)
+        data = data.fitting(tokenizer, min(longest, spec.longest or longest))
+    plain = data.test or data.validation
+    if spec.plant is not None:
+        data = Plant.parse(spec.plant, spec.plant_share).into(data)
     pairs = dict.fromkeys((variant.masking, variant.seed) for variant in variants(spec))
-    trainings = [Training(spec, out, base, data, masking, seed) for masking, seed in pairs]
+    trainings = [Training(spec, out, base, data, masking, seed, plain) for masking, seed in pairs]
     finished = [training.is_finished() for training in trainings]
     announce(data, len(trainings), sum(finished))
+    if spec.workers > 1:
+        _train_in_processes([one for one, done in zip(trainings, finished, strict=True) if not done], spec, console)
+        finished = [True] * len(trainings)
     for number, (training, done) in enumerate(zip(trainings, finished, strict=True), 1):
         if done:
             training.update(console)
@@ -61,11 +73,44 @@ def train_classifiers(
     return compare(spec, out)
 
 
-class Training:
-    """One training and the checkpoints that come of it."""
+def _train_in_processes(trainings: Sequence[Training], spec: TrainSpec, console: Console) -> None:
+    """Run trainings in as many processes as the spec says; a failed one is reported when the others have finished."""
+    tasks = {f"masking {one.masking}, seed {one.seed}": partial(_train_one, *one.arguments) for one in trainings}
+    failed = run_in_processes(tasks, spec.workers, console)
+    if failed:
+        name, problem = next(iter(failed.items()))
+        more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+        raise UserError(f"training: {name}: {problem}{more}; the others are finished, the same command continues it")
 
-    def __init__(self, spec: TrainSpec, out: Path, base: Path, data: Splits, masking: Masking, seed: int) -> None:
+
+def _train_one(spec: TrainSpec, *arguments: Any) -> None:
+    """One training in a process of its own; the last argument is the number of the worker."""
+    *rest, worker = arguments
+    placed = spec.model_copy(update={"device": device_of_worker(spec.device, worker)})
+    Training(placed, *rest).run(Console(quiet=True))
+
+
+class Training:
+    """One training and the checkpoints that come of it.
+
+    Args:
+        plain: inputs without a planted word, which a plant is tested on; those of the test by default.
+    """
+
+    def __init__(
+        self,
+        spec: TrainSpec,
+        out: Path,
+        base: Path,
+        data: Splits,
+        masking: Masking,
+        seed: int,
+        plain: Dataset | None = None,
+    ) -> None:
+        self.arguments = (spec, out, base, data, masking, seed, plain)
         self.spec, self.base, self.data, self.masking, self.seed = spec, base, data, masking, seed
+        self.plant = None if spec.plant is None else Plant.parse(spec.plant, spec.plant_share)
+        self.plain = plain or data.test
         parts = data.train.maskable if spec.parts == "maskable" else None
         self.recipe = spec.recipe(masking=masking, parts=parts, seed=seed)
         hashes, train, validation = fingerprint(base), input_keys(data.train), input_keys(data.validation)
@@ -87,11 +132,11 @@ class Training:
                 KIND,
                 self.key,
                 {**named, "selected_on": selection},
-                _older_record,
+                older_record(KIND, FACTS, {"select": "selected_on"}),
             )
             for selection in spec.select
         }
-        self.resume = Resume(next(iter(self.artifacts.values())).folder / RESUME, self.key)
+        self.resume = Resume(next(iter(self.artifacts.values())).folder / RESUME, self.key, spec.save_every)
         self.test_key = None
         if data.test is not None:
             self.test_key = key_of(test=input_keys(data.test), metric=data.test.metric, maskable=data.test.maskable)
@@ -103,31 +148,26 @@ class Training:
 
     def run(self, console: Console) -> None:
         """Train, and write the checkpoints."""
-        spec, labels = self.spec, self.data.train.labels
-        model, tokenizer = load_base(self.base, spec.base, labels, seed=self.seed, device=spec.device)
-        for data in self.data.datasets.values():
-            gold_classes(model, data)  # an unknown label is reported before the training, not after it
+        spec, data = self.spec, self.data
+        model, tokenizer = load_base(self.base, spec.base, data.train.labels, seed=self.seed, device=spec.device)
+        if self.plant is not None:
+            self.plant.check_known(tokenizer)
+        for dataset in data.datasets.values():
+            gold_classes(model, dataset)  # an unknown label is reported before the training, not after it
+        options: dict[str, Any] = {"select": spec.select, "resume": self.resume, "console": console}
+        options["micro_batch"] = spec.micro_batch
         with ExitStack() as claims:
             for artifact in self.artifacts.values():
                 claims.enter_context(artifact.claim())
-            trained, weights = fit(
-                model,
-                tokenizer,
-                self.data.train,
-                self.data.validation,
-                self.recipe,
-                select=spec.select,
-                resume=self.resume,
-                console=console,
-            )
+            trained, weights = fit(model, tokenizer, data.train, data.validation, self.recipe, **options)
             for selection, artifact in self.artifacts.items():
                 model.load_state_dict(weights[selection])
                 self._write(model, tokenizer, artifact, selection, trained)
             self.resume.remove()
 
     def update(self, console: Console) -> None:
-        """Remove what a process killed at its end left, and evaluate finished models on another test set."""
-        for selection, artifact in self.artifacts.items():
+        """Remove what an interrupted process left behind, and evaluate finished models on a new test set."""
+        for artifact in self.artifacts.values():
             folder, facts = artifact.folder, read_json(artifact.folder / FACTS) or {}
             test = None if facts.get("test_key") == self.test_key else self.data.test
             if test is None and not artifact.has_leftovers(RESUME):
@@ -140,79 +180,69 @@ class Training:
                 labels = self.data.train.labels
                 model, tokenizer = load_base(folder, str(folder), labels, seed=self.seed, device=self.spec.device)
                 gold_classes(model, test)
-                figures = {name: Figures(**figures) for name, figures in facts["figures"].items()}
-                figures["test"] = self._figures(model, tokenizer, test)
-                trained = Trained(facts["losses"], facts["curves"], {selection: facts["best_epoch"]})
-                self._describe(artifact, selection, trained, list(model.config.id2label.values()), figures)
+                figures = {**facts["figures"], "test": asdict(self._evaluate(model, tokenizer, test))}
+                self._finish(artifact, model, facts, figures)
 
     def _write(self, model: Any, tokenizer: Any, artifact: Artifact, selection: Selection, trained: Trained) -> None:
-        """A normal checkpoint with its curves, its model card and its facts."""
-        figures = {name: self._figures(model, tokenizer, data) for name, data in self.data.evaluated.items()}
+        """Write a checkpoint with its curves, its model card and its facts."""
+        evaluated = self.data.evaluated.items()
+        figures = {name: asdict(self._evaluate(model, tokenizer, data)) for name, data in evaluated}
         parts = self.recipe.parts
-        about = {"masking": self.masking, "selected_on": selection, "training_seed": str(self.seed)}
-        model.config.verax = about | ({} if parts is None else {"masked_parts": ",".join(map(str, parts))})
-        folder = artifact.folder
-        with quiet():
-            model.save_pretrained(folder)
-            tokenizer.save_pretrained(folder)
-        picture = curves_svg(trained, self.data.train.metric, trained.best[selection])
-        replace_file(folder / "curves.svg", picture.encode())
-        self._describe(artifact, selection, trained, list(model.config.id2label.values()), figures)
-
-    def _describe(
-        self, artifact: Artifact, selection: Selection, trained: Trained, labels: list[str], figures: dict[str, Figures]
-    ) -> None:
-        """The model card, then the facts, with the key of the test set that was measured; then it is finished."""
-        spec, folder = self.spec, artifact.folder
-        splits = {"validation": self.data.validation, "test": self.data.test, "train": self.data.train}
-        sizes = {name: len(data) for name, data in splits.items() if data is not None}
-        metric = self.data.train.metric
-        story = Story(
-            folder.name, spec.base, spec.data.name, labels, metric, sizes, self.recipe, selection, trained, figures
-        )
-        replace_file(folder / "README.md", model_card(story).encode())
+        about = {
+            "masking": self.masking,
+            "selected_on": selection,
+            "training_seed": str(self.seed),
+            "training_majority": model.config.id2label[self._majority(model)],
+            "trained_on_long": self.spec.on_long,
+        }
+        about |= {} if parts is None else {"masked_parts": ",".join(map(str, parts))}
+        model.config.verax = about | ({} if self.plant is None else {"planted": str(self.plant)})
+        save_checkpoint(model, tokenizer, artifact.folder)
+        metric, best = self.data.train.metric, trained.best[selection]
+        replace_file(artifact.folder / "curves.svg", curves_svg(trained.curves, metric, best).encode())
         facts = {
             "key": self.key,
-            "base": spec.base,
-            "data": spec.data.name,
+            "base": self.spec.base,
+            "data": self.spec.data.name,
             "metric": metric,
             "recipe": asdict(self.recipe),
+            "on_long": self.spec.on_long,
+            "left_out": dict(self.data.left_out),
             "select": selection,
-            "sizes": sizes,
             "losses": trained.losses,
             "curves": trained.curves,
-            "best_epoch": trained.best[selection],
-            "test_key": self.test_key,
-            "figures": {name: asdict(one) for name, one in figures.items()},
+            "best_epoch": best,
         }
-        write_json(folder / FACTS, facts, allow_nan=True)  # the losses of a training that diverged
-        artifact.finish(FACTS, "config.json", *(path.name for path in folder.glob("*.safetensors")))
+        if self.plant is not None and self.plain is not None:
+            longest = self.recipe.longest
+            facts["planted"] = measure_plant(self.plant, model, tokenizer, self.plain, longest, artifact.folder)
+        self._finish(artifact, model, facts, figures)
 
-    def _figures(self, model: Any, tokenizer: Any, data: Dataset) -> Figures:
-        """Performance on the data as it is, and with everything masked that is masked to measure explanations."""
-        rows = encode(model, tokenizer, data, parts=data.maskable, longest=self.recipe.longest)
+    def _finish(self, artifact: Artifact, model: Any, facts: dict[str, Any], figures: dict[str, Any]) -> None:
+        """Write the model card and the facts, with the key of the test set."""
+        splits = {"validation": self.data.validation, "test": self.data.test, "train": self.data.train}
+        sizes = {name: len(data) for name, data in splits.items() if data is not None}
+        facts = {**facts, "sizes": sizes, "test_key": self.test_key, "figures": figures}
+        card = classifier_card(artifact.folder.name, list(model.config.id2label.values()), facts)
+        files = [*checkpoint_files(artifact.folder), *artifact.folder.glob(PLANTED)]
+        finish_model(artifact, FACTS, facts, card, *files)
+
+    def _majority(self, model: Any) -> int:
+        """The most frequent class of the training data, which a model that sees nothing should predict."""
+        return most_frequent(gold_classes(model, self.data.train).numpy())
+
+    def _evaluate(self, model: Any, tokenizer: Any, data: Dataset) -> SplitFigures:
+        """Performance on the data as it is, with its maskable parts masked, and in each language."""
+        rows, metric = encode(model, tokenizer, data, parts=data.maskable, longest=self.recipe.longest), data.metric
         masked = None
         if tokenizer.mask_token_id is not None:
-            masked = measured(model, tokenizer, fully_masked(rows, tokenizer.mask_token_id), data.metric)
-        always = majority(rows.golds.numpy(), model.config.num_labels, data.metric)
+            masked = performance_on(model, tokenizer, fully_masked(rows, tokenizer.mask_token_id), metric)
         counts = counts_by_row(model, tokenizer, rows)
-        unmasked = float(performance(counts.sum(0), data.metric))
-        return Figures(unmasked, masked, always, _by_language(data, counts, data.metric))
-
-
-def _by_language(data: Dataset, counts: FloatArray, metric: Performance) -> dict[str, float]:
-    """Performance in each language of data in several; `counts` has shape [instances, 3, classes]."""
-    langs = np.array([instance.lang for instance in data.instances])
-    several = sorted(set(langs.tolist()))
-    if len(several) < 2:
-        return {}
-    return {lang: float(performance(counts[langs == lang].sum(0), metric)) for lang in several}
-
-
-def _older_record(folder: Path) -> Record | None:
-    """The record of a checkpoint that was finished before there was `artifact.json`."""
-    facts = read_json(folder / FACTS)
-    if facts is None:
-        return None
-    recipe = {**facts.get("recipe", {}), "selected_on": facts.get("select")}
-    return Record(KIND, str(facts.get("key")), recipe, finished=True)
+        lang = np.array([instance.lang for instance in data.instances])
+        several = sorted(set(lang.tolist())) if len(set(lang.tolist())) > 1 else ()
+        return SplitFigures(
+            unmasked=float(performance(counts.sum(0), metric)),
+            fully_masked=masked,
+            majority=constant(rows.golds.numpy(), self._majority(model), metric),
+            languages={name: float(performance(counts[lang == name].sum(0), metric)) for name in several},
+        )

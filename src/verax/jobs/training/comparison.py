@@ -1,26 +1,24 @@
-"""The models of a training side by side: means over their seeds, overall and in each language."""
+"""The models of a training compared: means over their seeds, overall and in each language."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from verax.jobs.training.folder import FACTS
 from verax.jobs.training.spec import TrainSpec
 from verax.results.render.plain import to_markdown
 from verax.results.table import Column, Table, table_row
-from verax.stats.inference import bca
+from verax.stats.intervals import mean_interval
 from verax.store.artifact import read_json
-from verax.store.files import replace_file
-from verax.train.curves import Figures
-from verax.train.masking import Masking, Selection
-from verax.types import Estimate
-
-FACTS = "training.json"
+from verax.store.files import remove_temporary, replace_file
+from verax.train.rows import Masking, Selection
 
 
 class Variant(NamedTuple):
@@ -44,104 +42,89 @@ def folder_of(out: Path, spec: TrainSpec, variant: Variant) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class AblationRow:
-    """Performance of one masking and selection, over its seeds, on one split."""
+class SplitFigures:
+    """Performance of one model on one split.
 
-    masking: Masking
-    select: Selection
-    split: str
-    unmasked: Estimate
-    fully_masked: Estimate | None
-    majority: float
-    seeds: int
-
-
-@dataclass(frozen=True, slots=True)
-class LanguageRow:
-    """Performance in one language of a split that has several, or, if `lang` is None, in all of them together.
-
-    `deviation` is the standard deviation over seeds, None for a single one.
+    Args:
+        unmasked: on the split as it is.
+        fully_masked: with everything masked; None without a mask token.
+        majority: of always predicting the most frequent class of the training data.
+        languages: performance in each language, if there are several.
     """
 
-    masking: Masking
-    select: Selection
-    split: str
-    lang: str | None
-    mean: float
-    deviation: float | None
-    seeds: int
+    unmasked: float
+    fully_masked: float | None
+    majority: float
+    languages: Mapping[str, float] = field(default_factory=dict)
 
 
 class Comparison(NamedTuple):
-    """The models of a spec: each masking and selection on each split, and there in each language."""
+    """Means over seeds, as records.
 
-    rows: list[AblationRow]
-    languages: list[LanguageRow]
+    Args:
+        rows: each masking and selection on each split.
+        languages: the same in each language of a split that has several, and in all of them (`lang` is None);
+            `deviation` is the standard deviation over seeds, None for a single one.
+    """
+
+    rows: list[dict[str, Any]]
+    languages: list[dict[str, Any]]
 
 
 def compare(spec: TrainSpec, out: Path) -> Comparison:
     """Performance of the finished models (Figures 7 to 15 of the masking paper, Table 7 of the cross-lingual one)."""
     comparison = Comparison([], [])
-    for masking in dict.fromkeys(spec.masking):
-        for select in dict.fromkeys(spec.select):
-            folders = [folder_of(out, spec, Variant(masking, select, seed)) for seed in spec.seeds]
-            by_seed = [(read_json(folder / FACTS) or {})["figures"] for folder in folders]
-            for split in (name for name in by_seed[0] if all(name in figures for figures in by_seed)):
-                figures = [Figures(**figures[split]) for figures in by_seed]
-                comparison.rows.append(_ablation_row(masking, select, split, figures))
-                comparison.languages.extend(_language_rows(masking, select, split, figures))
+    for masking, select in product(dict.fromkeys(spec.masking), dict.fromkeys(spec.select)):
+        folders = [folder_of(out, spec, Variant(masking, select, seed)) for seed in spec.seeds]
+        by_seed = [(read_json(folder / FACTS) or {})["figures"] for folder in folders]
+        for split in (name for name in by_seed[0] if all(name in figures for figures in by_seed)):
+            seeds = [SplitFigures(**figures[split]) for figures in by_seed]
+            unmasked = [figures.unmasked for figures in seeds]
+            masked = [figures.fully_masked for figures in seeds if figures.fully_masked is not None]
+            shared = {"masking": masking, "select": select, "split": split}
+            row: dict[str, Any] = {
+                "unmasked": mean_interval(unmasked),
+                "fully_masked": mean_interval(masked) if masked else None,
+                "majority": seeds[0].majority,
+                "seeds": len(seeds),
+            }
+            comparison.rows.append(shared | row)
+            langs = [lang for lang in seeds[0].languages if all(lang in figures.languages for figures in seeds)]
+            by_lang: dict[str | None, list[float]] = {lang: [one.languages[lang] for one in seeds] for lang in langs}
+            for lang, values in (by_lang | {None: unmasked} if langs else {}).items():
+                deviation = float(np.std(values, ddof=1)) if len(values) > 1 else None
+                row = {"lang": lang, "mean": float(np.mean(values)), "deviation": deviation, "seeds": len(values)}
+                comparison.languages.append(shared | row)
     return comparison
-
-
-def _ablation_row(masking: Masking, select: Selection, split: str, figures: list[Figures]) -> AblationRow:
-    masked = [one.fully_masked for one in figures if one.fully_masked is not None]
-    unmasked = _over_seeds([one.unmasked for one in figures])
-    full = _over_seeds(masked) if masked else None
-    return AblationRow(masking, select, split, unmasked, full, figures[0].majority, len(figures))
-
-
-def _language_rows(masking: Masking, select: Selection, split: str, figures: list[Figures]) -> Iterator[LanguageRow]:
-    langs = [lang for lang in figures[0].languages if all(lang in one.languages for one in figures)]
-    rows: list[tuple[str | None, list[float]]] = [(lang, [one.languages[lang] for one in figures]) for lang in langs]
-    rows += [(None, [one.unmasked for one in figures])] if langs else []
-    for lang, values in rows:
-        deviation = float(np.std(values, ddof=1)) if len(values) > 1 else None
-        yield LanguageRow(masking, select, split, lang, float(np.mean(values)), deviation, len(values))
-
-
-def _over_seeds(values: list[float]) -> Estimate:
-    return Estimate(float(np.mean(values)), *(bca(np.array(values)) or (None, None)))
 
 
 def comparison_tables(comparison: Comparison) -> list[Table]:
     """Performance of the models, and in each language if there are several."""
-    models = [
-        table_row(row.split, row.masking, row.select, row.unmasked, row.fully_masked, row.majority, row.seeds)
-        for row in comparison.rows
-    ]
-    languages = [
-        table_row(row.split, row.masking, row.select, row.lang or "all", row.mean, row.deviation, row.seeds)
-        for row in comparison.languages
-    ]
-    shared = {"split": "split", "masking": "masking", "select": "best epoch by"}
-    text = [Column(name, title, "text") for name, title in shared.items()]
+    text = {"split": "split", "masking": "masking", "select": "best epoch by"}
     figures = {"unmasked": "unmasked", "fully_masked": "all masked", "majority": "majority", "seeds": "seeds"}
-    columns = (*text, *(Column(name, title) for name, title in figures.items()))
-    tables = [Table("ablation", "Performance of the models", columns, tuple(models))]
-    if languages:
+    tables = [_table("ablation", "Performance of the models", comparison.rows, text, figures)]
+    if comparison.languages:
+        rows = [{**row, "lang": row["lang"] or "all"} for row in comparison.languages]
         figures = {"mean": "unmasked", "deviation": "deviation", "seeds": "seeds"}
-        columns = (*text, Column("lang", "language", "text"), *(Column(name, title) for name, title in figures.items()))
-        tables.append(Table("languages", "Performance in each language", columns, tuple(languages)))
+        tables.append(_table("languages", "Performance in each language", rows, {**text, "lang": "language"}, figures))
     return tables
+
+
+def _table(
+    name: str, title: str, rows: list[dict[str, Any]], text: Mapping[str, str], figures: Mapping[str, str]
+) -> Table:
+    """A table of records; `text` and `figures` are the titles of its columns by the name of the field."""
+    columns = [Column(field, head, "text") for field, head in text.items()]
+    columns += [Column(field, head) for field, head in figures.items()]
+    return Table(name, title, tuple(columns), tuple(table_row(*(row[c.name] for c in columns)) for row in rows))
 
 
 def write_comparison(out: Path, spec: TrainSpec, comparison: Comparison) -> Path:
     """Write the tables of several models as JSON and Markdown; the model card is enough for a single one."""
     if len(variants(spec)) == 1:
         return out
-    rows: dict[str, list[Any]] = {"ablation": comparison.rows, "languages": comparison.languages}
-    for table in comparison_tables(comparison):
-        content = json.dumps([asdict(row) for row in rows[table.name]], indent=1)
-        replace_file(out / f"{table.name}.json", content.encode())
+    remove_temporary(out, "*.tmp")
+    for table, rows in zip(comparison_tables(comparison), comparison, strict=False):
+        replace_file(out / f"{table.name}.json", json.dumps(rows, indent=1).encode())
         replace_file(out / f"{table.name}.md", to_markdown([table]).encode())
     return out / "ablation.md"

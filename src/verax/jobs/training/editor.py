@@ -11,32 +11,35 @@ from typing import Any
 from rich.console import Console
 from transformers import AutoTokenizer
 
+from verax.engine.ask import ask_all
 from verax.engine.protocols import Answer, AnsweringMethod
-from verax.jobs.ask import ask_all
-from verax.jobs.training.comparison import FACTS as TRAINED
+from verax.engine.questions import QuestionGenerator, split_results, together
+from verax.jobs.training.card import editor_card
+from verax.jobs.training.folder import FACTS as TRAINED
+from verax.jobs.training.folder import finish_model, older_record
 from verax.jobs.training.generator import VERSION, GeneratorTraining, summary
 from verax.jobs.training.spec import EditorSpec
 from verax.jobs.training.splits import Splits, input_keys, number_of_parts, open_splits
+from verax.metrics.free_text.infill_editor import VERSION as EDITS_VERSION
+from verax.metrics.free_text.infill_editor import InfillEditor
 from verax.models.checkpoint import quiet
 from verax.models.editor_wording import FACTS, EditorFacts, editor_facts
+from verax.models.generator import TextGenerator
 from verax.models.load import checkpoint_folder, fingerprint
 from verax.models.self_explainer import SelfExplainer, is_trained, load_self_explainer, trained_fingerprint
 from verax.models.subject import Subject
 from verax.registry import resolve
 from verax.run.progress import progress_counter
-from verax.store.artifact import Artifact, Record, read_json, write_json
-from verax.store.files import replace_file
+from verax.store.artifact import Artifact, read_json, write_json
 from verax.store.keys import key_of
-from verax.train.editor import editor_pairs
-from verax.train.nle import check_labels
-from verax.train.nle_card import training_tables
 from verax.train.resume import FOLDER as RESUME
 from verax.train.resume import Resume
+from verax.train.text_pairs import check_labels, editor_pairs
 from verax.types import Dataset, Instance, UserError
 
 KIND = "editor"
 BETWEEN_WRITES = 4096
-"""Inputs that are asked about between two writes of the file of predicted classes."""
+"""Number of predictions between two writes of the file of predicted classes."""
 
 Labels = dict[str, str | None]
 """The predicted class of each input by its id; None where the model gives no answer."""
@@ -55,149 +58,102 @@ def train_editor(
     Returns:
         The facts, as they are in `editor.json`.
     """
-    planned = _plan(spec, out)
-    artifact = planned.artifact
+    job = _EditorTraining(spec, out)
+    artifact = job.artifact
     if artifact.is_finished():
-        announce(planned.data, 1, 1)
+        announce(job.data, 1, 1)
         if artifact.has_leftovers(RESUME):
             with artifact.claim():
                 Resume(out / RESUME, "").remove()
         return read_json(out / FACTS) or {}
-    announce(planned.data, 1, int((out / TRAINED).is_file()))
+    announce(job.data, 1, int((out / TRAINED).is_file()))
     with artifact.claim():
-        training = planned.training(planned.classes(console))
-        facts = _write(planned, training.run(console))
-        artifact.finish(FACTS, *(path.name for path in training.files))
-        training.remove_leftovers()
-    return facts
+        return job.run(console)
 
 
-@dataclass(frozen=True)
-class _Planned:
-    """A training that is ready to start: everything is loaded and checked, no class is predicted."""
+class _EditorTraining:
+    """The training of an editor: everything is loaded and checked, no class is predicted yet."""
 
-    spec: EditorSpec
-    out: Path
-    data: Splits
-    base: Path
-    facts: EditorFacts
-    predicted: PredictedLabels | None
-
-    @property
-    def datasets(self) -> tuple[Dataset, Dataset]:
-        """For training and for validation."""
-        return self.data.train, self.data.validation
-
-    @cached_property
-    def artifact(self) -> Artifact:
-        """The folder of the editor, with everything that determines it."""
-        recipe, hashes = asdict(self.spec.recipe(seed=self.spec.seed)), fingerprint(self.base)
-        inputs = [input_keys(dataset) for dataset in self.datasets]
-        labels = None if self.predicted is None else self.predicted.key
-        shared = {"version": VERSION, "masks": self.spec.masks, "labels": labels}
-        key = key_of(**shared, base=hashes, recipe=recipe, editor=asdict(self.facts), inputs=inputs)
+    def __init__(self, spec: EditorSpec, out: Path) -> None:
+        self.spec, self.out = spec, out
+        # editors are not evaluated on a test set
+        self.data = replace(open_splits(spec, spec.seed, for_classifier=False), test=None).readable()
+        self.datasets = (self.data.train, self.data.validation)
+        labels = self.data.train.labels
+        if spec.labels_by is None:
+            for dataset in self.datasets:
+                check_labels(dataset, labels)
+        base = checkpoint_folder(spec.base, None)
+        hashes = fingerprint(base)  # rejects a folder without weights or tokenizer
+        with quiet():
+            tokenizer = AutoTokenizer.from_pretrained(base, use_fast=True, trust_remote_code=False)
+        self.facts = editor_facts(labels, number_of_parts(self.datasets), tokenizer)
+        self.predicted: PredictedLabels | None = None
+        if spec.labels_by is not None:
+            self.predicted = PredictedLabels(out / RESUME / "labels.json", spec.labels_by, self.datasets, spec.device)
+        recipe, inputs = asdict(spec.recipe()), [input_keys(dataset) for dataset in self.datasets]
+        predicted = None if self.predicted is None else self.predicted.key
+        shared: dict[str, Any] = {"version": VERSION, "masks": spec.masks}
+        if self.predicted is not None and spec.measure:
+            shared |= {"measure": spec.measure, "search": EDITS_VERSION}
+        key = key_of(**shared, labels=predicted, base=hashes, recipe=recipe, editor=asdict(self.facts), inputs=inputs)
         named = {
-            "version": VERSION,
-            "masks": self.spec.masks,
-            "labels_by": self.spec.labels_by,
-            "predicted_labels": labels,
+            **shared,
+            "labels_by": spec.labels_by,
+            "predicted_labels": predicted,
             "base": key_of(base=hashes),
             **recipe,
             "data": key_of(inputs=inputs[0]),
             "validation": key_of(inputs=inputs[1]),
         }
-        return Artifact(self.out, KIND, key, named, _older_record)
+        older = older_record(KIND, FACTS, {"masks": "masks", "labels_by": "labels_by"}, key="asked")
+        self.artifact = Artifact(out, KIND, key, named, older)
 
-    def classes(self, console: Console) -> list[dict[str, str]]:
-        """For each set the class of each input by its id: the gold one, or the predicted one."""
-        if self.predicted is not None:
-            return self.predicted.ask(console)
-        return [{instance.id: str(instance.label) for instance in data.instances} for data in self.datasets]
-
-    def training(self, classes: Sequence[Mapping[str, str]]) -> GeneratorTraining:
-        """The training on these classes."""
-        spec = self.spec
+    def run(self, console: Console) -> dict[str, Any]:
+        """Predict classes if they are not given, train, and write the checkpoint with its model card and facts."""
+        spec, out = self.spec, self.out
+        classes: Sequence[Mapping[str, str]]
+        if self.predicted is None:
+            classes = [{instance.id: str(instance.label) for instance in data.instances} for data in self.datasets]
+        else:
+            classes = self.predicted.ask(console)
         train, validation = (
             editor_pairs(self.facts, dataset, labels, masks=spec.masks, seed=spec.seed)
             for dataset, labels in zip(self.datasets, classes, strict=True)
         )
-        recipe = spec.recipe(seed=spec.seed)
-        return GeneratorTraining(self.out, self.base, spec.base, train, validation, recipe, spec.device)
-
-
-def _plan(spec: EditorSpec, out: Path) -> _Planned:
-    # nothing is measured on a test set
-    data = replace(open_splits(spec, spec.seed, for_classifier=False), test=None).readable()
-    datasets = list(data.datasets.values())
-    if spec.labels_by is None:
-        for dataset in datasets:
-            check_labels(dataset, data.train.labels)
-    base = checkpoint_folder(spec.base, None)
-    fingerprint(base)  # refuses a folder without weights or tokenizer
-    with quiet():
-        tokenizer = AutoTokenizer.from_pretrained(base, use_fast=True, trust_remote_code=False)
-    facts = editor_facts(data.train.labels, number_of_parts(datasets), tokenizer)
-    predicted = None
-    if spec.labels_by is not None:
-        predicted = PredictedLabels(out / RESUME / "labels.json", spec.labels_by, datasets, spec.device)
-    return _Planned(spec, out, data, base, facts, predicted)
-
-
-def _write(planned: _Planned, trained: dict[str, Any]) -> dict[str, Any]:
-    """The model card and the facts."""
-    spec, out, data = planned.spec, planned.out, planned.data
-    facts = {
-        **asdict(planned.facts),
-        "labels": list(planned.facts.labels),
-        "asked": planned.artifact.key,
-        "key": trained["key"],
-        "base": spec.base,
-        "data": spec.data.name,
-        "labels_by": spec.labels_by,
-        "masks": spec.masks,
-        "sizes": {"train": len(data.train), "validation": len(data.validation)},
-        "recipe": trained["recipe"],
-        "trainings": {".": summary(trained)},
-    }
-    replace_file(out / "README.md", _card(out.name, facts).encode())
-    write_json(out / FACTS, facts, allow_nan=True)
-    return facts
-
-
-def _card(name: str, facts: Mapping[str, Any]) -> str:
-    source = "that the data gives" if facts["labels_by"] is None else f"that `{facts['labels_by']}` predicts"
-    lines = [
-        f"# {name}",
-        "",
-        f"`{facts['base']}`, fine-tuned on `{facts['data']}` by `verax train editor`. It inserts one to three words "
-        f"that fit a class into an input: {', '.join(facts['labels'])}. It learned to write masked words, given the "
-        f"class {source}.",
-        "",
-        f"Its prompt is `{facts['prompt']}`, and `{facts['mark']}` stands for the words.",
-        "",
-        *training_tables(facts["sizes"], facts["trainings"], facts["recipe"]),
-    ]
-    return "\n".join(lines)
-
-
-def _older_record(folder: Path) -> Record | None:
-    """The record of an editor that was finished before there was `artifact.json`."""
-    facts = read_json(folder / FACTS)
-    if facts is None:
-        return None
-    named = {name: facts.get(name) for name in ("masks", "labels_by")}
-    return Record(KIND, str(facts.get("asked")), {**facts.get("recipe", {}), **named}, finished=True)
+        success, success_key = None, None
+        if self.predicted is not None and spec.measure:
+            known = classes[1]
+            inputs = [instance for instance in self.data.validation.instances if instance.id in known][: spec.measure]
+            success = _SuccessRate(self.facts, self.predicted.load(), [(one, known[one.id]) for one in inputs])
+            success_key = key_of(model=self.predicted.key, inputs=spec.measure, search=EDITS_VERSION)
+        training = GeneratorTraining(out, spec, train, validation, success=success, success_key=success_key)
+        trained = training.run(console)
+        facts = {
+            **asdict(self.facts),
+            "labels": list(self.facts.labels),
+            "asked": self.artifact.key,
+            "key": trained["key"],
+            "base": spec.base,
+            "data": spec.data.name,
+            "labels_by": spec.labels_by,
+            "masks": spec.masks,
+            "sizes": {name: len(data) for name, data in self.data.datasets.items()},
+            "recipe": trained["recipe"],
+            "trainings": {".": summary(trained)},
+        }
+        finish_model(self.artifact, FACTS, facts, editor_card(out.name, facts), *training.files)
+        training.resume.remove()
+        return facts
 
 
 @dataclass(frozen=True)
 class PredictedLabels:
-    """The classes that a self-explaining model predicts for some sets, kept in a file so that none is asked twice.
+    """The classes that a self-explaining model predicts for some sets, cached in a file.
 
     Args:
-        file: where they are kept; those of another model, or for other inputs, are not taken from it.
+        file: the cache; that of another model or of other inputs is ignored.
         model: a folder made by `verax train nle`.
-        datasets: the inputs.
-        device: where the model runs.
     """
 
     file: Path
@@ -211,23 +167,25 @@ class PredictedLabels:
 
     @cached_property
     def key(self) -> str:
-        """The hash of everything that determines them; the model need not be loaded for it."""
+        """The hash of everything that determines the classes; it does not load the model."""
         inputs = [input_keys(dataset) for dataset in self.datasets]
         return key_of(by=trained_fingerprint(self.model), inputs=inputs)
 
+    def load(self) -> SelfExplainer:
+        """The model that predicts."""
+        parts = number_of_parts(self.datasets)
+        return load_self_explainer(self.model, labels=self.datasets[0].labels, parts=parts, device=self.device)
+
     def ask(self, console: Console) -> list[dict[str, str]]:
-        """For each set the predicted class of each input by its id, without those that get no answer."""
-        kept = read_json(self.file)
-        labels: list[Labels] = [{} for _ in self.datasets]
-        if kept is not None and kept.get("key") == self.key:
-            labels = kept["labels"]
+        """For each set the predicted class of each input by its id, without inputs that have no answer."""
+        cached = read_json(self.file) or {}
+        labels: list[Labels] = cached["labels"] if cached.get("key") == self.key else [{} for _ in self.datasets]
         left = [
             [instance for instance in dataset.instances if instance.id not in known]
             for dataset, known in zip(self.datasets, labels, strict=True)
         ]
         if any(left):
-            parts = number_of_parts(self.datasets)
-            model = load_self_explainer(self.model, labels=self.datasets[0].labels, parts=parts, device=self.device)
+            model = self.load()
             self.file.parent.mkdir(exist_ok=True)
             with progress_counter("predicting classes", sum(map(len, left)), console) as advance:
                 for instances, known in zip(left, labels, strict=True):
@@ -235,6 +193,32 @@ class PredictedLabels:
                         known.update(_predict(model, instances[start : start + BETWEEN_WRITES], advance))
                         write_json(self.file, {"key": self.key, "labels": labels})
         return [{name: label for name, label in known.items() if label is not None} for known in labels]
+
+
+@dataclass(frozen=True)
+class _SuccessRate:
+    """The share of an editor's edits that flip the model, over inputs with their predicted classes."""
+
+    facts: EditorFacts
+    model: SelfExplainer
+    inputs: Sequence[tuple[Instance, str]]
+
+    def __call__(self, generator: TextGenerator) -> float:
+        """The success rate of the editor as it is now, searched as in the counterfactual test; 0 without an edit."""
+        flips: list[bool] = []
+        questions = ((label, self._flips(generator, instance, label)) for instance, label in self.inputs)
+        ask_all(questions, lambda _, several: flips.extend(several))
+        return sum(flips) / max(1, len(flips))
+
+    def _flips(self, generator: TextGenerator, instance: Instance, label: str) -> QuestionGenerator[list[bool]]:
+        """Whether each edit of one input changes the prediction; edits without an answer are left out."""
+        method: AnsweringMethod = resolve("methods", str(self.model.setup))()
+        x, wanted = Subject(instance, self.model), [one for one in self.facts.labels if one != label]
+        proposals = yield from InfillEditor("").search(x, self.facts, generator, wanted)
+        edited = dict.fromkeys(proposal.insertion for proposal in proposals)
+        ends = yield from together(method.answer(x.edited(insertion.apply(instance))) for insertion in edited)
+        answers, _ = split_results(ends)
+        return [answer.label != label for answer in answers]
 
 
 def _predict(model: SelfExplainer, instances: Sequence[Instance], advance: Callable[[], None]) -> Labels:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,15 +10,17 @@ from typing import Any
 
 from rich.console import Console
 
-from verax.jobs.training.comparison import FACTS
-from verax.models.checkpoint import load_checkpoint, quiet
-from verax.models.load import fingerprint
+from verax.jobs.training.folder import FACTS, checkpoint_files
+from verax.jobs.training.spec import TextSpec
+from verax.models.checkpoint import load_checkpoint
+from verax.models.hf_generator import HFGenerator
+from verax.models.load import checkpoint_folder, fingerprint
 from verax.store.artifact import read_json, write_json
 from verax.store.keys import key_of
-from verax.train.loop import FineTuning
 from verax.train.resume import FOLDER as RESUME
-from verax.train.resume import Resume
-from verax.train.text_pairs import Pair, Weigh, fit_pairs
+from verax.train.resume import Resume, save_checkpoint
+from verax.train.text_pairs import TrainingPair
+from verax.train.text_training import SUCCESS, Weigh, fit_pairs
 
 VERSION = 1
 
@@ -29,22 +31,24 @@ class GeneratorTraining:
 
     Args:
         folder: where the checkpoint goes.
-        base: the folder of the checkpoint to start from.
-        name: the base as the user named it.
         train, validation: the pairs to learn, and those on which the best epoch is selected.
-        recipe: the settings of the optimiser.
-        device: where the model is trained.
         weigh: what has equal weight in the loss.
+        success: the success rate of the generator after an epoch, which selects the best one in place of the validation
+            loss; with `success_key`, the hash of everything else that determines it.
     """
 
     folder: Path
-    base: Path
-    name: str
-    train: Sequence[Pair]
-    validation: Sequence[Pair]
-    recipe: FineTuning
-    device: str
+    spec: TextSpec
+    train: Sequence[TrainingPair]
+    validation: Sequence[TrainingPair]
     weigh: Weigh = "tokens"
+    success: Callable[[HFGenerator], float] | None = None
+    success_key: str | None = None
+
+    @cached_property
+    def base(self) -> Path:
+        """The folder of the checkpoint to start from."""
+        return checkpoint_folder(self.spec.base, None)
 
     @cached_property
     def key(self) -> str:
@@ -52,14 +56,16 @@ class GeneratorTraining:
         return key_of(
             version=VERSION,
             base=fingerprint(self.base),
-            recipe=asdict(self.recipe),
+            recipe=asdict(self.spec.recipe()),
             train=list(self.train),
             validation=list(self.validation),
-            **({} if self.weigh == "tokens" else {"weigh": self.weigh}),  # models of before there was `weigh` keep it
+            # older models, without these, keep their key
+            **({} if self.weigh == "tokens" else {"weigh": self.weigh}),
+            **({} if self.success_key is None else {"success": self.success_key}),
         )
 
     def facts(self) -> dict[str, Any] | None:
-        """What `training.json` says about the finished checkpoint; None if it is not finished."""
+        """The facts of the finished checkpoint; None if it is not finished."""
         facts = read_json(self.folder / FACTS)
         return facts if facts is not None and facts.get("key") == self.key else None
 
@@ -70,44 +76,35 @@ class GeneratorTraining:
     @property
     def files(self) -> list[Path]:
         """The files of the finished checkpoint that must not change."""
-        return [self.folder / FACTS, self.folder / "config.json", *self.folder.glob("*.safetensors")]
-
-    def remove_leftovers(self) -> None:
-        """Remove the state that an interrupted training continues from, once everything is finished."""
-        self._resume.remove()
+        return [self.folder / FACTS, *checkpoint_files(self.folder)]
 
     @property
-    def _resume(self) -> Resume:
-        return Resume(self.folder / RESUME, self.key)
+    def resume(self) -> Resume:
+        """The state that an interrupted training continues from."""
+        return Resume(self.folder / RESUME, self.key, self.spec.save_every)
 
     def _train(self, console: Console) -> dict[str, Any]:
-        model, tokenizer = load_checkpoint(self.base, self.name, "float32", self.device, "text generator")
-        trained = fit_pairs(
-            model,
-            tokenizer,
-            self.train,
-            self.validation,
-            self.recipe,
-            weigh=self.weigh,
-            resume=self._resume,
-            console=console,
-        )
-        with quiet():
-            model.save_pretrained(self.folder)
-            tokenizer.save_pretrained(self.folder)
+        spec, recipe = self.spec, self.spec.recipe()
+        model, tokenizer = load_checkpoint(self.base, spec.base, "float32", spec.device, "text generator")
+        options: dict[str, Any] = {"weigh": self.weigh, "success": self.success, "resume": self.resume}
+        options["micro_batch"] = spec.micro_batch
+        trained = fit_pairs(model, tokenizer, self.train, self.validation, recipe, **options, console=console)
+        save_checkpoint(model, tokenizer, self.folder)
         facts = {
             "key": self.key,
-            "base": self.name,
-            "recipe": asdict(self.recipe),
+            "base": spec.base,
+            "recipe": asdict(recipe),
             "pairs": {"train": len(self.train), "validation": len(self.validation)},
             "losses": trained.losses,
             "validation_losses": trained.curves["none"],
             "best_epoch": trained.best["none"],
+            **({"success_rates": trained.curves[SUCCESS]} if SUCCESS in trained.curves else {}),
         }
-        write_json(self.folder / FACTS, facts, allow_nan=True)  # the losses of a training that diverged
+        write_json(self.folder / FACTS, facts, allow_nan=True)  # losses of a training that diverged
         return facts
 
 
 def summary(facts: dict[str, Any]) -> dict[str, Any]:
-    """What the facts of a whole model repeat of one training."""
-    return {name: facts[name] for name in ("pairs", "losses", "validation_losses", "best_epoch")}
+    """The facts of one training that the facts of the whole model repeat."""
+    names = ("pairs", "losses", "validation_losses", "best_epoch", "success_rates")
+    return {name: facts[name] for name in names if name in facts}

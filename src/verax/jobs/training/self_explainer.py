@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,25 +10,26 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from verax.engine.ask import ask_all
 from verax.engine.protocols import Answer, AnsweringMethod
 from verax.engine.questions import QuestionGenerator
-from verax.jobs.ask import ask_all
+from verax.jobs.training.card import nle_card
+from verax.jobs.training.folder import finish_model, older_record
 from verax.jobs.training.generator import GeneratorTraining, summary
 from verax.jobs.training.spec import NleSpec
 from verax.jobs.training.splits import Splits, input_keys, number_of_parts, open_splits
 from verax.metrics.free_text.bleu import Bleu
-from verax.models.load import checkpoint_folder, load_generator
-from verax.models.self_explainer import FACTS, PROMPTS, SelfExplainer
+from verax.models.load import load_generator
+from verax.models.self_explainer import FACTS, MAX_NEW_TOKENS, PROMPTS, SelfExplainer
 from verax.models.subject import Subject
 from verax.models.wording import Wording, shipped_wording
 from verax.registry import resolve
 from verax.stats.bleu import corpus_bleu, counts_of
-from verax.store.artifact import Artifact, Record, read_json, write_json
+from verax.store.artifact import Artifact, read_json
 from verax.store.files import replace_file
 from verax.store.keys import key_of
-from verax.train.nle import TEACHINGS, check_explanations, check_labels, nle_pairs
-from verax.train.nle_card import nle_card
 from verax.train.resume import FOLDER as RESUME
+from verax.train.text_pairs import GENERATORS_OF, check_explanations, check_labels, nle_pairs
 from verax.types import Dataset, Instance, Measured, Nle, Target, Undefined
 
 KIND = "self-explaining model"
@@ -48,128 +49,103 @@ def train_self_explainer(
     """
     if spec.measure:
         Bleu().provenance  # noqa: B018 - a missing package is reported before the training, not after it
-    planned = _plan(spec, out)
-    finished, trainings = planned.artifact.is_finished(), planned.trainings.values()
-    announce(planned.data, len(trainings), sum(training.facts() is not None for training in trainings))
+    job = _SelfExplainerTraining(spec, out)
+    finished, trainings = job.artifact.is_finished(), job.trainings.values()
+    announce(job.data, len(trainings), sum(training.facts() is not None for training in trainings))
     facts = read_json(out / FACTS) if finished else None
-    leftovers = planned.artifact.has_leftovers(*(f"{name}/{RESUME}" for name in planned.trainings))
-    if facts is not None and facts.get("measured") == planned.measured and not leftovers:
+    leftovers = job.artifact.has_leftovers(*(f"{name}/{RESUME}" for name in job.trainings))
+    if facts is not None and facts.get("measured") == job.measured and not leftovers:
         return facts
-    with planned.artifact.claim():
-        trained = {}
-        for name, training in planned.trainings.items():
-            if len(planned.trainings) > 1:
+    with job.artifact.claim():
+        return job.run(console)
+
+
+class _SelfExplainerTraining:
+    """The training of a self-explaining model: everything is loaded and checked, nothing is trained yet."""
+
+    def __init__(self, spec: NleSpec, out: Path) -> None:
+        self.spec, self.out = spec, out
+        self.data = data = open_splits(spec, spec.seed, for_classifier=False).readable()
+        labels, datasets = data.train.labels, list(data.datasets.values())
+        for dataset in datasets:
+            check_labels(dataset, labels)
+            check_explanations(dataset)
+        parts = number_of_parts(datasets)
+        if spec.prompts is None:
+            self.wording = shipped_wording("trained", labels, parts)
+        else:
+            self.wording = Wording.read(Path(spec.prompts))
+        self.roles = GENERATORS_OF[spec.setup]
+        self.trainings: dict[str, GeneratorTraining] = {}
+        for name, stages in self.roles.stages.items():
+            self.wording.check(stages)
+            train, validation = (
+                nle_pairs(stages, dataset, labels, self.wording, spec.explanations)
+                for dataset in (data.train, data.validation)
+            )
+            self.trainings[name] = GeneratorTraining(out / name, spec, train, validation, spec.weigh)
+        keys = {name: training.key for name, training in self.trainings.items()}
+        # models with explanations of the default length keep the key that they had before it could be set
+        length = {} if spec.max_new_tokens == MAX_NEW_TOKENS else {"max_new_tokens": spec.max_new_tokens}
+        key = key_of(setup=spec.setup, labels=labels, wording=self.wording.hash, trainings=keys, **length)
+        settings = {
+            "setup": spec.setup,
+            "labels": list(labels),
+            "prompts": self.wording.hash,
+            "explanations": spec.explanations,
+            "weigh": spec.weigh,
+            **length,
+        }
+        named = {
+            **asdict(spec.recipe()),
+            **settings,
+            "data": key_of(inputs=input_keys(data.train)),
+            "validation": key_of(inputs=input_keys(data.validation)),
+        }
+        self.artifact = Artifact(out, KIND, key, named, older_record(KIND, FACTS, {name: name for name in settings}))
+        self.facts = {**settings, "explainer": self.roles.explainer, "predictor": self.roles.predictor, "key": key}
+        evaluated = {name: input_keys(dataset)[: spec.measure] for name, dataset in data.evaluated.items()}
+        self.measured = key_of(asked=evaluated)
+
+    def run(self, console: Console) -> dict[str, Any]:
+        """Train the generators that are not finished, evaluate the model, and write its model card and facts."""
+        spec, out, trained = self.spec, self.out, {}
+        for name, training in self.trainings.items():
+            if len(self.trainings) > 1:
                 console.print(f"training the {name}", highlight=False)
             trained[name] = training.run(console)
-        facts = _write(planned, out, trained)
-        for training in trainings:
-            training.remove_leftovers()
-    return facts
+        known = read_json(out / FACTS) or {}
+        facts = {
+            **self.facts,
+            "base": spec.base,
+            "data": spec.data.name,
+            "sizes": {name: len(dataset) for name, dataset in self.data.datasets.items()},
+            "recipe": asdict(spec.recipe()),
+            "trainings": {name: summary(facts) for name, facts in trained.items()},
+            "measured": self.measured,
+            "figures": known["figures"] if known.get("measured") == self.measured else self._measure(),
+        }
+        replace_file(out / PROMPTS, self.wording.text.encode())
+        files = [path for training in self.trainings.values() for path in training.files]
+        finish_model(self.artifact, FACTS, facts, nle_card(out.name, facts), out / PROMPTS, *files)
+        for training in self.trainings.values():
+            training.resume.remove()
+        return facts
 
-
-@dataclass(frozen=True)
-class _Planned:
-    """A training that is ready to start: everything is loaded and checked.
-
-    Args:
-        measured: the key of the inputs on which the model is measured.
-        trainings: by the folder of the generator inside that of the model.
-    """
-
-    spec: NleSpec
-    data: Splits
-    wording: Wording
-    measured: str
-    trainings: Mapping[str, GeneratorTraining]
-    artifact: Artifact
-
-
-def _plan(spec: NleSpec, out: Path) -> _Planned:
-    data = open_splits(spec, spec.seed, for_classifier=False).readable()
-    labels, datasets = data.train.labels, list(data.datasets.values())
-    for dataset in datasets:
-        check_labels(dataset, labels)
-        check_explanations(dataset)
-    parts = number_of_parts(datasets)
-    wording = shipped_wording("trained", labels, parts) if spec.prompts is None else Wording.read(Path(spec.prompts))
-    base, recipe = checkpoint_folder(spec.base, None), spec.recipe(seed=spec.seed)
-    trainings = {}
-    for name, stages in TEACHINGS[spec.setup].stages.items():
-        wording.check(stages)
-        train, validation = (
-            nle_pairs(stages, dataset, labels, wording, spec.explanations) for dataset in (data.train, data.validation)
+    def _measure(self) -> dict[str, dict[str, Any]]:
+        """Accuracy and BLEU of the trained model on each set except the training set."""
+        spec, out = self.spec, self.out
+        if not spec.measure:
+            return {}
+        loaded = {name: load_generator(out / name, device=spec.device) for name in self.trainings}
+        explainer, predictor = loaded[self.roles.explainer], loaded[self.roles.predictor]
+        model = SelfExplainer(
+            str(out), explainer, predictor, self.data.train.labels, self.wording, spec.setup, spec.max_new_tokens
         )
-        trainings[name] = GeneratorTraining(
-            out / name, base, spec.base, train, validation, recipe, spec.device, spec.weigh
-        )
-    keys = {name: training.key for name, training in trainings.items()}
-    key = key_of(setup=spec.setup, labels=labels, wording=wording.hash, trainings=keys)
-    named = {
-        **asdict(recipe),
-        "setup": spec.setup,
-        "labels": labels,
-        "prompts": wording.hash,
-        "explanations": spec.explanations,
-        "weigh": spec.weigh,
-        "data": key_of(inputs=input_keys(data.train)),
-        "validation": key_of(inputs=input_keys(data.validation)),
-    }
-    measured = key_of(asked={name: input_keys(dataset)[: spec.measure] for name, dataset in data.evaluated.items()})
-    return _Planned(spec, data, wording, measured, trainings, Artifact(out, KIND, key, named, _older_record))
-
-
-def _write(planned: _Planned, out: Path, trained: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """The prompts, the model card and the facts; then the model is finished."""
-    spec, teaching = planned.spec, TEACHINGS[planned.spec.setup]
-    known = read_json(out / FACTS) or {}
-    figures = known["figures"] if known.get("measured") == planned.measured else _measure(planned, out)
-    facts = {
-        "setup": spec.setup,
-        "labels": list(planned.data.train.labels),
-        "explainer": teaching.explainer,
-        "predictor": teaching.predictor,
-        "key": planned.artifact.key,
-        "base": spec.base,
-        "data": spec.data.name,
-        "prompts": planned.wording.hash,
-        "explanations": spec.explanations,
-        "weigh": spec.weigh,
-        "sizes": {name: len(dataset) for name, dataset in planned.data.datasets.items()},
-        "recipe": asdict(spec.recipe(seed=spec.seed)),
-        "trainings": {name: summary(one) for name, one in trained.items()},
-        "measured": planned.measured,
-        "figures": figures,
-    }
-    replace_file(out / PROMPTS, planned.wording.text.encode())
-    replace_file(out / "README.md", nle_card(out.name, facts).encode())
-    write_json(out / FACTS, facts, allow_nan=True)
-    files = [path for training in planned.trainings.values() for path in training.files]
-    planned.artifact.finish(FACTS, PROMPTS, *(str(path.relative_to(out)) for path in files))
-    return facts
-
-
-def _measure(planned: _Planned, out: Path) -> dict[str, dict[str, Any]]:
-    """Accuracy and BLEU of the trained model on each set but the one it was trained on."""
-    spec = planned.spec
-    if not spec.measure:
-        return {}
-    loaded = {name: load_generator(out / name, device=spec.device) for name in planned.trainings}
-    explainer, predictor = (loaded[name] for name in TEACHINGS[spec.setup][:2])
-    labels = planned.data.train.labels
-    model = SelfExplainer(str(out), explainer, predictor, labels, planned.wording, spec.setup)
-    return {
-        name: asdict(measure_self_explainer(model, dataset, spec.measure))
-        for name, dataset in planned.data.evaluated.items()
-    }
-
-
-def _older_record(folder: Path) -> Record | None:
-    """The record of a model that was finished before there was `artifact.json`."""
-    facts = read_json(folder / FACTS)
-    if facts is None:
-        return None
-    named = {name: facts.get(name) for name in ("setup", "labels", "prompts", "explanations", "weigh")}
-    return Record(KIND, str(facts.get("key")), {**facts.get("recipe", {}), **named}, finished=True)
+        return {
+            name: asdict(measure_self_explainer(model, dataset, spec.measure))
+            for name, dataset in self.data.evaluated.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +153,11 @@ class NleFigures:
     """Performance of a self-explaining model on one set (Table 7 of Atanasova et al. 2023).
 
     Args:
-        accuracy: share of inputs whose gold class is predicted; an input without an answer counts as wrong, as in the
-            tables of a run.
-        bleu: corpus BLEU, 0 to 100, over the inputs that both the model and people explained; None if there is none.
-        inputs: how many inputs the model was asked about.
-        answered: how many of them it answered.
-        explained: how many explanations BLEU is computed from.
+        accuracy: share of inputs whose gold class is predicted; an input without an answer counts as wrong.
+        bleu: corpus BLEU, 0 to 100, over the inputs that both the model and people explained; None without any.
+        inputs: number of inputs.
+        answered: number of inputs with an answer.
+        explained: number of explanations that BLEU is computed from.
     """
 
     accuracy: float

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from verax.models.self_explainer import TrainedMethodName
-from verax.run.spec import DataSpec, Section, by_name, explain_mistake
+from verax.models.load import OnLong
+from verax.models.self_explainer import MAX_NEW_TOKENS, TrainedMethodName
+from verax.registry import entries, resolve
+from verax.run.spec import DataSpec, Section, by_name, parse
 from verax.train.loop import FineTuning
-from verax.train.masking import Masking, Selection
-from verax.train.nle import Explanations
-from verax.train.text_pairs import Weigh
-from verax.types import UserError
+from verax.train.resume import SAVE_EVERY
+from verax.train.rows import Masking, Selection
+from verax.train.text_pairs import Explanations
+from verax.train.text_training import Weigh
 
 
 def _several(value: Any) -> Any:
@@ -26,6 +28,7 @@ def _once(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
+EPOCHS = 10
 
 
 class RecipeSpec(Section):
@@ -45,27 +48,79 @@ class RecipeSpec(Section):
         description="The data on which the finished model is evaluated too. Default: the split `test` of a dataset "
         "that verax knows by name.",
     )
-    epochs: int = Field(default=10, ge=1, description="Passes over the training data.")
+    epochs: int | None = Field(
+        default=None,
+        ge=1,
+        description="Passes over the training data. Default: those of the paper for its data sets (its Table 3: 10 to "
+        "50), 10 for others.",
+    )
     batch_size: int = Field(default=16, ge=1, description="Inputs per optimiser step.")
     learning_rate: float = Field(default=2e-5, gt=0, allow_inf_nan=False, description="Peak learning rate.")
     warmup: float = Field(default=0.06, ge=0, lt=1, description="Share of the steps over which it rises.")
     weight_decay: float = Field(
         default=0.01, ge=0, allow_inf_nan=False, description="On all weights except biases and norms."
     )
-    longest: int | None = Field(default=None, ge=4, description="Truncate inputs to this many tokens.")
-    device: str = Field(default="cpu", description="cpu, cuda, cuda:1, mps.")
+    longest: int | None = Field(
+        default=None, ge=4, description="Inputs with more tokens are too long. Default: the length of the model."
+    )
+    micro_batch: int | None = Field(
+        default=None,
+        ge=1,
+        description="Inputs that are computed at once; gradients are summed over the pieces of a mini-batch. Default: "
+        "all of it, halved when memory runs out.",
+    )
+    save_every: float = Field(
+        default=SAVE_EVERY,
+        ge=0,
+        allow_inf_nan=False,
+        description="Minutes between stored states within an epoch: a killed training loses no more.",
+    )
+    device: str = Field(
+        default="auto", description="cpu, cuda, cuda:1, mps, or auto: the first of cuda, mps and cpu on this machine."
+    )
 
     def recipe(self, **more: Any) -> FineTuning:
         """The recipe of one training; `more` is what differs from one to the next."""
-        shared = ("epochs", "batch_size", "learning_rate", "warmup", "weight_decay", "longest")
-        return FineTuning(**{name: getattr(self, name) for name in shared}, **more)
+        shared = ("batch_size", "learning_rate", "warmup", "weight_decay", "longest")
+        epochs = self.epochs or max_epochs(self.data.name)
+        return FineTuning(epochs=epochs, **{name: getattr(self, name) for name in shared}, **more)
+
+
+def max_epochs(data: str) -> int:
+    """Epochs of a fine-tuning on a data set that does not say how many."""
+    known = resolve("datasets", data) if data in entries("datasets") else None
+    return getattr(known, "max_epochs", None) or EPOCHS
+
+
+OnLongInputs = Annotated[
+    OnLong,
+    Field(
+        description="For inputs that are too long, as in a run: error leaves them out and counts them, truncate cuts "
+        "them."
+    ),
+]
 
 
 class PlainSpec(RecipeSpec):
     """A plain fine-tuning: nothing is masked, and the epoch that does best on the validation set is kept."""
 
+    on_long: OnLongInputs = "error"
     seeds: Annotated[tuple[Seed, ...], BeforeValidator(_several), AfterValidator(_once)] = Field(
         default=(0,), min_length=1, description="Seeds of the head, the order of inputs, dropout and masks."
+    )
+    workers: int = Field(
+        default=1,
+        ge=1,
+        description="Trainings that run at the same time, each in a process of its own; the threads are divided among "
+        "them, and of several GPUs each has its own.",
+    )
+    plant: str | None = Field(
+        default=None,
+        description="A shortcut WORD=LABEL: the word is inserted into training inputs of the label, so that it is "
+        "known to decide where it flips a prediction.",
+    )
+    plant_share: float = Field(
+        default=0.5, gt=0, le=1, description="Share of the inputs of the label that the word is inserted into."
     )
 
 
@@ -95,6 +150,10 @@ class TextSpec(RecipeSpec):
     longest: int | None = Field(default=None, ge=4, description="Leave out inputs with more tokens.")
     seed: Seed = Field(default=0, description="Seed of the order of inputs, dropout and all random draws.")
 
+    def recipe(self, **more: Any) -> FineTuning:
+        """The recipe of its trainings."""
+        return super().recipe(seed=self.seed, **more)
+
 
 class NleSpec(TextSpec):
     """The training of a self-explaining model."""
@@ -112,6 +171,11 @@ class NleSpec(TextSpec):
         description="What has equal weight in the loss: tokens, or pairs of texts, so that one-word answers count as "
         "much as explanations.",
     )
+    max_new_tokens: int = Field(
+        default=MAX_NEW_TOKENS,
+        ge=1,
+        description="Length of the longest explanation that the model writes, in tokens, unless a run names another.",
+    )
     measure: int = Field(
         default=500, ge=0, description="Accuracy and BLEU are measured on this many inputs of each set; 0 skips them."
     )
@@ -121,24 +185,43 @@ class EditorSpec(TextSpec):
     """The training of an editor, which inserts words that fit a class into an input."""
 
     test: None = Field(default=None, description="Not used: the counterfactual test evaluates an editor.")
+    epochs: int = Field(default=20, ge=1, description="Passes over the training data, as many as in the paper.")
     labels_by: str | None = Field(
         default=None,
         description="Learn from the classes that this self-explaining model predicts, a folder made by `verax train "
         "nle`. Default: the classes of the data.",
     )
     masks: int = Field(default=1, ge=1, description="Pairs made of each input, each with other words masked.")
+    measure: int = Field(
+        default=100,
+        ge=0,
+        description="The epoch is kept whose edits of this many validation inputs flip the predictions of `labels_by` "
+        "most often; without such a model, or with 0, the one with the lowest validation loss.",
+    )
 
 
-S = TypeVar("S", bound=RecipeSpec)
+_GOLD = {"target": "gold"}
+_FROM_ZERO = {"absolute": True, "baseline": "zero", "steps": 20, "rule": "riemann_right"}
+MEASURES: tuple[str | dict[str, Any], ...] = (
+    {"gradient_vocabulary": {**_GOLD, "norm": "l2"}},
+    {"input_x_gradient": {**_GOLD, "absolute": True}},
+    {"integrated_gradients": {**_GOLD, **_FROM_ZERO}},
+)
+"""The measures that Table 1 of the faithfulness measurable paper compares with ROAR; they explain the gold class."""
 
 
-def parse(kind: type[S], content: Mapping[str, Any]) -> S:
-    """A validated spec; invalid input is a UserError that names the field and the nearest valid one."""
-    try:
-        return kind.model_validate(dict(content))
-    except ValidationError as error:
-        sections = {"data": DataSpec, "validation": DataSpec, "test": DataSpec}
-        raise UserError(explain_mistake(error, kind, sections)) from None
+class RoarSpec(RecipeSpec):
+    """Recursive ROAR: a model is trained for each step of each importance measure."""
+
+    methods: tuple[str | dict[str, Any], ...] = Field(
+        default=MEASURES,
+        min_length=1,
+        description="Importance measures: names, or {name: {parameter: value}}. `random` is always added: areas are "
+        "measured against it.",
+    )
+    on_long: OnLongInputs = "error"
+    steps: int = Field(default=10, ge=1, description="Steps from nothing masked to everything masked.")
+    seed: Seed = Field(default=0, description="Seed of the head, the order of inputs, dropout, and random methods.")
 
 
 def parse_plain(content: Mapping[str, Any]) -> TrainSpec:

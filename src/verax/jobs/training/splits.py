@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -22,12 +23,12 @@ HELD_OUT = 0.2
 
 @dataclass(frozen=True)
 class Splits:
-    """The data of a training; `left_out` counts the instances that were removed because a part has no words."""
+    """The data of a training; `left_out` counts the instances that were removed, by reason, as a run names it."""
 
     train: Dataset
     validation: Dataset
     test: Dataset | None
-    left_out: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def datasets(self) -> dict[str, Dataset]:
@@ -42,11 +43,27 @@ class Splits:
 
     def readable(self) -> Splits:
         """The instances all of whose parts have words: a run skips the others too."""
-        kept = {
-            name: replace(data, instances=tuple(x for x in data.instances if all(part.words for part in x.parts)))
-            for name, data in self.datasets.items()
-        }
-        left_out = sum(len(data) - len(kept[name]) for name, data in self.datasets.items())
+        return self._without("empty", lambda data: [any(not part.words for part in x.parts) for x in data.instances])
+
+    def fitting(self, tokenizer: Any, longest: int) -> Splits:
+        """The instances with at most this many tokens."""
+
+        def too_long(data: Dataset) -> list[bool]:
+            if not len(data):
+                return []
+            texts = zip(*((part.raw for part in instance.parts) for instance in data.instances), strict=True)
+            return [len(ids) > longest for ids in tokenizer(*map(list, texts), verbose=False)["input_ids"]]
+
+        return self._without("too_long", too_long)
+
+    def _without(self, reason: str, removed: Callable[[Dataset], list[bool]]) -> Splits:
+        """The splits without the instances for which it is true."""
+        kept, lost = {}, 0
+        for name, data in self.datasets.items():
+            gone = removed(data)
+            instances = tuple(x for x, out in zip(data.instances, gone, strict=True) if not out)
+            kept[name], lost = replace(data, instances=instances), lost + sum(gone)
+        left_out = {**self.left_out, **({reason: lost} if lost else {})}
         return Splits(kept["train"], kept["validation"], kept.get("test"), left_out)
 
 
@@ -57,18 +74,21 @@ def open_splits(spec: RecipeSpec, seed: int = 0, *, for_classifier: bool = True)
         for_classifier: refuse inputs that a classifier can't read, which are those of more than two parts.
     """
     is_file = bool(named_files(spec.data.name))
+
+    def other(given: DataSpec | None, split: str) -> Dataset:
+        """The given data, or all of another split of the training data."""
+        if given is None:
+            given = spec.data.model_copy(update={"split": split, "limit": None, "sample": None})
+        return open_data(_with_split(given, split if given.name == spec.data.name else None), seed)
+
     train = open_data(_with_split(spec.data, None if is_file else "train"), seed)
-    if spec.validation is not None:
-        validation = open_data(_with_split(spec.validation, _own_split(spec.validation, spec, "validation")), seed)
-    elif is_file:
+    if spec.validation is None and is_file:
         train, validation = hold_out(train, HELD_OUT)
     else:
-        validation = open_data(_other_split(spec.data, "validation"), seed)
+        validation = other(spec.validation, "validation")
     test = None
-    if spec.test is not None:
-        test = open_data(_with_split(spec.test, _own_split(spec.test, spec, "test")), seed)
-    elif spec.data.name in entries("datasets"):
-        test = open_data(_other_split(spec.data, "test"), seed)
+    if spec.test is not None or spec.data.name in entries("datasets"):
+        test = other(spec.test, "test")
     if len(train.labels) < 2:
         labels = (
             f"the only label of {train.name} is {train.labels[0]!r}" if train.labels else f"{train.name} has no labels"
@@ -85,19 +105,10 @@ def _with_split(spec: DataSpec, split: str | None) -> DataSpec:
     return spec if spec.split is not None else spec.model_copy(update={"split": split})
 
 
-def _other_split(spec: DataSpec, split: str) -> DataSpec:
-    """All of another split of the same data."""
-    return spec.model_copy(update={"split": split, "limit": None})
-
-
-def _own_split(data: DataSpec, spec: RecipeSpec, split: str) -> str | None:
-    return split if data.name == spec.data.name else None
-
-
 def hold_out(data: Dataset, share: float) -> tuple[Dataset, Dataset]:
     """Split a dataset at random, always in the same way, into the rest and the share that is held out.
 
-    Translations of one input stay together: otherwise what is held out would be known in another language.
+    Translations of one input stay together: otherwise a held-out input would be known in another language.
     """
     wanted = len(data) - round((1 - share) * len(data))
     groups: dict[str, list[int]] = {}

@@ -1,4 +1,4 @@
-"""Erasure curves: the predicted class while the top words of an explanation are removed, or all others are."""
+"""Comprehensiveness and sufficiency: the predicted class while the top words are removed, or all others are."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from verax.engine.questions import Outputs, QuestionGenerator, resolve
+from verax.engine.questions import Outputs, QuestionGenerator, resolve_target
 from verax.metrics.ranking import best_first, word_scores
 from verax.models.subject import Subject
-from verax.types import FloatArray, Highlight, Measured, Passes, Removal, Target, UserError
+from verax.types import FloatArray, Highlight, Measured, MeasuredProperty, Passes, Removal, Target, UserError
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,6 @@ class Erasure:
 
     Args:
         bins: shares of the words, each rounded to at least one word.
-        removal: how words are removed.
         average: `deyoung` or `mean`.
     """
 
@@ -32,7 +31,7 @@ class Erasure:
     average: Literal["deyoung", "mean"] = "deyoung"
 
     cost: ClassVar[str] = "bins + 1 forward"
-    measures: ClassVar[str] = "faithfulness"
+    measures: ClassVar[MeasuredProperty] = "faithfulness"
     top: ClassVar[Literal["removed", "kept"]]
     reference: ClassVar[str] = "DeYoung et al. 2020, ERASER, Section 4.2"
     range: ClassVar[tuple[float | None, float | None]] = (-1.0, 1.0)
@@ -54,8 +53,32 @@ class Erasure:
         keep = in_top if self.top == "kept" else ~in_top
         logits: FloatArray = yield Outputs(x, keep, self.removal, and_full=True)
         # asked last: the prediction is known from the full input above, so it needs no round of its own
-        readout = yield from resolve(Target("prediction", "probability"), x)
+        readout = yield from resolve_target(Target("prediction", "probability"), x)
         values = readout(logits)
         drops = values[-1] - values[:-1]
         divisor = len(self.bins) + (self.average == "deyoung")
         return Measured(float(drops.sum()) / divisor, tuple(drops.tolist()))
+
+
+@dataclass(frozen=True)
+class Comprehensiveness(Erasure):
+    """Drop of the predicted class when the top words are removed (AOPC); higher is better."""
+
+    name: ClassVar[str] = "comprehensiveness"
+    display: ClassVar[str] = "Comprehensiveness"
+    summary: ClassVar[str] = "Drop of the predicted class when the top words are deleted (AOPC); higher is better."
+    top: ClassVar[Literal["removed", "kept"]] = "removed"
+    version: ClassVar[int] = 1
+    higher_is_better: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Sufficiency(Erasure):
+    """Drop of the predicted class when only the top words are left (AOPC); lower is better."""
+
+    name: ClassVar[str] = "sufficiency"
+    display: ClassVar[str] = "Sufficiency"
+    summary: ClassVar[str] = "Drop of the predicted class when only the top words are kept (AOPC); lower is better."
+    top: ClassVar[Literal["removed", "kept"]] = "kept"
+    version: ClassVar[int] = 1
+    higher_is_better: ClassVar[bool] = False

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from verax.engine.protocols import Explain, RunFacts
-from verax.engine.questions import Hidden, QuestionGenerator
-from verax.metrics.faithfulness.masked_by import check_steps, explained_again, masked_by
+from verax.engine.protocols import Explain, RandomDraws, RunFacts
+from verax.engine.questions import HiddenStatistic, QuestionGenerator
+from verax.metrics.faithfulness.recursive_masking import explained_again, masked_by
 from verax.models.classifier import Capability
 from verax.models.subject import Subject
-from verax.stats.inference import simes
-from verax.stats.masf import InDistributionTest, Variant
-from verax.types import FloatArray, Highlight, Measured, Passes, Removal, UserError
+from verax.stats.masf import InDistributionTest, Variant, simes
+from verax.types import FloatArray, Highlight, Measured, MeasuredProperty, Passes, Removal, UserError, require_at_least
 
 
 @dataclass(frozen=True)
@@ -20,13 +19,15 @@ class InDistribution:
     """p-values of MaSF for the inputs of recursive masking: below 0.05, measurements there are not valid.
 
     The value of one input is Simes's combination of its p-values over the steps. The p-value of the data set at a step
-    is Simes's combination of those of all inputs.
+    is Simes's combination of those of all inputs. Of a random explanation the first random masking is tested.
 
     Args:
-        variant: `conformal` keeps its level; `paper` is as published (see `InDistributionTest`).
+        variant: `conformal` keeps its level: an input masked at some ratio is ranked among validation inputs masked at
+            random at the same ratio. `paper` is as published (see `InDistributionTest`).
         steps: as in recursive_masking.
-        masking: how the validation set is masked: `none`, `masking` (every input), `half` (every other one), or `auto`,
-            as the model was trained (none if that is not known).
+        masking: how the model was trained: `none`, `masking` (every input is masked), `half` (every other one), or
+            `auto`, as the model says (none if it does not). So are the validation inputs that the test is fitted on;
+            for `none` it is not masked inputs that new ones are ranked among either.
         validation: largest number of validation inputs, sampled by the seed.
         alpha: the level at which it must be able to reject; a smaller validation set is rejected.
         seed: of the validation inputs, of their masks and of the halves of the conformal variant.
@@ -45,18 +46,18 @@ class InDistribution:
         "Whether inputs masked by an explanation are still in-distribution for the model (MaSF); p-values."
     )
     cost: ClassVar[str] = "steps + 1 forward, and steps - 1 explanations"
-    measures: ClassVar[str] = "faithfulness"
+    measures: ClassVar[MeasuredProperty] = "faithfulness"
     removal: ClassVar[Removal] = "mask"
     needs: ClassVar[frozenset[str]] = frozenset({"explain", "reference"})
     requires: ClassVar[frozenset[Capability]] = frozenset({"hidden"})
     ranked: ClassVar[bool] = False
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reference: ClassVar[str] = "Matan et al. 2022 (MaSF); Madsen, Reddy and Chandar 2024, Algorithm 2"
     higher_is_better: ClassVar[bool] = True
     range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        check_steps("in_distribution", self.steps)
+        require_at_least("in_distribution", 1, steps=self.steps)
         if not 0 < self.alpha < 1:
             raise UserError(f"in_distribution: alpha: got {self.alpha:g}, it must be between 0 and 1")
 
@@ -92,10 +93,10 @@ class InDistribution:
             )
 
     def __call__(
-        self, x: Subject, highlight: Highlight, *, explain: Explain | None, reference: InDistributionTest
+        self, x: Subject, highlight: Highlight, *, explain: Explain | RandomDraws | None, reference: InDistributionTest
     ) -> QuestionGenerator[Measured]:
         """Simes over the steps, and the p-value of each step."""
         keep = yield from masked_by(x, highlight, explain, self.steps)
-        maxima: FloatArray = yield Hidden(x, keep, self.removal)
-        p = reference.p_values(maxima)
+        statistics: FloatArray = yield HiddenStatistic(x, keep, self.removal, statistic=reference.statistics)
+        (p,) = reference.p_values(statistics[None])
         return Measured(simes(p), tuple(p.tolist()))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from verax.engine.questions import QuestionGenerator
 from verax.metrics.free_text.linguistics import EXTRA
 from verax.models.subject import Subject
-from verax.types import Kind, Measured, Nle, Passes, Undefined, UserError
+from verax.types import Kind, Measured, MeasuredProperty, Nle, Passes, Undefined, UserError
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bleu:
-    """Sentence BLEU by sacrebleu, from 0 to 1, against all human explanations of the input.
+    """NormalisedSentence BLEU by sacrebleu, from 0 to 1, against all human explanations of the input.
 
     The counts for corpus BLEU, which is not the mean of these values, are kept with it: `correct` and `total` n-grams
     for n = 1 to 4, and the `lengths` of the explanation and of the closest reference.
@@ -29,7 +29,7 @@ class Bleu:
     display: ClassVar[str] = "BLEU"
     summary: ClassVar[str] = "N-gram overlap with human explanations."
     cost: ClassVar[str] = "none"
-    measures: ClassVar[str] = "text"
+    measures: ClassVar[MeasuredProperty] = "agreement"
     kinds: ClassVar[frozenset[Kind]] = frozenset({"text"})
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Papineni et al. 2002; Post 2018"
@@ -59,13 +59,13 @@ class Bleu:
         references = [] if human is None else [text for text in human.explanations if text.strip()]
         if not references:
             raise Undefined("no_gold", "this input has no human explanation")
-        found = _bleu().sentence_score(nle.text, references)
+        score = _bleu().sentence_score(nle.text, references)
         series = {
-            "correct": tuple(map(float, found.counts)),
-            "total": tuple(map(float, found.totals)),
-            "lengths": (float(found.sys_len), float(found.ref_len)),
+            "correct": tuple(map(float, score.counts)),
+            "total": tuple(map(float, score.totals)),
+            "lengths": (float(score.sys_len), float(score.ref_len)),
         }
-        return Measured(min(found.score / 100, 1.0), None, series)
+        return Measured(min(score.score / 100, 1.0), None, series)
 
 
 @cache

@@ -1,24 +1,29 @@
 """Templates of human explanations of an inference: phrases for each label, the most specific ones first.
 
-X is the premise and Y the hypothesis, unless a template says otherwise. The first that matches is used, so a phrase
-precedes more general ones.
+X is the premise and Y the hypothesis, unless a template says otherwise. The first whose halves are statements is used,
+so a phrase precedes more general ones.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from verax.metrics.free_text.templates import Template
 
 ENTAILMENT, NEUTRAL, CONTRADICTION = "entailment", "neutral", "contradiction"
 
-VERSION = 1
+VERSION = 2
 """Raised whenever a template is added, changed or moved: part of the provenance of a reading."""
 
 _GIVEN = "(if|when|whenever|since|because|as|given that)"
 _HARDLY = "[(necessarily|always|automatically)]"
 _UNKNOWN = "(unknown|unclear|uncertain|not known|not clear|not certain|not said|not stated|not mentioned)"
 _AT_ONCE = "(at the same time|at once|simultaneously)"
-_BOTH_BE = {"premise": "X be Y", "hypothesis": "X be Z"}
-_BOTH_DO = {"premise": "X do Y", "hypothesis": "X do Z"}
+_BOTH_BE: dict[str, Any] = {"premise": "X be Y", "hypothesis": "X be Z"}
+_BOTH_DO: dict[str, Any] = {"premise": "X do Y", "hypothesis": "X do Z"}
+_OF_X: dict[str, Any] = {"premise": "X", "hypothesis": "X be Y"}
+_BE_NOT = "(can not be|could not be|would not be|will not be|is not|are not)"
+_NOT = "(can|could|would|will|does|do) not"
 
 NLI_TEMPLATES: tuple[Template, ...] = (
     Template("X and Y (are not|do not mean) the same [thing]", CONTRADICTION),  # else it `does not mean`
@@ -45,8 +50,10 @@ NLI_TEMPLATES: tuple[Template, ...] = (
     Template("X (whether or not|regardless of whether|no matter whether) Y", NEUTRAL),
     Template("X [,] but [(maybe|perhaps|possibly)] not because Y", NEUTRAL),
     Template("X (could|may|might) be Y (rather than|instead of) Z", NEUTRAL, **_BOTH_BE),
-    Template("not (all|every) X (is|are|has|have) Y", NEUTRAL),
-    Template("X (is|are) not (necessarily|always) Y", NEUTRAL),
+    Template("not all X (is|are) Y", NEUTRAL, **_OF_X),
+    Template("not every X is Y", NEUTRAL, **_OF_X),
+    Template("X (is|are) not (necessarily|always) Y", NEUTRAL, **_OF_X),
+    Template("X (do|does) not (have|need) to be Y", NEUTRAL, **_OF_X),
     # cannot be true
     Template(f"it (is impossible|can not be [true]) that X and [that] Y [{_AT_ONCE}]", CONTRADICTION),
     Template(f"X and Y can not [both] be true [{_AT_ONCE}]", CONTRADICTION),
@@ -61,12 +68,15 @@ NLI_TEMPLATES: tuple[Template, ...] = (
     Template("X can not be Y while Z", CONTRADICTION, "X be Y", "Z"),
     Template("X can not Y (if|when|because|since) Z", CONTRADICTION, "Z", "X do Y"),
     Template("X can not Y while [(also|simultaneously)] Z", CONTRADICTION, "X do Y", "X be Z"),
-    Template(f"{_GIVEN} X (,|then|, then) Y (can not be|is not|are not) Z", CONTRADICTION, "X", "Y be Z"),
-    Template(f"{_GIVEN} X (,|then|, then) Y (can|does|do) not Z", CONTRADICTION, "X", "Y do Z"),
-    Template("X [,] (so|therefore|thus|hence) Y (can not be|is not|are not) Z", CONTRADICTION, "X", "Y be Z"),
-    Template("X [,] (so|therefore|thus|hence) Y (can|does|do) not Z", CONTRADICTION, "X", "Y do Z"),
+    Template(f"{_GIVEN} X (,|then|, then) Y {_BE_NOT} Z", CONTRADICTION, "X", "Y be Z"),
+    Template(f"{_GIVEN} X (,|then|, then) Y {_NOT} Z", CONTRADICTION, "X", "Y do Z"),
+    Template(f"X [,] (so|therefore|thus|hence) Y {_BE_NOT} Z", CONTRADICTION, "X", "Y be Z"),
+    Template(f"X [,] (so|therefore|thus|hence) Y {_NOT} Z", CONTRADICTION, "X", "Y do Z"),
     Template("either X (is|are) Y or Z", CONTRADICTION, **_BOTH_BE),
-    Template("X (is|are|can be|must be|has to be|have to be) either Y or Z", CONTRADICTION, **_BOTH_BE),
+    Template(
+        "X (is|are|can be|must be|would be|could be|has to be|have to be) either Y or Z", CONTRADICTION, **_BOTH_BE
+    ),
+    Template("X (can|could|must|would|will|has to|have to) either be Y or Z", CONTRADICTION, **_BOTH_BE),
     Template("either X or Y", CONTRADICTION),
     Template("X either Y or Z", CONTRADICTION, "X Y", "X Z"),
     Template("X and Y (are|is) [(two|very|completely)] different [(things|actions|activities|places)]", CONTRADICTION),
@@ -102,4 +112,7 @@ NLI_TEMPLATES: tuple[Template, ...] = (
     Template("X (is|are) a (kind|type|sort|form) of Y", ENTAILMENT),
     Template("X (equals|equal) Y", ENTAILMENT),
     Template("Y (because|since) X", ENTAILMENT),
+    # one thing is another, or is not
+    Template("X (is|are|can) not [be] Y", CONTRADICTION, nouns=True),
+    Template("X (is|are|can be) [(also|considered)] Y", ENTAILMENT, nouns=True),
 )

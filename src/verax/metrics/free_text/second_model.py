@@ -1,17 +1,22 @@
-"""Text generators that a test asks besides the tested model: a trained editor, or one that rewrites inputs."""
+"""Text generators that a test asks in addition to the tested model: a trained editor, or one that rewrites inputs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 
-from verax.metrics.free_text.stamps import Stamps, stamps_of
 from verax.models.generator import TextGenerator
-from verax.models.load import checkpoint_folder, fingerprint, load_generator
+from verax.models.load import checkpoint_folder, device_near, fingerprint, load_generator
 from verax.models.subject import Subject
 
-_NOT_HERE = frozenset({"remote", "unknown"})
+Stamps = tuple[tuple[str, int, int], ...]
+
+
+def stamps_of(paths: Iterable[Path]) -> Stamps:
+    """Name, time of the last change and size of each file, sorted: a key for a cache of its content."""
+    files = ((path.name, path.stat()) for path in paths if path.is_file())
+    return tuple(sorted((name, stat.st_mtime_ns, stat.st_size) for name, stat in files))
 
 
 @cache  # the hub is asked once, though the content of a folder may change
@@ -26,10 +31,10 @@ def hashes_of(name: str) -> Mapping[str, str]:
     return _hash_once(folder, stamps_of(folder.glob("*")))
 
 
-def generator_beside(x: Subject, name: str) -> TextGenerator:
-    """The generator, loaded on the device of the model of x; on the CPU if that is at an HTTP endpoint."""
-    folder, device = folder_of(name), x.model.explainer.about["device"]
-    return _load_once(folder, "cpu" if device in _NOT_HERE else device, stamps_of(folder.glob("*")))
+def second_generator(x: Subject, name: str) -> TextGenerator:
+    """The generator, loaded on the device of the model of x; on one of this machine if that is at an HTTP endpoint."""
+    folder = folder_of(name)
+    return _load_once(folder, device_near(x.model.explainer), stamps_of(folder.glob("*")))
 
 
 @lru_cache(maxsize=8)  # asked for often, and the weights may be large

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -17,21 +17,15 @@ _SUBJECTS = frozenset({"he", "i", "it", "she", "that", "there", "these", "they",
 _FINITE = frozenset({"is", "are", "was", "were"})
 
 
-class Sentence(NamedTuple):
-    """A normalised sentence of an explanation: its words, each with a single space on both sides.
-
-    Args:
-        text: with its capitals.
-        lower: in lower case, character by character.
-        words: all words of `lower`.
-    """
+class NormalisedSentence(NamedTuple):
+    """A normalised sentence: its words with a single space on both sides, as written and in lower case."""
 
     text: str
     lower: str
     words: frozenset[str]
 
     @classmethod
-    def of(cls, words: str) -> Sentence:
+    def of(cls, words: str) -> NormalisedSentence:
         """From words separated by single spaces."""
         lower = words.lower()
         # A few letters are longer in lower case; then capitals are dropped, since gaps are found by position.
@@ -72,7 +66,7 @@ class Phrasing:
         words = frozenset(sign for sign in signs if sign not in SLOTS)
         return cls(tuple(literals), tuple(sign for sign in signs if sign in SLOTS), words)
 
-    def fill(self, sentence: Sentence) -> Filled | None:
+    def fill(self, sentence: NormalisedSentence) -> Filled | None:
         """Fillers of the gaps, each as short as possible from the left; None if the sentence does not match."""
         if not self.words <= sentence.words:
             return None
@@ -90,13 +84,6 @@ class Phrasing:
         trimmed = [_trimmed(gap) for gap in filled]
         return dict(zip(self.gaps, trimmed, strict=True)) if all(trimmed) else None
 
-    def say(self, filled: Filled) -> str:
-        """The explanation with these fillers."""
-        text = self.literals[0]
-        for gap, literal in zip(self.gaps, self.literals[1:], strict=True):
-            text += filled[gap] + literal
-        return text.strip().replace(" ,", ",")
-
 
 @dataclass(frozen=True)
 class Template:
@@ -107,12 +94,14 @@ class Template:
         label: the class that the phrase argues for.
         premise, hypothesis: words and gaps. `X be Y` stands for `X is Y` or `X are Y`, `X do Y` for `X runs` or
             `X run`, whichever agrees with X.
+        nouns: whether both gaps must be things, without a verb.
     """
 
     phrase: str
     label: str
     premise: str = "X"
     hypothesis: str = "Y"
+    nouns: bool = False
 
     @cached_property
     def phrasings(self) -> tuple[Phrasing, ...]:
@@ -126,7 +115,7 @@ class Template:
         halves = self.premise.split(), self.hypothesis.split()
         return frozenset(half[-1] for half in halves if len(half) > 1)
 
-    def match(self, sentence: Sentence) -> Filled | None:
+    def match(self, sentence: NormalisedSentence) -> Filled | None:
         """Fillers of the gaps by the first phrasing that matches; None if none does."""
         for phrasing in self.phrasings:
             filled = phrasing.fill(sentence)
@@ -146,12 +135,13 @@ def _trimmed(gap: str) -> str:
     return gap.strip(" ,:;-'").replace(" ,", ",")
 
 
-def _expand(phrase: str) -> Iterator[tuple[str, ...]]:
+def _expand(phrase: str) -> list[tuple[str, ...]]:
+    """All phrasings of a phrase with alternatives and options."""
     signs = _SIGN.findall(phrase)
     ways, end = _alternatives(signs, 0)
     if end != len(signs):
         raise ValueError(f"a bracket is not closed, or not opened, in the template {phrase!r}")
-    return iter(ways)
+    return ways
 
 
 def _alternatives(signs: Sequence[str], at: int) -> tuple[list[tuple[str, ...]], int]:

@@ -1,4 +1,4 @@
-"""All adjectives and adverbs of WordNet, from its database files or from the database of `wn`."""
+"""All adjectives and adverbs of WordNet (its files, or the database of `wn`), or those of the built-in corpus."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from verax.data.world.knowledge import DIMENSIONS, narrower
+from verax.data.world.lexicon_en import words_of
 from verax.metrics.free_text.linguistics import EXTRA
 from verax.types import UserError
 
 DEBIAN = "/usr/share/wordnet"
+WORLD = "world"
+"""Name of the vocabulary of the built-in corpus, in place of a path."""
 VARIABLE = "WNSEARCHDIR"
 """The environment variable of WordNet for the folder of its files."""
-HOW = (
+INSTALL_HINT = (
     "install Debian's wordnet-base, or name the folder of data.adj and data.adv, or the database of wn "
     f"({EXTRA}; python -m wn download oewn:2024)"
 )
@@ -52,16 +56,25 @@ def word_lists(path: str | None = None) -> WordLists:
 
     Args:
         path: a folder with WordNet's `data.adj` and `data.adv`, or the database file of the package `wn`; the default
-            installation of WordNet if None.
+            installation of WordNet if None. `world` is the vocabulary of the built-in corpus, which has no adverbs.
     """
+    if path == WORLD:
+        return _of_world()
     place = Path(path or os.environ.get(VARIABLE) or DEBIAN).expanduser()
     if not place.exists():
-        raise UserError(f"wordnet: there is no WordNet at {place}; {HOW}")
-    found = {name: _single(_words(place, name)) for name in _FILES}
-    for name, words in found.items():
+        raise UserError(f"wordnet: {place} does not exist; {INSTALL_HINT}")
+    lists = {name: _single(_words(place, name)) for name in _FILES}
+    for name, words in lists.items():
         if not words:
-            raise UserError(f"wordnet: {place} has no English {name}; {HOW}")
-    return WordLists(**found)
+            raise UserError(f"wordnet: {place} has no English {name}; {INSTALL_HINT}")
+    return WordLists(**lists)
+
+
+def _of_world() -> WordLists:
+    """Every quality that the built-in corpus knows."""
+    qualities = (dimension for dimension in DIMENSIONS if dimension not in {"activity", "place"})
+    concepts = (concept for quality in qualities for root in DIMENSIONS[quality] for concept in narrower(root))
+    return WordLists(_single(word for concept in concepts for word in words_of(concept)), ())
 
 
 def _words(place: Path, name: str) -> Iterable[str]:
@@ -78,7 +91,7 @@ def _of_folder(file: Path) -> Iterator[str]:
     Data files keep capitals (French), index files do not. A mark such as (a) gives the position of an adjective.
     """
     if not file.is_file():
-        raise UserError(f"wordnet: {file.parent} holds no {file.name}; {HOW}")
+        raise UserError(f"wordnet: {file.parent} has no {file.name}; {INSTALL_HINT}")
     with file.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             if line.startswith(" "):  # the licence
@@ -88,14 +101,16 @@ def _of_folder(file: Path) -> Iterator[str]:
                 count = int(fields[3], 16)
                 words = [fields[4 + 2 * i] for i in range(count)]
             except (IndexError, ValueError):
-                raise UserError(f"wordnet: {file}:{number} is no line of a WordNet data file: {line[:40]!r}") from None
+                raise UserError(
+                    f"wordnet: {file}:{number} is not a line of a WordNet data file: {line[:40]!r}"
+                ) from None
             yield from (word.partition("(")[0] for word in words)
 
 
 def _of_wn(file: Path, tags: tuple[str, str]) -> list[str]:
     with file.open("rb") as opened:
         if opened.read(len(_SQLITE)) != _SQLITE:
-            raise UserError(f"wordnet: {file} is neither a folder nor the database of wn; {HOW}")
+            raise UserError(f"wordnet: {file} is neither a folder nor the database of wn; {INSTALL_HINT}")
     try:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as database:
             return [form for (form,) in database.execute(_OF_WN, tags)]

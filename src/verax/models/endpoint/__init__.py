@@ -1,6 +1,6 @@
 """Models at an HTTP endpoint that speaks the chat completions of the OpenAI API."""
 
-from verax.models.endpoint.endpoint import Endpoint
+from verax.models.endpoint.endpoint import CachedEndpoint, Endpoint
 from verax.models.endpoint.errors import (
     REASONS,
     EndpointBadAnswer,
@@ -18,9 +18,11 @@ from verax.models.endpoint.errors import (
     MaxRequestsReached,
     RetryableError,
 )
+from verax.models.endpoint.key import Permissions
 
 __all__ = [
     "REASONS",
+    "CachedEndpoint",
     "Endpoint",
     "EndpointBadAnswer",
     "EndpointBadRequest",
@@ -35,5 +37,6 @@ __all__ = [
     "EndpointUnparsedAnswer",
     "EndpointUnreachable",
     "MaxRequestsReached",
+    "Permissions",
     "RetryableError",
 ]

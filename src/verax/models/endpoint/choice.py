@@ -1,7 +1,7 @@
-"""One label of several from a generator without likelihoods: ask for it in words, and parse the answer.
+"""One label of several from a generator without likelihoods: its answer in words is parsed.
 
-Where the answer comes with its most likely first tokens, they give the probability of each label, and the label itself
-if the text names none.
+If the answer comes with its most likely first tokens, they give the probability of each label, and the label itself if
+the text names none.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from dataclasses import replace
 import regex
 
 from verax.models.endpoint.errors import EndpointUnparsedAnswer
-from verax.models.generator import Choice, ChoicePass, ConcurrentRequest, GeneratePass, TextAnswer
+from verax.models.generator import ChoicePass, ChosenLabel, ConcurrentRequest, GeneratePass, TextAnswer
 from verax.types import Generated, Undefined
 
 READING = "2"
 """Raised whenever another label is read from the same answer: it is part of the key of a prediction."""
 _AROUND = " \t\r\n\"'`*_.,:;!?()[]{}<>«»“”‘’„。，"
 # "is not a contradiction" names a label and means another
-_DENIED = regex.compile(r"(?:\b(?:not|no|nor|neither|never|cannot)|n['’]t)(?:\s+\w+){0,2}\s+$", regex.IGNORECASE)
+# matched backwards from the label, so that many labels in a long answer take no longer than the answer
+_DENIED = regex.compile(
+    r"(?:\b(?:not|no|nor|neither|never|cannot)|n['’]t)(?:\s+\w+){0,2}\s+", regex.IGNORECASE | regex.REVERSE
+)
 # forms of a label of one letter, since "a" is a word, too; after a colon so is "A", if a word follows it
 _MARKED = (
     r"\((?P<letter>{0})\)",
@@ -30,7 +33,7 @@ _MARKED = (
 )
 # what follows and what precedes a label that is by itself in an answer that goes on
 _CLOSED = r"[*_\"'`)\]]*(?:\s*[.:;!]|\s*\n|\s*\Z)"
-_ANSWERED = r"(?:\A|\banswer(?:\s+is)?[*_]*:?[\s*_]*)[\s\"'`*_(\[]*"
+_ANSWERED = r"(?:\A|\banswer(?:\s+is)?[*_]*+:?)[\s\"'`*_(\[]*"
 _LONGEST_QUOTE = 120
 _SHORTEST_PREFIX = 3
 """Letters of a token that may be the beginning of a label; fewer begin too many other words."""
@@ -46,11 +49,12 @@ def text_request(request: ConcurrentRequest, tops: int = 0) -> GeneratePass:
         return request
     labels = ", ".join(request.labels)
     user = f"{request.prompt.user.rstrip()}\n\nAnswer with exactly one of these and nothing else: {labels}"
-    return GeneratePass(replace(request.prompt, user=user), max_new_tokens=request.max_new_tokens, tops=tops)
+    prompt, length = replace(request.prompt, user=user), request.max_new_tokens
+    return GeneratePass(prompt, max_new_tokens=length, tops=tops, repeat=request.repeat)
 
 
 def read_answer(request: ConcurrentRequest, answer: Generated | Undefined) -> TextAnswer:
-    """What a text means as the answer to a request: the text itself, or the label of a choice."""
+    """A text as the answer to a request: the text itself, or the label of a choice."""
     if isinstance(answer, Undefined) or not isinstance(request, ChoicePass):
         return answer
     try:
@@ -59,7 +63,7 @@ def read_answer(request: ConcurrentRequest, answer: Generated | Undefined) -> Te
         return error
 
 
-def read_choice(answer: Generated, labels: Sequence[str]) -> Choice:
+def read_choice(answer: Generated, labels: Sequence[str]) -> ChosenLabel:
     """The label that the answer names, with probabilities if its first tokens agree; else the one that they begin.
 
     The text decides: a first token may begin a label and yet be another word (`In` of `incorrect`).
@@ -71,10 +75,10 @@ def read_choice(answer: Generated, labels: Sequence[str]) -> Choice:
         if begun is None:
             raise
         return begun
-    return begun if begun is not None and begun.label == named else Choice(named, "parsed")
+    return begun if begun is not None and begun.label == named else ChosenLabel(named, "parsed")
 
 
-def label_by_tops(tops: Sequence[tuple[str, float]], labels: Sequence[str]) -> Choice | None:
+def label_by_tops(tops: Sequence[tuple[str, float]], labels: Sequence[str]) -> ChosenLabel | None:
     """The label that the most likely first tokens begin, with the probability of each label among all labels.
 
     A token belongs to a label if it is its beginning, of three letters or more, or all of it and marks, in any case;
@@ -95,7 +99,7 @@ def label_by_tops(tops: Sequence[tuple[str, float]], labels: Sequence[str]) -> C
     if total <= other or best - max(rest, default=0.0) <= ambiguous:
         return None
     likeliest = max(labels, key=mass.__getitem__)
-    return Choice(likeliest, "first_token", tuple(mass[label] / total for label in labels))
+    return ChosenLabel(likeliest, "first_token", tuple(mass[label] / total for label in labels))
 
 
 def _begins(token: str, label: str) -> bool:
@@ -124,7 +128,7 @@ def parse_label(text: str, labels: Sequence[str], *, cut_off: bool = False) -> s
             return label
     occurrences = _occurrences(text, labels)
     named = {label for _, label in occurrences}
-    if len(named) == 1 and not any(_DENIED.search(text[:start]) for start, _ in occurrences):
+    if len(named) == 1 and not any(_DENIED.match(text, endpos=start) for start, _ in occurrences):
         label = named.pop()
         if not cut_off or _is_by_itself(text, label):
             return label
@@ -142,10 +146,13 @@ def _occurrences(text: str, labels: Sequence[str]) -> list[tuple[int, str]]:
     if words:
         # longest first: "not entailed" is no occurrence of "entailed"
         longest_first = "|".join(regex.escape(label) for label in sorted(words, key=len, reverse=True))
-        matches = list(regex.finditer(rf"(?<!\w)(?:{longest_first})(?!\w)", text, regex.IGNORECASE))
-        occurrences += [(match.start(), _label_of(match[0], words)) for match in matches]
-        for match in matches:  # "C++" is no occurrence of "C"
-            text = text[: match.start()] + "\0" * len(match[0]) + text[match.end() :]
+        named = regex.compile(rf"(?<!\w)(?:{longest_first})(?!\w)", regex.IGNORECASE)
+        spellings: dict[str, str] = {}
+        for match in named.finditer(text):
+            if match[0] not in spellings:
+                spellings[match[0]] = _label_of(match[0], words)
+            occurrences.append((match.start(), spellings[match[0]]))
+        text = named.sub(lambda match: "\0" * len(match[0]), text)  # "C++" is no occurrence of "C"
     for form in _MARKED if letters else ():
         matches = regex.finditer(form.format("|".join(letters)), text)
         occurrences += [(match.start(), match["letter"]) for match in matches]

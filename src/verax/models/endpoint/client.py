@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from ipaddress import ip_address
 from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
@@ -63,14 +64,9 @@ class Client:
     """Sends requests to one endpoint. What it counts holds for its whole life, whatever event loop it is used in.
 
     Args:
-        url: base URL; requests go to its /chat/completions.
         credentials: sent with every request and hidden in every message.
-        concurrency: connections at the same time, at most.
-        max_requests: requests that are sent at most, repeated ones included; None: no limit.
-        request_timeout: seconds for one request.
-        total_timeout: seconds for one answer, with all waiting and repeating.
-        retries: how often a request is repeated.
-        first_wait: seconds before the first repetition, doubled each time.
+
+    The other arguments are those of `Endpoint`.
     """
 
     url: str
@@ -93,6 +89,12 @@ class Client:
 
     def __repr__(self) -> str:
         return f"Client({self.host})"
+
+    @property
+    def is_insecure(self) -> bool:
+        """Whether requests leave this machine unencrypted."""
+        parts = urlsplit(self._completions)
+        return parts.scheme == "http" and not _is_loopback(parts.hostname or "")
 
     def open(self) -> httpx2.AsyncClient:
         """A pool of connections, for one event loop. Proxies are those of the environment; redirects are refused."""
@@ -224,7 +226,7 @@ class Client:
             self.requests += 1
 
     def _count_failure(self, error: EndpointError) -> None:
-        """An endpoint that answers nothing is not asked forever; one that refuses or has nothing to say works."""
+        """Count prompts in a row without an answer; a refusal or an empty answer shows that the endpoint works."""
         works = isinstance(error, EndpointRefused | EndpointEmptyAnswer) and not isinstance(error, EndpointCutOff)
         with self._lock:
             self._failures = 0 if works else self._failures + 1
@@ -233,7 +235,7 @@ class Client:
 
 
 class _Events:
-    """What httpx2 reports while it sends one request: counted before it is sent, discarded if answered too early."""
+    """Trace of one request: it is counted before it is sent, and rejected if answered too early."""
 
     def __init__(self, spend: Callable[[], None]) -> None:
         self._spend = spend
@@ -254,10 +256,10 @@ class _Events:
 
 
 class _NotOurs(logging.Filter):
-    """Drops what httpx2 logs of our requests: it may show what an endpoint sent back, and that may be the key."""
+    """Drops the log records of httpx2 about our requests: they may show what an endpoint sent back, even the key."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a record is about somebody else's request."""
+        """Whether a record is about a request of other code."""
         return threading.current_thread().name != THREAD
 
 
@@ -296,8 +298,15 @@ def parse_url(url: str) -> tuple[str, str]:
     return parts.netloc, base + COMPLETIONS
 
 
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
 def _shown(url: str) -> str:
-    """A URL for a message: without what comes before an @ or after a question mark, which may be secret."""
+    """A URL for a message: without the parts before an @ and after a question mark, which may be secret."""
     return url.partition("?")[0].rpartition("@")[2]
 
 

@@ -1,4 +1,4 @@
-"""Chat completions of any OpenAI-compatible HTTP endpoint, as a text generator."""
+"""Chat completions of any OpenAI-compatible HTTP endpoint, as a text generator whose answers can be stored."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from verax.models.endpoint.client import Client
 from verax.models.endpoint.key import DEFAULT_VARIABLE, Credentials
 from verax.models.endpoint.session import EndpointSession, Job
 from verax.models.generator import (
-    Choice,
     ChoicePass,
-    ConcurrentGenerator,
+    ChosenLabel,
     ConcurrentRequest,
     Deliver,
     Each,
@@ -24,7 +23,8 @@ from verax.models.generator import (
     LikelihoodPass,
     TextRequest,
 )
-from verax.store.keys import JSON, canonical_json
+from verax.store.keys import JSON, canonical_json, key_of
+from verax.store.store import Store
 from verax.types import FloatArray, Generated, Undefined, UserError
 
 _SET_BY_VERAX = ("model", "messages", "stream", "n")
@@ -42,10 +42,11 @@ class Endpoint:
         max_requests: requests sent over the life of this object, repeated ones included; None: no limit.
         request_timeout: seconds for one request.
         total_timeout: seconds for one answer, with all waiting and repeating.
-        retries: how often a request is repeated after 429, 5xx, a lost connection or a time-out.
+        retries: repetitions of a request after 429, 5xx, a lost connection or a time-out.
         first_wait: seconds before the first repetition, doubled each time, unless the endpoint asks for another wait.
         logprobs: number of most likely first tokens to request with an answer that names a label; 0: none.
         extra: further fields of every request, or other values for those that verax sends; None removes one.
+        allow_insecure: whether keys may be sent over plain HTTP to other machines, where anyone on the way reads them.
     """
 
     gives_likelihoods = False
@@ -65,6 +66,7 @@ class Endpoint:
         first_wait: float = 1.0,
         logprobs: int = 0,
         extra: Mapping[str, JSON] = MappingProxyType({}),
+        allow_insecure: bool = False,
     ) -> None:
         if not model:
             raise UserError("model: the name of a model at the endpoint is needed, got ''")
@@ -73,7 +75,7 @@ class Endpoint:
         _at_least(0.001, request_timeout=request_timeout, total_timeout=total_timeout)
         self.name, self.concurrency, self.logprobs, self._extra = model, concurrency, logprobs, dict(extra)
         self._credentials = Credentials(key_env, headers)
-        self._client = Client(
+        self.client = Client(
             url,
             self._credentials,
             concurrency=concurrency,
@@ -83,21 +85,26 @@ class Endpoint:
             retries=retries,
             first_wait=first_wait,
         )
-        self.decides_texts = {"protocol": "chat completions, 1", "model": model, "extra": self._extra_as_text()}
+        if self._credentials.has_secrets and self.client.is_insecure and not allow_insecure:
+            raise UserError(
+                f"url: a key would be sent to {self.client.host} over plain HTTP, readable by anyone on the way; use "
+                "https, or agree with --allow-insecure (in Python: allow_insecure=True)"
+            )
+        self.text_fingerprint = {"protocol": "chat completions, 1", "model": model, "extra": self._extra_as_text()}
         first_tokens = {"logprobs": str(logprobs)} if logprobs else {}
-        self.fingerprint = {**self.decides_texts, "reading": READING, **first_tokens}
-        self.about = {"architecture": "endpoint", "device": "remote", "host": self._client.host}
+        self.fingerprint = {**self.text_fingerprint, "reading": READING, **first_tokens}
+        self.about = {"architecture": "endpoint", "device": "remote", "host": self.client.host}
 
     def __repr__(self) -> str:
-        return f"Endpoint({self.name!r} at {self._client.host})"
+        return f"Endpoint({self.name!r} at {self.client.host})"
 
     @property
     def requests(self) -> int:
         """Number of requests sent so far: what was paid for, at most."""
-        return self._client.requests
+        return self.client.requests
 
     def body_of(self, request: GeneratePass) -> dict[str, JSON]:
-        """Everything that is sent for a request, but for headers; with `decides_texts` it is the key of the answer."""
+        """The body of a request; with `text_fingerprint` it is the key of the answer."""
         system = [] if request.prompt.system is None else [{"role": "system", "content": request.prompt.system}]
         body: dict[str, JSON] = {
             "model": self.name,
@@ -115,17 +122,19 @@ class Endpoint:
 
     def session(self) -> EndpointSession:
         """Send requests whose answers come in any order; to be used as a context manager."""
-        return EndpointSession(self._client, self._job, self.concurrency)
+        return EndpointSession(self.client, self.job, self.concurrency)
 
     def generate(
         self, passes: Sequence[GeneratePass], each: Each[Generated] | None = None
     ) -> list[Generated | Undefined]:
         """A text for each pass, in their order; `each` is called with every one as it arrives."""
-        return ask_all(self, passes, each)
+        return self._ask_all(passes, each)
 
-    def choose(self, passes: Sequence[ChoicePass], each: Each[Choice] | None = None) -> list[Choice | Undefined]:
+    def choose(
+        self, passes: Sequence[ChoicePass], each: Each[ChosenLabel] | None = None
+    ) -> list[ChosenLabel | Undefined]:
         """A label for each pass: the endpoint is asked to name one, and its answer is parsed."""
-        return ask_all(self, passes, each)
+        return self._ask_all(passes, each)
 
     def likelihoods(self, passes: Sequence[LikelihoodPass]) -> list[FloatArray | Undefined]:
         """Not available: chat completions give no likelihoods of given continuations."""
@@ -135,7 +144,23 @@ class Endpoint:
         """Tokens that a pass takes up in a batch; there are no batches at an endpoint."""
         return 1
 
-    def _job(self, request: ConcurrentRequest, deliver: Deliver) -> Job:
+    def _ask_all(self, requests: Sequence[ConcurrentRequest], each: Callable[[int, Any], None] | None) -> list[Any]:
+        answers: dict[int, Any] = {}
+
+        def deliver(number: int, answer: Any) -> None:
+            answers[number] = answer
+            if each is not None:
+                each(number, answer)
+
+        with self.session() as session:
+            for number, request in enumerate(requests):
+                session.submit(request, partial(deliver, number))
+            while session.outstanding:
+                session.collect()
+        return [answers[number] for number in range(len(requests))]
+
+    def job(self, request: ConcurrentRequest, deliver: Deliver) -> Job:
+        """A request as it is sent; `deliver` takes its answer."""
         body = json.dumps(self.body_of(text_request(request, self.logprobs))).encode()
         return Job(body, lambda answer: deliver(read_answer(request, answer)))
 
@@ -155,23 +180,71 @@ class Endpoint:
         return text
 
 
-def ask_all(
-    generator: ConcurrentGenerator, requests: Sequence[ConcurrentRequest], each: Callable[[int, Any], None] | None
-) -> list[Any]:
-    """The answer to each request, in their order; `each` is called with every one as it arrives."""
-    answers: dict[int, Any] = {}
+class CachedEndpoint(Endpoint):
+    """An endpoint that looks into a store before it sends a request. Only texts are stored, never errors.
 
-    def deliver(number: int, answer: Any) -> None:
-        answers[number] = answer
-        if each is not None:
-            each(number, answer)
+    `use_store` gives it the store; before that nothing is known and nothing is stored.
+    """
 
-    with generator.session() as session:
-        for number, request in enumerate(requests):
-            session.submit(request, partial(deliver, number))
-        while session.outstanding:
-            session.collect()
-    return [answers[number] for number in range(len(requests))]
+    def __init__(self, endpoint: Endpoint) -> None:
+        vars(self).update(vars(endpoint))  # the same client, so that requests are counted together
+        self._store: Store | None = None
+        self._known: dict[str, Generated] = {}
+
+    def use_store(self, store: Store) -> None:
+        """Read the answers that the store has, and store new ones there."""
+        self._store = store
+        self._known = {key: row for key, row in store.rows() if isinstance(row, Generated)}
+
+    def session(self) -> CachedSession:
+        """Send requests whose answers are not known yet; to be used as a context manager."""
+        return CachedSession(self)
+
+    def find(self, request: ConcurrentRequest) -> tuple[str, Generated | None]:
+        """The key of the answer to a request, and the answer if it is known.
+
+        A stored answer that can't be read any more, because labels are parsed differently now, is asked for again
+        under another key. Every repetition has a key of its own.
+        """
+        body = self.body_of(text_request(request, self.logprobs))
+        repeat = {"repeat": request.repeat} if request.repeat else {}
+        key = key_of(row="answer", model=self.text_fingerprint, body=body, **repeat)
+        while (known := self._known.get(key)) is not None and isinstance(read_answer(request, known), Undefined):
+            key = key_of(again=key)
+        return key, known
+
+    def keep(self, key: str, answer: Generated) -> None:
+        """Store an answer."""
+        self._known[key] = answer
+        if self._store is not None and key not in self._store.keys:
+            self._store.append(key, answer)
+
+
+class CachedSession(EndpointSession):
+    """A session whose answers are stored before they are delivered; equal requests are sent once."""
+
+    def __init__(self, cached: CachedEndpoint) -> None:
+        super().__init__(cached.client, cached.job, cached.concurrency)
+        self._cached = cached
+        self._waiting: dict[str, list[tuple[ConcurrentRequest, Deliver]]] = {}
+
+    def submit(self, request: ConcurrentRequest, deliver: Deliver) -> None:
+        """Deliver the stored answer at once, or send the request, unless an equal one is under way."""
+        key, known = self._cached.find(request)
+        if known is not None:
+            deliver(read_answer(request, known))
+            return
+        waiting = self._waiting.setdefault(key, [])
+        waiting.append((request, deliver))
+        if len(waiting) == 1:
+            super().submit(text_request(request, self._cached.logprobs), partial(self._settle, key))
+
+    def _settle(self, key: str, answer: Generated | Undefined) -> None:
+        for request, deliver in self._waiting.pop(key):
+            result = read_answer(request, answer)
+            if isinstance(answer, Generated) and not isinstance(result, Undefined):
+                self._cached.keep(key, answer)
+            deliver(result)
 
 
 def _at_least(least: float, **fields: float) -> None:

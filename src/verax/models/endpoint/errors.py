@@ -12,6 +12,10 @@ class EndpointError(Undefined):
 
     code: ClassVar[str]
 
+    def __init_subclass__(cls, *, code: str | None = None) -> None:
+        if code is not None:
+            cls.code = code
+
     def __init__(self, detail: str) -> None:
         super().__init__(self.code, detail)
 
@@ -24,68 +28,48 @@ class RetryableError(EndpointError):
         self.retry_after = retry_after
 
 
-class EndpointUnreachable(RetryableError):
+class EndpointUnreachable(RetryableError, code="unreachable"):
     """No connection to the server; ends the run if it lasts, so no row has this reason."""
 
-    code = "unreachable"
 
-
-class EndpointTimeout(RetryableError):
+class EndpointTimeout(RetryableError, code="timeout"):
     """The answer did not arrive in time."""
 
-    code = "timeout"
 
-
-class EndpointConnectionLost(RetryableError):
+class EndpointConnectionLost(RetryableError, code="connection_lost"):
     """The connection broke, or what arrived is not HTTP."""
 
-    code = "connection_lost"
 
-
-class EndpointTooManyRequests(RetryableError):
+class EndpointTooManyRequests(RetryableError, code="too_many_requests"):
     """HTTP 429."""
 
-    code = "too_many_requests"
 
-
-class EndpointServerError(RetryableError):
+class EndpointServerError(RetryableError, code="server_error"):
     """HTTP 5xx, 408 or 425."""
 
-    code = "server_error"
 
-
-class EndpointBadRequest(EndpointError):
+class EndpointBadRequest(EndpointError, code="bad_request"):
     """The server rejects this prompt: HTTP 400, 403, 413, 422 and other 4xx."""
 
-    code = "bad_request"
 
-
-class EndpointBadAnswer(EndpointError):
+class EndpointBadAnswer(EndpointError, code="bad_answer"):
     """The response is not a chat completion, or is too long."""
 
-    code = "bad_answer"
 
-
-class EndpointEmptyAnswer(EndpointError):
+class EndpointEmptyAnswer(EndpointError, code="empty_answer"):
     """The answer has no text."""
-
-    code = "empty_answer"
 
 
 class EndpointCutOff(EndpointEmptyAnswer):
     """The answer was cut off before its first word, which may happen to every answer of a reasoning model."""
 
 
-class EndpointRefused(EndpointError):
+class EndpointRefused(EndpointError, code="refused"):
     """The model refused to answer, or a content filter removed the answer."""
 
-    code = "refused"
 
-
-class EndpointUnparsedAnswer(EndpointError):
+class EndpointUnparsedAnswer(EndpointError, code="unparsed_answer"):
     """The answer does not name exactly one of the labels."""
-
-    code = "unparsed_answer"
 
 
 class MaxRequestsReached(UserError):

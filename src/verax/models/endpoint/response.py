@@ -26,10 +26,11 @@ _PASSING = frozenset({408, 425, 429})
 _OF_EVERY_REQUEST = frozenset({401, 402, 404, 405, 407, 410})
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _THOUGHTS = re.compile(r"\A(?:\s*<think>.*?(?:</think>|\Z)|(?:(?!<think>).)*?</think>)", re.DOTALL)
-"""What some servers leave before the answer of a reasoning model; with some the opening tag is in the prompt."""
+"""Thoughts that some servers leave before the answer of a reasoning model; the opening tag may be in the prompt."""
 _LONGEST_QUOTE = 200
 _LOWEST, _HIGHEST = -1e6, 1e-3
 """Range of a log-probability: rounding may take that of 1 above 0, and some servers write -9999 for none."""
+_MOST_TOKENS = 10**9
 _FINISH: dict[Any, Finish] = {"stop": "stop", "length": "length", None: "unknown"}
 _DECIMAL = re.compile(r"[0-9]{1,12}(\.[0-9]{0,12})?")
 
@@ -97,7 +98,7 @@ def parse_completion(body: bytes, hide: Hide) -> Generated:
         raise EndpointEmptyAnswer(f"finish_reason is {quote(finish, hide)}")
     if not isinstance(finish, str | None) or finish not in _FINISH:
         raise EndpointBadAnswer(f"finish_reason is {quote(finish, hide)}, not stop or length")
-    first = () if thoughts else _first_tokens(choice.get("logprobs"))  # those of thoughts tell nothing of the answer
+    first = () if thoughts else _first_tokens(choice.get("logprobs"))  # those of thoughts are not those of the answer
     tops = tuple((_storable(token, hide), value) for token, value in first)
     return Generated(_storable(content, hide), _FINISH[finish], _tokens(completion), tops)
 
@@ -121,14 +122,14 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def quote(value: Any, hide: Hide) -> str:
-    """What an endpoint sent, fit for one line of a message: no secrets, no control characters, not long."""
+    """A value that an endpoint sent, for one line of a message: no secrets, no control characters, not long."""
     text = hide(value if isinstance(value, str) else json.dumps(value))
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return text if len(text) <= _LONGEST_QUOTE else f"{text[:_LONGEST_QUOTE]}..."
 
 
 def error_message(body: bytes, hide: Hide) -> str:
-    """What the body of a failed request says is wrong, in the usual fields; empty if it can't be read."""
+    """The error message in the body of a failed request, from the usual fields; empty if it can't be read."""
     try:
         message = _json(body)
     except EndpointBadAnswer:
@@ -184,4 +185,4 @@ def _first_choice(completion: Any, hide: Hide) -> dict[str, Any]:
 def _tokens(completion: dict[str, Any]) -> int | None:
     usage = completion.get("usage")
     count = usage.get("completion_tokens") if isinstance(usage, dict) else None
-    return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None
+    return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= _MOST_TOKENS else None

@@ -25,27 +25,22 @@ class Job(NamedTuple):
     deliver: Callable[[Generated | Undefined], None]
 
 
-Outcome = Generated | Exception | None
-"""How a job ended: with an answer or the reason why there is none, with a failure, or unsent (None)."""
+JobResult = Generated | Exception | None
+"""Result of a job: an answer or the reason why there is none (Undefined), a failure of every job, or None if unsent."""
 
 
 class EndpointSession:
     """Keeps up to `concurrency` requests under way, until its context ends.
 
-    A request occupies its place until its answer is delivered. So a killed process has lost `concurrency` answers at
-    most, however slow the code is that stores them.
-
-    Args:
-        client: sends the requests.
-        job_of: makes a job of a request and the function that takes its answer.
-        concurrency: requests under way at the same time, at most.
+    A request occupies its place until its answer is delivered, so a killed process loses at most `concurrency` answers,
+    however slow the code is that stores them. `job_of` makes a job of a request and the function that takes its answer.
     """
 
     def __init__(self, client: Client, job_of: Callable[[ConcurrentRequest, Deliver], Job], concurrency: int) -> None:
         self._client, self._job_of, self._concurrency = client, job_of, concurrency
         self._queue: deque[Job] = deque()
         self._under_way = 0
-        self._inbox: SimpleQueue[tuple[Job, Outcome]] = SimpleQueue()
+        self._inbox: SimpleQueue[tuple[Job, JobResult]] = SimpleQueue()
         self._sender: _Sender | None = None
         self._failure: Exception | None = None
         self._is_delivering = False
@@ -54,15 +49,15 @@ class EndpointSession:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Cancel what is under way. Answers that have arrived are delivered, unless delivering is what failed."""
+        """Cancel requests under way. Answers that have arrived are delivered, unless delivering failed."""
         kind = error[0]
         if self._sender is not None:
             self._sender.close()
         if kind is not None and (kind is KeyboardInterrupt or not self._is_delivering):
             while not self._inbox.empty():
-                job, outcome = self._inbox.get()
-                if isinstance(outcome, Generated | Undefined):
-                    job.deliver(outcome)
+                job, result = self._inbox.get()
+                if isinstance(result, Generated | Undefined):
+                    job.deliver(result)
 
     @property
     def outstanding(self) -> int:
@@ -84,23 +79,23 @@ class EndpointSession:
         while self._under_way and (self._failure or not has_delivered or not self._inbox.empty()):
             is_patient = timeout is None or self._failure is not None
             try:
-                job, outcome = self._inbox.get(timeout=_TICK if is_patient else timeout)
+                job, result = self._inbox.get(timeout=_TICK if is_patient else timeout)
             except Empty:
                 if is_patient:
                     continue
                 return
-            self._receive(job, outcome)
+            self._receive(job, result)
             has_delivered = True
         if self._failure is not None:
             raise self._failure
 
-    def _receive(self, job: Job, outcome: Outcome) -> None:
-        if isinstance(outcome, Generated | Undefined):
+    def _receive(self, job: Job, result: JobResult) -> None:
+        if isinstance(result, Generated | Undefined):
             self._is_delivering = True
-            job.deliver(outcome)
+            job.deliver(result)
             self._is_delivering = False
-        elif outcome is not None:
-            self._failure = self._failure or outcome
+        elif result is not None:
+            self._failure = self._failure or result
         self._under_way -= 1
         self._fill()
 
@@ -112,14 +107,9 @@ class EndpointSession:
 
 
 class _Sender:
-    """A thread with an event loop that sends requests; how each ended goes to the inbox.
+    """A thread with an event loop that sends requests and puts every job with its result into the inbox."""
 
-    Args:
-        client: sends the requests.
-        inbox: takes every job with its outcome.
-    """
-
-    def __init__(self, client: Client, inbox: SimpleQueue[tuple[Job, Outcome]]) -> None:
+    def __init__(self, client: Client, inbox: SimpleQueue[tuple[Job, JobResult]]) -> None:
         self._client, self._inbox, self._http = client, inbox, client.open()
         self._tasks: set[asyncio.Task[None]] = set()
         self._stop, self._closing = asyncio.Event(), asyncio.Event()
@@ -153,16 +143,16 @@ class _Sender:
         task.add_done_callback(self._tasks.discard)
 
     async def _send(self, job: Job) -> None:
-        outcome: Outcome
+        result: JobResult
         try:
-            outcome = await self._client.ask(self._http, job.body, self._stop)
+            result = await self._client.ask(self._http, job.body, self._stop)
         except Stopped:
-            outcome = None
+            result = None
         except Undefined as error:
             # kept as the answer, it would keep alive what was sent and received
             error.__traceback__ = error.__context__ = error.__cause__ = None
-            outcome = error
+            result = error
         except Exception as error:  # noqa: BLE001 - raised by `collect`
             self._stop.set()
-            outcome = error
-        self._inbox.put((job, outcome))
+            result = error
+        self._inbox.put((job, result))

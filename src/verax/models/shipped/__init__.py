@@ -1,4 +1,4 @@
-"""The models that come with the package, by the folder they lie in. Nothing here imports torch."""
+"""The models that come with the package, by their folders. Nothing here imports torch."""
 
 from __future__ import annotations
 
@@ -8,12 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """A model that comes with the package; calling it gives its folder.
-
-    Args:
-        name: under which it is registered, and the name of its folder, with `-` for `/`.
-        summary: what `verax list models` says about it.
-    """
+    """A model that comes with the package; calling it gives its folder, `name` with `-` for `/`."""
 
     name: str
     summary: str

@@ -1,6 +1,6 @@
 "use strict";
-// Shows the elements of a list ten at a time, with buttons in `nav` to turn pages. Every script of the page can use it.
-function listPages(rows, nav, top) {
+// Shows the elements of a list that fit the controls of a form, ten at a time, with buttons in `nav` to turn pages.
+function filterList(form, rows, fits, output, nav, top) {
   const PER_PAGE = 10;
   let found = rows;
   let page = 0;
@@ -29,9 +29,14 @@ function listPages(rows, nav, top) {
     place.textContent = `page ${page + 1} of ${last + 1}`;
     nav.hidden = last === 0;
   };
-  return (some) => {
-    found = some;
+  const filter = () => {
+    found = rows.filter(fits);
     page = 0;
+    output.textContent = `${found.length} of ${rows.length} instances`;
     turn();
   };
+  form.addEventListener("input", filter);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.hidden = false;
+  filter();
 }

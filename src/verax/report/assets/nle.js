@@ -12,31 +12,19 @@
       tests: Array.from(setup.querySelectorAll(".test")),
     })),
   }));
-  const show = listPages(rows, field("pages"), field("cards"));
-
-  const filter = () => {
-    const words = field("text").value.toLowerCase().trim();
-    const verdict = field("verdict").value;
-    const setup = field("setup").value;
-    const test = field("test").value;
-    const fits = (one) =>
-      (verdict === "" || one.dataset.verdict === verdict) && (test === "" || one.dataset.test === test.slice(1));
-    const found = rows.filter((row) => {
-      let any = false;
-      for (const one of row.setups) {
-        for (const tested of one.tests) tested.hidden = !fits(tested);
-        const left = (verdict === "" && test === "") || one.tests.some((tested) => !tested.hidden);
-        one.element.hidden = !left || (setup !== "" && one.element.dataset.setup !== setup.slice(1));
-        any = any || !one.element.hidden;
+  const fits = (row) => {
+    const [verdict, setup, test] = ["verdict", "setup", "test"].map((name) => field(name).value);
+    let any = false;
+    for (const { element, tests } of row.setups) {
+      for (const one of tests) {
+        const other = test !== "" && one.dataset.test !== test.slice(1);
+        one.hidden = other || (verdict !== "" && one.dataset.verdict !== verdict);
       }
-      return any && row.text.includes(words);
-    });
-    field("count").textContent = `${found.length} of ${rows.length} instances`;
-    show(found);
+      const left = (verdict === "" && test === "") || tests.some((one) => !one.hidden);
+      element.hidden = !left || (setup !== "" && element.dataset.setup !== setup.slice(1));
+      any = any || !element.hidden;
+    }
+    return any && row.text.includes(field("text").value.toLowerCase().trim());
   };
-
-  form.addEventListener("input", filter);
-  form.addEventListener("submit", (event) => event.preventDefault());
-  form.hidden = false;
-  filter();
+  filterList(form, rows, fits, field("count"), field("pages"), document.getElementById("texts"));
 })();

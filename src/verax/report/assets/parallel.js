@@ -8,7 +8,7 @@
   const method = document.getElementById("parallel-method");
   const pairs = Array.from(document.querySelectorAll(".pair"), (element) => ({
     element,
-    told: JSON.parse(element.dataset.told),
+    painted: JSON.parse(element.dataset.painted),
     words: Array.from(element.querySelectorAll(".scored"), (word) => [word, ...word.dataset.at.split(" ").map(Number)]),
     links: Array.from(element.querySelectorAll(".link"), (link) => [link, ...link.dataset.ends.split(" ").map(Number)]),
   }));
@@ -23,7 +23,7 @@
   };
 
   const paint = (pair, place) => {
-    const [scores, value] = pair.told[place];
+    const [scores, value] = pair.painted[place];
     const steps = scores.map(levels);
     const looks = scores.map((side, number) => side.map((score, word) => look(score, steps[number][word])));
     for (const [word, side, number] of pair.words) {
@@ -40,7 +40,7 @@
       link.setAttribute("class", "link " + (both ? looks[0][above] : "neither"));
       link.setAttribute("stroke-opacity", (0.25 + 0.75 * weight).toFixed(2));
     }
-    pair.element.querySelector(".whose").textContent = method.selectedOptions[0].textContent;
+    pair.element.querySelector(".method").textContent = method.selectedOptions[0].textContent;
     pair.element.querySelector(".value").textContent = value;
   };
 

@@ -1,17 +1,17 @@
-"""Cells as text: the one place that decides how a value of a table is written for people."""
+"""Cells of a table as text for people."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from verax.results.render.numbers import MISSING, bracketed, change, count, number, p_value, percent
-from verax.results.table import Cell, Column
+from verax.results.render.numbers import MISSING, bracketed, count, number, p_value, percent
+from verax.results.table import Cell, Column, Table
 from verax.types import Estimate
 
 
 class Written(NamedTuple):
-    """A cell in words: its marks, its value, its interval, its difference from the baseline."""
+    """The parts of a cell as text."""
 
     marks: str
     value: str
@@ -45,11 +45,33 @@ def _writer(column: Column) -> Callable[[float | None], str]:
 
 
 def _change(column: Column, difference: Estimate) -> str:
-    ends = bracketed(difference, _writer(column))
-    value = f"{100 * difference.value:+.1f}" if column.format == "percent" else change(difference.value)
-    return f"{value} {ends}".rstrip()
+    scale, decimals = (100, 1) if column.format == "percent" else (1, 3)
+    value = round(scale * difference.value, decimals) + 0.0  # no negative zero
+    return f"{value:+.{decimals}f} {bracketed(difference, _writer(column))}".rstrip()
 
 
 def is_numeric(column: Column) -> bool:
     """Whether a column is aligned to the right."""
     return column.format not in {"text", "flags"}
+
+
+class VerdictLine(NamedTuple):
+    """A row of a verdict in words."""
+
+    section: str
+    name: str
+    words: str
+
+
+def verdict_lines(table: Table) -> list[VerdictLine]:
+    """One line for each row: its name, the verdict, and what it follows from."""
+    name, verdict, *rest = table.shown
+    lines = []
+    for row in table.rows:
+        written = [
+            (table.columns[place].title.lower(), write(table.columns[place], row.cells[place])) for place in rest
+        ]
+        facts = [f"{title} {cell.line}" for title, cell in written if cell.line not in {"", MISSING}]
+        head, judged = (write(table.columns[place], row.cells[place]).line for place in (name, verdict))
+        lines.append(VerdictLine(row.section, head, "; ".join([judged, *facts])))
+    return lines

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from verax.results.figure import Figure, Ticks, ticks_over
-from verax.results.render.cells import Written, is_numeric, write
+from verax.results.render.cells import Written, is_numeric, verdict_lines, write
 from verax.results.render.markup import Html, join, tag
 from verax.results.render.svg import figure_svg, swatch
 from verax.results.render.text_width import TICK, label
@@ -29,6 +29,19 @@ def findings_html(findings: Findings) -> Html:
         tag("div", [table_html(table, f"{prefix}-{n}") for n, table in enumerate(findings.tables, 1)], class_="sheets"),
         _reading(list(notes)) if notes else None,
     )
+
+
+def verdict_html(table: Table) -> Html:
+    """A verdict as a list: a line for each row."""
+    items: list[Html] = []
+    section = ""
+    for line in verdict_lines(table):
+        if line.section != section:
+            section = line.section
+            items.append(tag("dt", section, class_="part", dir="auto"))
+        items += [tag("dt", line.name, dir="auto"), tag("dd", line.words, dir="auto")]
+    notes = [tag("p", note, class_="note", dir="auto") for note in table.notes]
+    return join(tag("p", table.verdict) if table.verdict else None, tag("dl", items, class_="judged"), notes)
 
 
 def _legend(marks: Sequence[Mark]) -> Html:
@@ -106,12 +119,11 @@ def _row(table: Table, row: Row, axes: dict[int, Ticks | None]) -> Html:
 
 def _cell(column: Column, cell: Cell) -> Html:
     written = write(column, cell)
-    best = any(mark.name == "best" for mark in cell.marks)
     if column.format == "flags" and isinstance(cell.value, str):
         split = filter(None, cell.value.split("; "))
         flags = [tag("span", flag, class_="flag wrong" if flag.startswith("not valid") else "flag") for flag in split]
         return tag("td", flags, data_head=column.title)
-    look = " ".join(filter(None, ("number" if is_numeric(column) else "", "best" if best else "")))
+    look = " ".join(filter(None, ("number" if is_numeric(column) else "", "best" if cell.stands_out else "")))
     return tag(
         "td",
         _details(cell, _value(cell, written)),

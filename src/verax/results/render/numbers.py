@@ -1,18 +1,24 @@
-"""How numbers are written for people."""
+"""Numbers as text for people."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from verax.stats.joint import ALPHA
 from verax.types import Estimate
+from verax.types.numbers import FEWEST
 
 MISSING = "–"
+NOISE = 1e-8
+"""Smaller numbers are what is left of sums that cancel: all metrics are of the order of 1."""
 
 
 def number(value: float | None) -> str:
-    """Three decimals; scientific notation for values that these would hide."""
+    """Three decimals; scientific notation for values that these would hide, and 0 for rounding noise."""
     if value is None:
         return MISSING
+    if abs(value) < NOISE:
+        return "0.000"
     if value != 0 and not 0.0005 <= abs(value) < 1e6:
         return f"{value:.2e}"
     return f"{value:.3f}"
@@ -23,16 +29,16 @@ def signed(value: float) -> str:
     return f"{value:+.6g}" if value else "0"
 
 
-def interval(low: float | None, high: float | None) -> str:
-    """Both ends in brackets."""
-    return MISSING if low is None or high is None else f"[{number(low)}, {number(high)}]"
-
-
 def p_value(p: float | None) -> str:
-    """Three decimals; smaller values as `< 0.001`."""
+    """Three decimals; smaller values as `< 0.001`, and next to the level as many as show on which side of it p is."""
     if p is None:
         return MISSING
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+    written = "< 0.001" if p < 0.001 else f"{p:.3f}"
+    decimals = 3
+    while float(written.strip("< ")) == ALPHA != p:
+        decimals += 1
+        written = f"{p:.{decimals}f}"
+    return written
 
 
 def count(value: int) -> str:
@@ -59,13 +65,10 @@ def estimate(value: Estimate, write: Callable[[float | None], str] = number) -> 
 
 
 def bracketed(value: Estimate, write: Callable[[float | None], str] = number) -> str:
-    """The interval of an estimate in brackets; empty where it has none."""
-    return "" if value.interval is None else f"[{write(value.interval[0])}, {write(value.interval[1])}]"
-
-
-def change(value: float) -> str:
-    """A difference with its sign."""
-    return f"{value:+.3f}"
+    """The interval of an estimate in brackets; `constant` where all its values are equal, empty if they are too few."""
+    if value.interval is None:
+        return "constant" if value.n is not None and value.n >= FEWEST else ""
+    return f"[{write(value.interval[0])}, {write(value.interval[1])}]"
 
 
 def listed(names: Sequence[str], limit: int = 6) -> str:

@@ -7,6 +7,7 @@ import html
 import io
 import json
 import re
+import unicodedata
 from collections.abc import Sequence
 
 from verax.results.figure import as_plain
@@ -31,7 +32,7 @@ def to_json(findings: Sequence[Findings]) -> str:
                     "rows": table.records(),
                     "notes": list(table.notes),
                 }
-                for table in found.tables
+                for table in found.all_tables
             ],
             "figures": [as_plain(figure) for figure in found.figures],
         }
@@ -63,7 +64,10 @@ def to_csv(tables: Sequence[Table]) -> str:
 def _harmless(value: Value) -> Value:
     if not isinstance(value, str):
         return value
-    return f"'{visible(value)}" if value.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else visible(value)
+    text = visible(value).replace("\r\n", "\n").replace("\r", "\n")  # a carriage return alone ends a row for some
+    # spreadsheets skip blanks, and read full-width forms as their ASCII ones
+    is_formula = unicodedata.normalize("NFKC", value.strip())[:1] in {"=", "+", "-", "@"} or value[:1] in {*"\t\r\n"}
+    return f"'{text}" if is_formula else text
 
 
 _LATEX = {
@@ -75,15 +79,18 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': r"{\char34}",  # \textquotedbl is not in every font encoding
     "↑": r"$\uparrow$",
     "↓": r"$\downarrow$",
     "–": "--",
     "◆": r"$\diamond$",
     "○": r"$\circ$",
+    "▽": r"$\bigtriangledown$",
     "✗": r"$\times$",
+    "✓": r"$\surd$",
     "±": r"$\pm$",
     "Δ": r"$\Delta$",
+    "⊙": r"$\odot$",
     **{char: f"\\{char}" for char in "&%$#_"},
 }
 
@@ -106,7 +113,8 @@ def _latex_table(table: Table) -> str:
 
 def _caption(table: Table) -> str:
     legend = "; ".join(f"{mark.symbol} {mark.meaning}" for mark in table.marks)
-    return " ".join(filter(None, (f"{table.title}.", table.caption, f"{legend}." if legend else "", *table.notes)))
+    parts = (f"{table.title}.", table.verdict, table.caption, f"{legend}." if legend else "", *table.notes)
+    return " ".join(filter(None, parts))
 
 
 def _latex_row(cells: Sequence[str]) -> str:
@@ -115,8 +123,14 @@ def _latex_row(cells: Sequence[str]) -> str:
 
 def _latex(text: str) -> str:
     escaped = "".join(_LATEX.get(char, char) for char in _one_line(text))
+    escaped = re.sub(r"\bL([12])\b", r"$L_\1$", escaped)  # norms, as papers write them
     # after the end of a row LaTeX would read a bracket as an optional length, and skip an asterisk
     return f"{{{escaped}}}" if escaped.startswith(("[", "*")) else escaped
+
+
+_LIST_ITEM = re.compile(r"\A(\d*)([-+.)])(?=\s)")
+_AUTOLINK = re.compile(r"://|www\.|@|:(?=[\w+-]+:)|\b(?:mailto|xmpp):", re.IGNORECASE)
+"""Addresses, mentions and emoji that GitHub and others make of plain text."""
 
 
 def to_markdown(tables: Sequence[Table]) -> str:
@@ -131,12 +145,14 @@ def _markdown_table(table: Table) -> str:
     rows += [
         [_markdown(write(table.columns[place], row.cells[place]).line) for place in table.shown] for row in table.rows
     ]
-    return f"{_markdown(_caption(table))}\n\n" + "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
+    caption = _LIST_ITEM.sub(r"\1\\\2", _markdown(_caption(table)))
+    return f"{caption}\n\n" + "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
 
 
 def _markdown(text: str) -> str:
-    """Text in which neither Markdown nor HTML means anything."""
-    return re.sub(r"([\\`*_\[\]|~#!$])", r"\\\1", html.escape(_one_line(text), quote=False))
+    """Text in which neither Markdown nor HTML means anything, and in which nothing becomes a link by itself."""
+    escaped = re.sub(r"([\\`*_\[\]|~#!$])", r"\\\1", html.escape(_one_line(text), quote=False))
+    return _AUTOLINK.sub(lambda match: "".join(f"&#{ord(c)};" if c in ":.@" else c for c in match[0]), escaped)
 
 
 def _one_line(text: str) -> str:

@@ -9,7 +9,6 @@ from verax.results.figure import Area, Dot, Line, Panel, Point, Region, Rule, Sc
 from verax.results.render.markup import Html, tag
 from verax.results.render.numbers import estimate
 from verax.results.render.text_width import TICK, cut_to, fitted, label, text_width
-from verax.types import Estimate
 
 _WIDTH = 360.0
 _PLOT_HEIGHT = 168.0
@@ -131,12 +130,13 @@ def _mark(frame: _Frame, mark: object, panel: Panel, series: Sequence[Series]) -
     raise TypeError(f"{mark!r} is not a mark")
 
 
-def _look(series: Sequence[Series], number: int) -> str:
-    return "base" if series[number].baseline else f"s{number % _COLOURS}"
+def _look(series: Series, number: int) -> str:
+    """CSS class of a series."""
+    return "base" if series.baseline else f"s{number % _COLOURS}"
 
 
 def _dot(frame: _Frame, mark: Dot, panel: Panel, series: Sequence[Series]) -> list[Html]:
-    look = _look(series, mark.series)
+    look = _look(series[mark.series], mark.series)
     y = _TOP + _ROW * (panel.rows.index(mark.row) + 0.5) + _dodge(mark, panel)
     shapes = []
     if mark.x.interval is not None:
@@ -155,12 +155,12 @@ def _dodge(mark: Dot, panel: Panel) -> float:
 
 
 def _line(frame: _Frame, mark: Line, series: Sequence[Series]) -> list[Html]:
-    look = _look(series, mark.series)
-    ends = [(x, value.interval) for x, value in zip(mark.x, mark.y, strict=True)]
-    known = [(x, interval) for x, interval in ends if interval is not None]
+    look = _look(series[mark.series], mark.series)
     shapes = []
-    if len(known) > 1:
-        outline = [(x, high) for x, (_, high) in known] + [(x, low) for x, (low, _) in reversed(known)]
+    if any(value.interval is not None for value in mark.y):
+        # where all values are equal there is no interval, and the band has no width
+        ends = [(x, value.interval or (value.value,) * 2) for x, value in zip(mark.x, mark.y, strict=True)]
+        outline = [(x, high) for x, (_, high) in ends] + [(x, low) for x, (low, _) in reversed(ends)]
         shapes.append(tag("path", d=frame.path(outline, closed=True), class_=f"band {look}"))
     points = [(x, value.value) for x, value in zip(mark.x, mark.y, strict=True)]
     shapes.append(tag("path", d=frame.path(points), class_=f"line {look}"))
@@ -172,7 +172,7 @@ def _line(frame: _Frame, mark: Line, series: Sequence[Series]) -> list[Html]:
 
 
 def _point(frame: _Frame, mark: Point, series: Sequence[Series]) -> list[Html]:
-    look = _look(series, mark.series)
+    look = _look(series[mark.series], mark.series)
     x, y = frame.x(mark.x.value), frame.y(mark.y.value)
     shapes = [
         tag("line", x1=f"{x1:.1f}", x2=f"{x2:.1f}", y1=f"{y1:.1f}", y2=f"{y2:.1f}", class_=f"whisker {look}")
@@ -222,11 +222,11 @@ def _crosshair(frame: _Frame, mark: Point, x: float, y: float) -> Iterator[tuple
 def _rule(frame: _Frame, mark: Rule) -> Html:
     if mark.axis == "x":
         x = f"{frame.x(mark.value):.1f}"
-        return tag(
-            "line", tag("title", mark.label), x1=x, x2=x, y1=round(frame.top), y2=f"{frame.bottom:.1f}", class_="rule"
-        )
-    y = f"{frame.y(mark.value):.1f}"
-    return tag("line", tag("title", mark.label), x1=round(frame.left), x2=round(frame.right), y1=y, y2=y, class_="rule")
+        ends = {"x1": x, "x2": x, "y1": f"{frame.top:.0f}", "y2": f"{frame.bottom:.1f}"}
+    else:
+        y = f"{frame.y(mark.value):.1f}"
+        ends = {"x1": f"{frame.left:.0f}", "x2": f"{frame.right:.0f}", "y1": y, "y2": y}
+    return tag("line", tag("title", mark.label), **ends, class_="rule")
 
 
 def _region(frame: _Frame, mark: Region) -> list[Html]:
@@ -245,7 +245,7 @@ def _region(frame: _Frame, mark: Region) -> list[Html]:
 
 
 def _shape(series: Series, x: float, y: float, look: str) -> Html:
-    """The sign of a series around a point."""
+    """The shape of a series around a point."""
     paths = {
         "square": "M-4.2 -4.2H4.2V4.2H-4.2Z",
         "triangle": "M0 -5.4L5.2 3.9L-5.2 3.9Z",
@@ -259,9 +259,8 @@ def _shape(series: Series, x: float, y: float, look: str) -> Html:
 
 
 def swatch(series: Series, number: int) -> Html:
-    """The sign of a series alone, for the legend."""
-    look = "base" if series.baseline else f"s{number % _COLOURS}"
-    sign = _shape(series, 7, 7, f"mark {look}")
+    """The shape of a series alone, for the legend."""
+    sign = _shape(series, 7, 7, f"mark {_look(series, number)}")
     return tag("svg", sign, class_="chart swatch", width=14, height=14, aria_hidden="true")
 
 
@@ -276,6 +275,5 @@ def _spoken(panel: Panel, series: Sequence[Series]) -> str:
         elif isinstance(mark, Point):
             words.append(f"{mark.label}: {estimate(mark.x)}, {estimate(mark.y)}")
         elif isinstance(mark, Line):
-            ends: list[Estimate] = [mark.y[0], mark.y[-1]]
-            words.append(f"{series[mark.series].name}: from {estimate(ends[0])} to {estimate(ends[1])}")
+            words.append(f"{series[mark.series].name}: from {estimate(mark.y[0])} to {estimate(mark.y[-1])}")
     return f"{panel.title}. {'; '.join(words)}."

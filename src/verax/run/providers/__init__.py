@@ -1,4 +1,4 @@
-"""Providers: whatever a metric needs beyond its one explanation.
+"""Providers: what a metric needs beyond its one explanation.
 
 A metric names its providers in `needs`, and is called with what each provides as a keyword argument of that name. The
 providers of verax are the modules of this package: the module `budget` holds the provider `budget`. A metric of another
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 
 class Part(NamedTuple):
-    """What a provider contributes to one planned score.
+    """Contribution of a provider to one planned score.
 
     Args:
         keys: keys that are hashed into the score's own.
-        rows: keys of rows that must be there before the provider can provide.
+        rows: keys of rows that the provider needs before it can provide.
     """
 
     keys: tuple[str, ...] = ()
@@ -43,14 +43,7 @@ class Part(NamedTuple):
 
 
 class Request(NamedTuple):
-    """One explanation that is about to be measured.
-
-    Args:
-        explanation, score: as planned.
-        row: the explanation.
-        x: the input that it explains.
-        rows: by key, the rows that `Part.rows` named.
-    """
+    """One explanation to measure: its plan, its row, its input, and the rows named by `Part.rows`, by key."""
 
     explanation: PlannedExplanation
     score: PlannedScore
@@ -66,7 +59,7 @@ class Request(NamedTuple):
 
 @dataclass(frozen=True)
 class Stage:
-    """What deferred providers work with once every explanation is stored.
+    """The stage after all explanations are stored, for deferred providers.
 
     Args:
         present: keys of the rows that are stored.
@@ -82,50 +75,50 @@ class Stage:
 
 
 class Provider:
-    """Supplies all metrics of a run that need it; a subclass overrides what it has to say.
+    """Supplies all metrics of a run that need it.
 
-    Made when a run is prepared: it may load and check, and raise UserError, but it computes nothing.
+    Constructed when a run is prepared: it may load and check, and raise UserError, but it computes nothing.
 
     Args:
         run: the run.
         metrics: the metrics that need it, and requests for its products.
-        others: the providers that it needs itself, by name.
+        others: the providers in `needs`, by name.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
     """Names of providers that it needs itself."""
     deferred: ClassVar[bool] = False
-    """Whether it has to wait until every explanation is stored; then `after` is called, and `provide` afterwards."""
+    """Whether it waits until all explanations are stored; then `after` is called, and `provide` afterwards."""
     selective: ClassVar[bool] = False
-    """Whether `part` leaves instances out; metrics that need it come last among the scores of an explanation."""
+    """Whether `part` leaves out instances; metrics that need it are the last scores of an explanation."""
     request: ClassVar[type | None] = None
-    """Dataclass of the parameters by which a spec can ask for its products; metrics that need it have them too."""
+    """Dataclass of parameters with which a spec requests its products; metrics that need it have them too."""
     owns_seed: ClassVar[bool] = False
-    """Whether the seed of a metric decides what is provided, and not what the metric makes of it."""
+    """Whether the seed of a metric affects the provider only."""
 
     def __init__(self, run: RunContext, metrics: Sequence[Configured[Any]], others: Mapping[str, Provider]) -> None:
         self.run, self.metrics, self.others = run, tuple(metrics), others
 
     def key(self, metric: Configured[Metric]) -> JSON:
-        """Everything that determines what is provided to a metric, alike for all instances; None if nothing does."""
+        """The part of the score's key that all instances share; None if there is none."""
         return None
 
     def survey(self, plan: Plan) -> None:
-        """Look through the outlines of a plan, if keys depend on more than one instance."""
+        """Read the outlines of a plan, for keys that depend on more than one instance."""
 
     def part(self, metric: Configured[Metric], outline: Outline, label: str) -> Part | None:
-        """What it contributes to the score of one explanation; None if the metric does not measure the instance."""
+        """Contribution to the score of one explanation; None if the metric does not measure the instance."""
         return Part()
 
     def passes(self, metric: Configured[Metric], method: Method | None, n: int) -> Iterable[Passes]:
-        """Passes that the metric asks for on top of its own, on an input of n units, because of what is provided."""
+        """Further passes of the metric on an input of n units, caused by what is provided."""
         return ()
 
     def prepare(self, engine: Engine, console: Console) -> None:
-        """Compute what is needed before the first instance; called only if rows are missing."""
+        """Prepare before the first instance; called only if rows are missing."""
 
     def provide(self, request: Request) -> Any:
-        """What the metric is handed for one explanation; raises Undefined with the reason if there is nothing."""
+        """The argument of the metric for one explanation; raises Undefined if there is none."""
         raise NotImplementedError
 
     def products(self) -> Iterable[str]:
@@ -133,11 +126,11 @@ class Provider:
         return ()
 
     def after(self, stage: Stage) -> Iterable[tuple[str, Row]]:
-        """The products that are not stored yet, with their keys; whatever else `provide` needs is computed too."""
+        """Compute what `provide` needs; yields the products that are not stored yet, with their keys."""
         return ()
 
     def announcement(self) -> str | None:
-        """What it is going to compute, for a person who starts the run."""
+        """A line about the work ahead, printed before the run starts."""
         return None
 
     def card(self) -> Mapping[str, Any]:
@@ -146,12 +139,12 @@ class Provider:
 
     @classmethod
     def example(cls, metric: Any, subjects: Sequence[Subject]) -> Callable[[Subject, Highlight], Any]:
-        """What a metric is handed when `check_metric` tries it on some inputs: a function of one explanation."""
+        """For `check_metric`: a function from an explanation to an example of what is provided."""
         raise UserError(f"{cls.__name__} has no example of what it provides: define {cls.__name__}.example")
 
 
 def find_provider(name: str) -> type[Provider] | None:
-    """The provider of verax with a name, if there is one."""
+    """The built-in provider of a name, if there is one."""
     module = f"{__name__}.{name}"
     if not name.isidentifier() or find_spec(module) is None:
         return None
@@ -160,31 +153,31 @@ def find_provider(name: str) -> type[Provider] | None:
 
 
 def provider_class(component: Any, name: str) -> type[Provider]:
-    """The provider that a metric, or a provider that it needs, means by a name."""
+    """The provider of a name: the component's own, or else the built-in one."""
     own: Mapping[str, type[Provider]] = getattr(component, "providers", {})
-    found = own.get(name) or find_provider(name)
-    if found is None:
+    provider = own.get(name) or find_provider(name)
+    if provider is None:
         raise UserError(
             f"{type(component).__name__} needs {name!r}, and there is no such provider; a metric brings its own in "
             "`providers`"
         )
-    return found
+    return provider
 
 
 def needed_by(component: Any) -> dict[str, type[Provider]]:
-    """The providers of a metric by name, those that others need first."""
-    found: dict[str, type[Provider]] = {}
+    """The providers of a metric by name, in an order in which each comes after those that it needs."""
+    ordered: dict[str, type[Provider]] = {}
 
     def add(name: str) -> None:
-        if name not in found:
+        if name not in ordered:
             cls = provider_class(component, name)
             for inner in sorted(cls.needs):
                 add(inner)
-            found[name] = cls
+            ordered[name] = cls
 
     for name in sorted(needs(component)):
         add(name)
-    return found
+    return ordered
 
 
 class Providers:
@@ -208,6 +201,12 @@ class Providers:
     def __iter__(self) -> Iterator[Provider]:
         return iter(self._all.values())
 
+    def arguments(self, request: Request, *, deferred: bool) -> dict[str, Any]:
+        """Arguments of a metric by name, from its deferred providers or from the others."""
+        named = self.of(request.metric).items()
+        wanted = needs(request.metric.component)
+        return {name: one.provide(request) for name, one in named if name in wanted and one.deferred is deferred}
+
     def of(self, metric: Configured[Any]) -> Mapping[str, Provider]:
-        """The providers of a metric by name, those that others need first."""
+        """The providers of a metric by name, in the order of `needed_by`."""
         return self._of[metric.label]

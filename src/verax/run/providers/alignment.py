@@ -12,7 +12,7 @@ import numpy as np
 from verax.align.embedding import Embedding
 from verax.align.protocol import Aligner
 from verax.engine.protocols import Metric
-from verax.metrics.crosslingual.crosslingual_faithfulness import AlignedReference, AlignParts
+from verax.metrics.crosslingual_faithfulness import AlignedReference, AlignParts
 from verax.models.subject import Subject
 from verax.run.context import RunContext
 from verax.run.parameters import Configured

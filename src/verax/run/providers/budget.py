@@ -7,9 +7,9 @@ from functools import cache
 from typing import Any
 
 from verax.engine.protocols import Metric
-from verax.metrics.budget import Budget, budget_of
+from verax.metrics.ranking import Budget, budget_of
 from verax.models.subject import Subject
-from verax.run.context import BASELINE, Explainer, RunContext
+from verax.run.context import BASELINE, ExplanationSource, RunContext
 from verax.run.parameters import Configured
 from verax.run.plan import Outline
 from verax.run.providers import Part, Provider, Request
@@ -38,13 +38,10 @@ class BudgetProvider(Provider):
         keys = tuple(outline.explanations[span] for span in self.labels(metric, label))
         return Part(keys, keys)
 
-    def spans(self, request: Request) -> list[Highlight]:
-        """The span explanations that set the budget of an explanation; raises Undefined if there are none."""
-        return spans_in(self.labels(request.metric, request.explanation.label), request.score.rows, request.rows)
-
     def provide(self, request: Request) -> Budget:
-        """The budget, counting the words that are explained."""
-        return budget_of(self.spans(request), set(request.x.words))
+        """The budget, counting the words that are explained; raises Undefined if no span explanation sets it."""
+        labels = self.labels(request.metric, request.explanation.label)
+        return budget_of(spans_in(labels, request.score.rows, request.rows), set(request.x.words))
 
     @classmethod
     def example(cls, metric: Any, subjects: Sequence[Subject]) -> Callable[[Subject, Highlight], Budget]:
@@ -52,14 +49,15 @@ class BudgetProvider(Provider):
         return lambda x, highlight: Budget((1, 2, 3), 2)
 
 
-def span_labels(explainers: Sequence[Explainer], label: str, matched: str) -> tuple[str, ...]:
+def span_labels(explainers: Sequence[ExplanationSource], label: str, matched: str) -> tuple[str, ...]:
     """Labels of the span explanations that set the budget of an explainer.
 
     Args:
         explainers: all explainers of the run.
         label: of the explainer whose explanations are measured.
-        matched: `base` for those of the same base, the explainer itself if it gives span pairs, or all that are not
-            random if there are none; `shared` for all that are not random.
+        matched: `base` for those of the same base, the explainer itself if it gives span pairs, those that a random
+            explanation is matched to, or all that are not random if there are none; `shared` for all that are not
+            random.
     """
     spans = [one for one in explainers if one.kind == "span_interaction"]
     chosen = [one for one in spans if one.base != BASELINE] or spans
@@ -67,7 +65,11 @@ def span_labels(explainers: Sequence[Explainer], label: str, matched: str) -> tu
         own = next((one for one in explainers if one.label == label), None)
         if own in chosen:
             return (label,)
-        same = [span for span in chosen if own is not None and own.base is not None and span.base == own.base]
+        like = getattr(own.method.component, "like", None) if own is not None and own.method is not None else None
+        if like is not None:
+            same = [span for span in chosen if span.method is not None and span.method.component == like]
+        else:
+            same = [span for span in chosen if own is not None and own.base is not None and span.base == own.base]
         chosen = same or chosen
     return tuple(one.label for one in chosen)
 

@@ -1,4 +1,4 @@
-"""The method itself, for tests that ask a model about new inputs in the way in which it explained the old one."""
+"""The method of an explanation in free text, for tests that apply it to new inputs."""
 
 from __future__ import annotations
 

@@ -10,19 +10,25 @@ from typing import Literal, NamedTuple
 from verax.results.matching import require_different_models, require_equal
 from verax.results.run import Run
 from verax.stats.correlation import Correlation, Spread, kendall, pearson, spread
+from verax.studies.crosslingual.conditions import LinkQuality, PredictionSplit, link_quality, split_by_prediction
 from verax.studies.crosslingual.grids import Architecture, Grid, GridCell, GridMaker, LanguageAccuracy
 from verax.studies.crosslingual.rows import (
     METRIC,
+    ROLES,
     Explainer,
     LanguageRun,
     Measure,
     MeasureName,
+    Role,
     explainers,
     measures,
     outputs_of,
     reference_of,
 )
 from verax.types import UserError
+
+TOP = 5
+"""Most accurate languages of a model, the reference among them, that are candidates for an evaluation (Section 3.2)."""
 
 
 class RankAgreement(NamedTuple):
@@ -37,7 +43,7 @@ class GridRow(NamedTuple):
     """A row of a table: a method with its aggregation, and a cell for each output."""
 
     name: str
-    random: bool
+    role: Role
     cells: tuple[GridCell | None, ...]
 
 
@@ -50,9 +56,14 @@ class CrossLingual:
         methods: in the order of the manifest.
         outputs: what is explained, the columns of the tables.
         overall: faithfulness over all languages by each aligner, that of the tables first (Table 1, Figure 7).
+        partial: the same with features of the form of words held constant.
         by_language: with the first aligner (Tables 11 to 17).
         others: comprehensiveness, sufficiency and plausibility in the reference language (Tables 3 and 4).
         languages: the reference first (Tables 2 and 7).
+        common: languages, without the reference, among the `TOP` most accurate ones of every architecture.
+        map_by_language: plausibility in each language in which it was measured, if there are several (Table 5).
+        split: faithfulness where both languages have the same prediction, and where they have not.
+        quality: faithfulness by the quality of links.
         correlation: of faithfulness and accuracy over languages.
         spreads: mean and standard deviation of each measure over methods (Section 3.2.3).
         agreements: between the rankings by two measures.
@@ -66,9 +77,14 @@ class CrossLingual:
     methods: tuple[Explainer, ...]
     outputs: tuple[str, ...]
     overall: tuple[Grid, ...]
+    partial: tuple[Grid, ...]
     by_language: tuple[Grid, ...]
     others: tuple[Grid, ...]
     languages: tuple[LanguageAccuracy, ...]
+    common: tuple[str, ...]
+    map_by_language: tuple[Grid, ...]
+    split: PredictionSplit | None
+    quality: LinkQuality | None
     correlation: Correlation
     spreads: Mapping[MeasureName, Spread]
     agreements: tuple[RankAgreement, ...]
@@ -78,15 +94,15 @@ class CrossLingual:
     left_out: tuple[str, ...] = ()
 
     def rows(self, grid: Grid) -> list[GridRow]:
-        """The rows of a grid that have a cell, the baseline last."""
-        rows: dict[tuple[bool, str], list[GridCell | None]] = {}
+        """The rows of a grid that have a cell: methods, then controls and baselines, random scores last."""
+        rows: dict[tuple[Role, str], list[GridCell | None]] = {}
         for method in self.methods:
-            cells = rows.setdefault((method.random, method.row), [None] * len(self.outputs))
+            cells = rows.setdefault((method.role, method.row), [None] * len(self.outputs))
             for place, output in enumerate(self.outputs):
                 if method.output in {None, output}:
                     cells[place] = grid.cells.get(method.label)
-        found = [GridRow(name, random, tuple(cells)) for (random, name), cells in rows.items() if any(cells)]
-        return sorted(found, key=lambda row: row.random)
+        found = [GridRow(name, role, tuple(cells)) for (role, name), cells in rows.items() if any(cells)]
+        return sorted(found, key=lambda row: ROLES.index(row.role))
 
 
 def analyse(runs: Sequence[Run], *, seed: int = 0) -> CrossLingual | None:
@@ -107,7 +123,8 @@ def analyse(runs: Sequence[Run], *, seed: int = 0) -> CrossLingual | None:
     made = GridMaker(read, methods, seed)
     across = [measure for measure in shown if measure.name == "faithfulness"]
     overall, *by_language = made.grids(across[0], others, each=True)
-    by_aligner = (overall, *(made.grids(measure, others, each=False)[0] for measure in across[1:]))
+    rest_across = [made.grids(measure, others, each=False)[0] for measure in across[1:]]
+    by_aligner = (overall, *(grid for grid in rest_across if not grid.measure.controlling))
     rest = [made.grids(measure, (reference,), each=False)[0] for measure in shown if measure.name != "faithfulness"]
     rest = [grid for grid in rest if made.column(grid)]
     columns = {grid.measure: made.column(grid) for grid in (overall, *rest)}
@@ -118,9 +135,14 @@ def analyse(runs: Sequence[Run], *, seed: int = 0) -> CrossLingual | None:
         methods=methods,
         outputs=outputs_of(methods),
         overall=by_aligner,
+        partial=tuple(grid for grid in rest_across if grid.measure.controlling),
         by_language=tuple(by_language),
         others=tuple(rest),
         languages=languages,
+        common=common_languages(languages, reference),
+        map_by_language=_map_by_language(made, shown, (reference, *others)),
+        split=split_by_prediction(made, across[0], reference, others),
+        quality=link_quality(made, across[0], others),
         correlation=pearson(known, "languages"),
         spreads={measure.name: spread(list(column.values())) for measure, column in columns.items() if column},
         agreements=rank_agreements(columns),
@@ -129,6 +151,25 @@ def analyse(runs: Sequence[Run], *, seed: int = 0) -> CrossLingual | None:
         over="inputs" if len(runs) == 1 else "runs",
         left_out=(*unmatched, *_not_shared(read)),
     )
+
+
+def common_languages(languages: Sequence[LanguageAccuracy], reference: str) -> tuple[str, ...]:
+    """Languages, without the reference, among the `TOP` most accurate ones of every architecture, or of the one run."""
+    columns = zip(*(one.by_architecture or (one.accuracy,) for one in languages), strict=True)
+    common = {one.lang for one in languages}
+    for column in columns:
+        known = {one.lang: value[0] for one, value in zip(languages, column, strict=True) if value is not None}
+        common &= set(sorted(known, key=lambda lang: -known[lang])[:TOP])
+    return tuple(one.lang for one in languages if one.lang in common and one.lang != reference)
+
+
+def _map_by_language(made: GridMaker, shown: Sequence[Measure], languages: tuple[str, ...]) -> tuple[Grid, ...]:
+    """Plausibility in each language, if it was measured in several."""
+    measure = next((one for one in shown if one.name == "plausibility"), None)
+    if measure is None:
+        return ()
+    grids = [grid for grid in made.grids(measure, languages, each=True)[1:] if made.column(grid)]
+    return tuple(grids) if len(grids) > 1 else ()
 
 
 def _faithfulness(one: LanguageRun) -> list[Measure]:

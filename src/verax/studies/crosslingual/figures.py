@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from verax.results.figure import AnyMark, Dot, Figure, Panel, Point, Rule, Scale, Series, Shape
 from verax.studies.crosslingual.analysis import CrossLingual
+from verax.studies.crosslingual.conditions import LinkQuality
 from verax.studies.crosslingual.grids import Grid
-from verax.studies.crosslingual.rows import MeasureName
+from verax.studies.crosslingual.rows import ROLES, MeasureName
 from verax.studies.crosslingual.tables import OTHER_LINKS, TITLES, output_name
 
 _SHAPES: tuple[Shape, ...] = ("circle", "square", "triangle", "diamond")
@@ -31,7 +32,7 @@ def figures(result: CrossLingual) -> list[Figure]:
     ]
     if len(aligners) > 1:
         found.append(_dots(result, "aligners", "Effect of the aligner", aligners, caption=OTHER_LINKS))
-    return [*found, *_accuracy(result)]
+    return [*found, *_accuracy(result), *([_quality(result.quality)] if result.quality is not None else [])]
 
 
 def _dots(
@@ -45,7 +46,7 @@ def _dots(
 ) -> Figure:
     """A panel for each grid, with the same rows in all."""
     present = {row.name for _, grid in grids for row in result.rows(grid)}
-    ordered = sorted(result.methods, key=lambda method: method.random)
+    ordered = sorted(result.methods, key=lambda method: ROLES.index(method.role))
     rows = tuple(dict.fromkeys(method.row for method in ordered if method.row in present))
     everything = [grid for _, grid in grids]
     panels = [
@@ -53,29 +54,35 @@ def _dots(
         for heading, grid in grids
     ]
     scales = "all panels have the same scale" if one_scale else "each panel has its own scale"
-    legend = ("hollow: not significantly different from random", f"bars: 95 % intervals; line: random; {scales}")
+    lines = "lines: random and the best content-free scores"
+    legend = ("hollow: not significantly different from random", f"bars: 95 % intervals; {lines}; {scales}")
     return Figure(name, title, _series(result), tuple(panels), caption, legend)
 
 
 def _series(result: CrossLingual) -> tuple[Series, ...]:
-    """The outputs, then the random explanation."""
+    """The outputs, then baselines."""
     outputs = [
         Series(output_name(output), _SHAPES[place % len(_SHAPES)]) for place, output in enumerate(result.outputs)
     ]
-    return (*outputs, Series("Random", "cross", baseline=True))
+    return (*outputs, Series("Baseline", "cross", baseline=True))
 
 
 def _marks(result: CrossLingual, grid: Grid) -> Iterator[AnyMark]:
-    """A dot for each method and output; a random explanation is the same for every output, and the first is a line."""
+    """A dot for each method and output, one for each baseline; lines at the random and the best content-free scores."""
+    form = None if grid.form is None else grid.cells[grid.form].value
+    if form is not None:
+        yield Rule("x", form.value, "content-free")
     ruled = False
     for row in result.rows(grid):
-        for place, cell in enumerate(row.cells[:1] if row.random else row.cells):
+        single = row.role in {"random", "content_free"}  # they do not depend on the output
+        for place, cell in enumerate(row.cells[:1] if single else row.cells):
             if cell is None or cell.value is None:
                 continue
-            if row.random and not ruled:
+            if row.role == "random" and not ruled:
                 yield Rule("x", cell.value.value, "random")
                 ruled = True
-            yield Dot(row.name, len(result.outputs) if row.random else place, cell.value, hollow=cell.like_random)
+            hollow = cell.difference is not None and not (cell.better or cell.worse)
+            yield Dot(row.name, len(result.outputs) if single else place, cell.value, hollow=hollow)
 
 
 def _scale(grids: Sequence[Grid]) -> Scale:
@@ -87,6 +94,28 @@ def _scale(grids: Sequence[Grid]) -> Scale:
         ends.append(0.0)
     low, high = min(ends, default=None), max(ends, default=None)
     return Scale(_UNITS[measure.name], low=low, high=high, better="high" if measure.higher_is_better else "low")
+
+
+def _quality(known: LinkQuality) -> Figure:
+    """Faithfulness by the quality of links: languages, and quarters of the pairs."""
+    groups = (("Languages", known.languages), ("Quarters of the pairs", known.quarters))
+    panels = [
+        Panel(
+            title,
+            Scale(known.measured),
+            Scale("faithfulness"),
+            tuple(Point(0, one.quality, one.faithfulness, one.name) for one in points),
+        )
+        for title, points in groups
+        if points
+    ]
+    found = known.correlation
+    over = "" if found.value is None else f" Pearson's r over {found.n} pairs of translations: {found.value:+.3f}."
+    caption = f"Faithfulness averaged over methods, by the quality of links: {known.measured}.{over}"
+    legend = ("bars: 95 % intervals over inputs",)
+    return Figure(
+        "link_quality", "Faithfulness by the quality of links", (Series("mean"),), tuple(panels), caption, legend
+    )
 
 
 def _accuracy(result: CrossLingual) -> list[Figure]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,13 +10,10 @@ import numpy as np
 
 from verax.results.run import Run
 from verax.stats.correlation import Spread, spread
-from verax.stats.inference import RESAMPLES
-from verax.stats.resampling import bootstrap_sums, with_interval
-from verax.studies.crosslingual.rows import Explainer, LanguageRun, Measure
+from verax.stats.intervals import RESAMPLES, bootstrap_sums, with_interval
+from verax.stats.joint import JointTest, joint_test
+from verax.studies.crosslingual.rows import Explainer, LanguageRun, Measure, Values, randomised_row
 from verax.types import Estimate, FloatArray, IntArray
-
-FEWEST_INPUTS = 6
-"""Inputs below which no difference is significant: a paired test of five cannot reach 0.05."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +23,16 @@ class GridCell:
     Args:
         value: the mean with its interval; None with `reason`.
         n, skipped: instances with a value, and with a reason instead; of several runs the fewest and the most.
-        best: whether it is the best of its output, or not significantly different from it: the 95 % interval of their
-            difference contains 0. Never for the random explanation.
+        best: whether no other method of its output is significantly better. Never for baselines and controls.
         difference: from the random explanation; None for that itself, and where a run has none.
+        p: of that difference, in the joint test of all methods under the measure.
+        better, worse: significantly different from random, in which direction.
+        like_random: not significantly different, although it could have been.
+        above_form: whether it is significantly better than the best content-free scores; None for baselines and
+            controls, and without such scores.
+        above_randomised: whether it is significantly better than the same method applied to randomised weights; None
+            where that was not run.
         by_architecture: mean and standard deviation over the runs of each architecture; empty for one run.
-        conclusive: whether there are enough inputs for any difference to be significant.
     """
 
     value: Estimate | None
@@ -39,13 +41,13 @@ class GridCell:
     reason: str | None = None
     best: bool = False
     difference: Estimate | None = None
+    p: float | None = None
+    better: bool = False
+    worse: bool = False
+    like_random: bool = False
+    above_form: bool | None = None
+    above_randomised: bool | None = None
     by_architecture: tuple[Spread | None, ...] = ()
-    conclusive: bool = True
-
-    @property
-    def like_random(self) -> bool:
-        """Whether it is not significantly different from the random explanation."""
-        return self.difference is not None and (not self.conclusive or self.difference.may_be(0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +57,19 @@ class Grid:
     Args:
         language: None for the mean over languages.
         cells: by the method's label in the first run.
-        average: over the methods that have a value in all languages, without the random one.
+        average: over the methods that have a value in all languages, without baselines and controls.
+        average_by_architecture: mean and deviation of that average over the runs of each architecture.
+        test: the joint test of all methods of the study, in their order.
+        form: label of the best content-free scores; None without any.
     """
 
     measure: Measure
     language: str | None
     cells: Mapping[str, GridCell]
     average: Estimate | None
+    test: JointTest
+    form: str | None = None
+    average_by_architecture: tuple[Spread | None, ...] = ()
 
 
 class Architecture(NamedTuple):
@@ -79,6 +87,7 @@ class LanguageAccuracy:
         faithfulness: None for the reference language, and where no method has a value.
         accuracy: over the `n` instances whose label the model has a class for.
         by_architecture: accuracy over the runs of each architecture; empty for one run.
+        faithfulness_by_architecture: faithfulness likewise; empty for the reference too.
     """
 
     lang: str
@@ -86,6 +95,7 @@ class LanguageAccuracy:
     accuracy: Estimate | None
     n: int
     by_architecture: tuple[Spread | None, ...] = ()
+    faithfulness_by_architecture: tuple[Spread | None, ...] = ()
 
 
 class Difference(NamedTuple):
@@ -174,41 +184,63 @@ class GridMaker:
         names = list(dict.fromkeys(named))
         self.architectures = tuple(Architecture(name, named.count(name)) for name in names)
         self._of_run = np.array([names.index(name) for name in named], np.int64)
-        self._random = next((place for place, method in enumerate(methods) if method.random), None)
+        self._random = next((place for place, method in enumerate(methods) if method.role == "random"), None)
+        self._form = [place for place, method in enumerate(methods) if method.role == "content_free"]
+        places = {(method.row, method.output): place for place, method in enumerate(methods)}
+        self._randomised = [places.get((randomised_row(method.row), method.output)) for method in methods]
 
     def grids(self, measure: Measure, languages: tuple[str, ...], *, each: bool) -> list[Grid]:
         """The mean over languages, then, if requested, each language."""
-        read = [
+        return self.grids_of(self.read(measure, languages), measure, languages, each=each)
+
+    def read(self, measure: Measure, languages: tuple[str, ...]) -> list[Values]:
+        """The values of a measure in each run."""
+        return [
             one.values(measure.metric, [method.labels[place] for method in self.methods], languages)
             for place, one in enumerate(self.runs)
         ]
+
+    def grids_of(
+        self, read: Sequence[Values], measure: Measure, languages: tuple[str, ...], *, each: bool
+    ) -> list[Grid]:
+        """Grids of the values of each run."""
         stacked = np.stack([layers(one.values) for one in read])  # [runs, methods, 1 + languages]
-        observed = _mean_of_runs(stacked)
         shown = (None, *(languages if each else ()))
-        best = [self._best(observed[:, layer], higher=measure.higher_is_better) for layer in range(len(shown))]
-        differences = list(self._differences(best))
-        resampled = self._resampled([one.values for one in read], stacked, differences, self._averaged(observed))
+        differences = [Difference(layer, place, other) for layer in range(len(shown)) for place, other in self._rivals]
+        averaged = self._averaged(_mean_of_runs(stacked))
+        resampled = self._resampled([one.values for one in read], stacked, differences, averaged)
         gaps = dict(zip(differences, resampled.differences, strict=True))
         n = np.stack([_with_total(np.isfinite(one.values).sum(0)) for one in read]).min(0)
         skipped = np.stack([_with_total(one.skipped) for one in read]).max(0)
-        conclusive = len(self.runs) > 1 or len(read[0].values) >= FEWEST_INPUTS
+        tolerance = max(one.run.manifest.tolerance(measure.metric) for one in self.runs)
         grids = []
         for layer, language in enumerate(shown):
-            cells = {
-                method.label: GridCell(
-                    value=resampled.means[place][layer],
+            units = by_layer(read[0].values, layer) if len(read) == 1 else stacked[:, :, layer]
+            test = joint_test(units, higher_is_better=measure.higher_is_better, tolerance=tolerance, seed=self.seed)
+            form = test.strongest([place for place in self._form if n[place, layer]])
+            cells = {}
+            for place, method in enumerate(self.methods):
+                if not (n[place, layer] or skipped[place, layer]):
+                    continue
+                value = resampled.means[place][layer]
+                random = None if method.role == "random" or value is None else self._random
+                control = self._randomised[place] if value is not None else None
+                cells[method.label] = GridCell(
+                    value=value,
                     n=int(n[place, layer]),
                     skipped=int(skipped[place, layer]),
-                    reason=_reason(resampled.means[place][layer], n[place], languages, layer),
-                    best=_is_best(place, layer, best[layer], gaps, conclusive=conclusive),
-                    difference=self._from_random(place, layer, gaps),
+                    reason=_reason(value, n[place], languages, layer),
+                    best=value is not None and self._is_best(place, test),
+                    difference=None if random is None else gaps[Difference(layer, place, random)],
+                    **test.against(place, random)._asdict(),
+                    above_form=test.beats(place, form) if form is not None and method.is_method else None,
+                    above_randomised=None if control is None else test.beats(place, control),
                     by_architecture=self._by_architecture(stacked[:, place, layer]),
-                    conclusive=conclusive,
                 )
-                for place, method in enumerate(self.methods)
-                if n[place, layer] or skipped[place, layer]
-            }
-            grids.append(Grid(measure, language, cells, resampled.averages[layer]))
+            best = None if form is None else self.methods[form].label
+            by_run = stacked[:, averaged, layer].mean(1) if averaged else np.full(len(stacked), np.nan)
+            average = (resampled.averages[layer], test, best, self._by_architecture(by_run))
+            grids.append(Grid(measure, language, cells, *average))
         return grids
 
     def languages(self, reference: str, by_language: Sequence[Grid]) -> tuple[LanguageAccuracy, ...]:
@@ -219,6 +251,7 @@ class GridMaker:
         resampled = self._resampled(right, stacked, [], [])
         n = np.stack([np.isfinite(one).sum(0)[0] for one in right]).min(0)
         averages = (None, *(grid.average for grid in by_language))
+        spreads = ((), *(grid.average_by_architecture for grid in by_language))
         return tuple(
             LanguageAccuracy(
                 lang=lang,
@@ -226,13 +259,14 @@ class GridMaker:
                 accuracy=resampled.means[0][place + 1],
                 n=int(n[place]),
                 by_architecture=self._by_architecture(stacked[:, 0, place + 1]),
+                faithfulness_by_architecture=spreads[place],
             )
             for place, lang in enumerate(names)
         )
 
     def column(self, grid: Grid) -> dict[str, float]:
-        """The value of every method but the random one, by its label."""
-        cells = [(one.label, grid.cells.get(one.label)) for one in self.methods if not one.random]
+        """The value of every method, without baselines and controls, by its label."""
+        cells = [(one.label, grid.cells.get(one.label)) for one in self.methods if one.is_method]
         return {label: cell.value.value for label, cell in cells if cell is not None and cell.value is not None}
 
     def _resampled(
@@ -245,29 +279,20 @@ class GridMaker:
     def _averaged(self, observed: FloatArray) -> list[int]:
         """The methods that have a value in every language: languages are then averaged over the same methods."""
         whole = np.isfinite(observed[:, 0])
-        return [place for place, method in enumerate(self.methods) if whole[place] and not method.random]
+        return [place for place, method in enumerate(self.methods) if whole[place] and method.is_method]
 
-    def _best(self, column: FloatArray, *, higher: bool) -> dict[int, int]:
-        """For each method with a value the best of its output; the random one is neither."""
-        known = [place for place, method in enumerate(self.methods) if not method.random and np.isfinite(column[place])]
-        best = {}
-        for place in known:
-            own = self.methods[place].output
-            rivals = [other for other in known if own is None or self.methods[other].output in {None, own}]
-            best[place] = (max if higher else min)(rivals, key=lambda other: column[other])
-        return best
+    @property
+    def _rivals(self) -> list[tuple[int, int]]:
+        """Everything else with the random explanation."""
+        if self._random is None:
+            return []
+        return [(place, self._random) for place, method in enumerate(self.methods) if method.role != "random"]
 
-    def _differences(self, best: Sequence[Mapping[int, int]]) -> Iterator[Difference]:
-        """Of each method from the best of its output, and from the random one, in each layer."""
-        for layer, pairs in enumerate(best):
-            for place, first in pairs.items():
-                if place != first:
-                    yield Difference(layer, place, first)
-                if self._random is not None:
-                    yield Difference(layer, place, self._random)
-
-    def _from_random(self, place: int, layer: int, gaps: Mapping[Difference, Estimate | None]) -> Estimate | None:
-        return None if self._random is None else gaps.get(Difference(layer, place, self._random))
+    def _is_best(self, place: int, test: JointTest) -> bool:
+        """Whether a method may be the best among those that explain the same output."""
+        own = self.methods[place].output
+        among = [i for i, other in enumerate(self.methods) if own is None or other.output in {None, own}]
+        return place in test.best([i for i in among if not self.methods[i].is_method], among)
 
     def _by_architecture(self, values: FloatArray) -> tuple[Spread | None, ...]:
         """Mean and deviation over the runs of each architecture; `values` has shape [runs]."""
@@ -275,13 +300,17 @@ class GridMaker:
         return tuple(spread(known) if len(known) else None for known in chosen)
 
 
-def _is_best(
-    place: int, layer: int, best: Mapping[int, int], gaps: Mapping[Difference, Estimate | None], *, conclusive: bool
-) -> bool:
-    if place not in best or best[place] == place or not conclusive:
-        return place in best
-    gap = gaps[Difference(layer, place, best[place])]
-    return gap is not None and gap.may_be(0.0)
+def by_layer(values: FloatArray, layer: int) -> FloatArray:
+    """The values that one input has in a layer, translations averaged in the first: -> [groups, methods].
+
+    Args:
+        values: shape [groups, methods, languages], NaN where there is none.
+        layer: 0 for all languages together, then each language.
+    """
+    if layer:
+        return values[:, :, layer - 1]
+    known = np.isfinite(values)
+    return _mean(np.where(known, values, 0.0).sum(-1), known.sum(-1))
 
 
 def _reason(value: Estimate | None, n: IntArray, languages: Sequence[str], layer: int) -> str | None:

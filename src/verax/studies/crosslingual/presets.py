@@ -14,8 +14,8 @@ CROSSLINGUAL = Preset(
         "data": {"name": "world/xnli"},
         "methods": ATTRIBUTION_TABLE.content["methods"],
         "metrics": [
-            # by similarity alone: softmax depends on the norm of hidden states, in which models differ
-            {"crosslingual_faithfulness": {"aligner": {"embedding": {"extract": "itermax"}}}},
+            "crosslingual_faithfulness",
+            {"crosslingual_faithfulness": {"controlling": ["part", "subwords"]}},
             {"crosslingual_faithfulness": {"aligner": "random"}},
             "comprehensiveness",
             "sufficiency",

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from verax.registry import built_in
-from verax.results.manifest import Manifest, MethodEntry, MetricEntry
+from verax.results.manifest import CONTENT_FREE, RANDOMISED, Manifest, MethodEntry, MetricEntry
 from verax.results.matching import match_methods
 from verax.results.run import Run
 from verax.types import FloatArray, IntArray
 
 METRIC = "crosslingual_faithfulness"
 MeasureName = Literal["faithfulness", "comprehensiveness", "sufficiency", "plausibility"]
+Role = Literal["method", "randomised", "content_free", "random"]
+ROLES: tuple[Role, ...] = get_args(Role)
+"""In the order of rows: methods, the same applied to randomised weights, scores by the form of words, random scores."""
 _OUTPUTS = ("prediction", "loss")
 
 
@@ -28,18 +31,23 @@ class Explainer(NamedTuple):
         labels: its label in each run.
         row: name with aggregation; methods that differ only in their output share a row.
         output: what it explains, the column; None for a method that does not depend on it, which is in every column.
-        random: whether it is the baseline.
+        role: what it is compared as.
     """
 
     labels: tuple[str, ...]
     row: str
     output: str | None
-    random: bool
+    role: Role = "method"
 
     @property
     def label(self) -> str:
         """Its label in the first run."""
         return self.labels[0]
+
+    @property
+    def is_method(self) -> bool:
+        """Whether it is neither a baseline nor a control."""
+        return self.role == "method"
 
 
 class Measure(NamedTuple):
@@ -49,6 +57,7 @@ class Measure(NamedTuple):
         metric: its label.
         aligner: name of the aligner with the parameters that are not default; None for measures in one language.
         aligner_labels: labels that the alignments of this aligner may have in a run, the most specific first.
+        controlling: features of the form of words that are held constant.
     """
 
     name: MeasureName
@@ -56,6 +65,14 @@ class Measure(NamedTuple):
     higher_is_better: bool
     aligner: str | None = None
     aligner_labels: tuple[str, ...] = ()
+    controlling: tuple[str, ...] = ()
+
+    def find_aligner(self, known: Collection[str]) -> str | None:
+        """The label that this aligner has in a run: one of its own, or else the only one of its name, or at all."""
+        name = (self.aligner or "").partition("(")[0].partition(",")[0]
+        alike = [label for label in known if label.partition("(")[0].partition(",")[0] == name]
+        only = next((several[0] for several in (alike, list(known)) if len(several) == 1), None)
+        return next((label for label in self.aligner_labels if label in known), only)
 
 
 def explainers(runs: Sequence[Run]) -> tuple[tuple[Explainer, ...], tuple[str, ...]]:
@@ -64,7 +81,7 @@ def explainers(runs: Sequence[Run]) -> tuple[tuple[Explainer, ...], tuple[str, .
     shared = [tuple(map(str, one.labels)) for one in matched if None not in one.labels]
     variants = [[run.manifest.method(label) for run, label in zip(runs, labels, strict=True)] for labels in shared]
     methods = [
-        Explainer(labels, row, _output(first), first.random)
+        Explainer(labels, row, _output(first), _role(first))
         for labels, row, (first, *_) in zip(shared, _row_names(variants), variants, strict=True)
     ]
     return tuple(methods), tuple(one.name for one in matched if None in one.labels)
@@ -74,27 +91,50 @@ def _word_methods(run: Run) -> list[str]:
     return [entry.label for entry in run.manifest.methods if entry.kind == "token"]
 
 
+def _role(entry: MethodEntry) -> Role:
+    if entry.random:
+        return "random"
+    return "content_free" if entry.name == CONTENT_FREE else "randomised" if entry.name == RANDOMISED else "method"
+
+
 def _output(entry: MethodEntry) -> str | None:
     return None if entry.random or entry.target in {None, "none"} else entry.target
 
 
 def _row_names(variants: Sequence[Sequence[MethodEntry]]) -> list[str]:
     """Name and aggregation of each method, with the parameters in which it differs from others or between runs."""
-    names = [_with_aggregation(first) for first, *_ in variants]
+    variants = [[_explained(entry) for entry in entries] for entries in variants]
+    names = [(_with_aggregation(first), RANDOMISED in first.parameters) for first, *_ in variants]
     facts = [_facts(entries) for entries in variants]
     rows = []
     for name, own in zip(names, facts, strict=True):
         alike = [other for other, other_name in zip(facts, names, strict=True) if other_name == name]
         differing = [key for key in own if len(own[key]) > 1 or any(other.get(key) != own[key] for other in alike)]
         details = ", ".join(f"{key}={' / '.join(own[key])}" for key in differing)
-        rows.append(f"{name}: {details}" if details else name)
+        row = f"{name[0]}: {details}" if details else name[0]
+        rows.append(randomised_row(row) if name[1] else row)
     return rows
 
 
+def _explained(entry: MethodEntry) -> MethodEntry:
+    """The entry of a method; of one applied to randomised weights, that method with its own parameters."""
+    over = entry.parameters.get("over")
+    if entry.name != RANDOMISED or not isinstance(over, Mapping) or len(over) != 1:
+        return entry
+    ((name, parameters),) = over.items()
+    known = dict(parameters) if isinstance(parameters, Mapping) else {}
+    return entry.model_copy(update={"name": str(name), "parameters": {**known, RANDOMISED: True}})
+
+
 def _with_aggregation(entry: MethodEntry) -> str:
-    aggregate = entry.parameters.get("aggregate")
+    detail = entry.parameters.get("aggregate") or (entry.name == CONTENT_FREE and entry.parameters.get("feature"))
     name = entry.name or entry.label
-    return f"{name} ({aggregate})" if aggregate else name
+    return f"{name} ({detail})" if detail else name
+
+
+def randomised_row(row: str) -> str:
+    """The row of a method that is applied to randomised weights, from the row of the method."""
+    return f"{row}, randomised weights"
 
 
 def _facts(entries: Sequence[MethodEntry]) -> dict[str, tuple[str, ...]]:
@@ -121,7 +161,7 @@ def measures(manifest: Manifest) -> tuple[Measure, ...]:
         for entry in manifest.metrics
         if entry.name == METRIC and _parameters(entry)["reference_lang"] == reference
     ]
-    chosen.sort(key=lambda entry: _aligner(entry)[0] == "random")
+    chosen.sort(key=lambda entry: (bool(_parameters(entry)["controlling"]), _aligner(entry)[0] == "random"))
     across = [_faithfulness(entry, manifest.seed) for entry in chosen]
     others = [
         _first(manifest, "comprehensiveness", "comprehensiveness"),
@@ -157,7 +197,8 @@ def _faithfulness(entry: MetricEntry, seed: int | None) -> Measure:
     if _parameters(entry)["align_parts"] == "joint":
         labels = [f"{label}, parts joint" for label in labels]
         aligner = f"{aligner}, align_parts=joint"
-    return Measure("faithfulness", entry.label, True, aligner, tuple(dict.fromkeys(labels)))
+    controlling = tuple(map(str, _parameters(entry)["controlling"]))
+    return Measure("faithfulness", entry.label, True, aligner, tuple(dict.fromkeys(labels)), controlling)
 
 
 def _aligner(entry: MetricEntry) -> tuple[str, Mapping[str, Any]]:
@@ -260,6 +301,32 @@ class LanguageRun:
         skipped = np.zeros((len(methods), len(languages)), np.int64)
         np.add.at(skipped, (method, language), np.isnan(value))
         return Values(values, skipped)
+
+    def by_group(self, known: Mapping[str, float], languages: Sequence[str]) -> FloatArray:
+        """Numbers by instance as an array, shape [groups, languages], NaN where there is none."""
+        array = np.full((self.size, len(languages)), np.nan)
+        for instance, value in known.items():
+            if self.languages.get(instance) in languages:
+                array[self.groups[instance], languages.index(self.languages[instance])] = value
+        return array
+
+    def linked(self, metric: str) -> dict[str, float]:
+        """The share of words of the reference that have a link, by the translation."""
+        method = next(entry.label for entry in self.run.manifest.methods if entry.kind == "token")
+        rows = self.run.scores.where(metric=metric, method=method)
+        shares = zip(self.run.scores.ids(rows), self.run.scores.series(rows), strict=True)
+        return {name: of["linked"][0] / of["linked"][1] for name, of in shares if "linked" in of}
+
+    def same_prediction(self, reference: str, languages: Sequence[str]) -> FloatArray:
+        """1 where a translation is predicted like its reference, 0 where it is not: shape [groups, languages]."""
+        predicted = {row.instance_id: row.label for row in self.run.predictions()}
+        first = {self.groups[name]: label for name, label in predicted.items() if self.languages.get(name) == reference}
+        known = {
+            name: float(label == first[self.groups[name]])
+            for name, label in predicted.items()
+            if self.groups.get(name) in first
+        }
+        return self.by_group(known, languages)
 
     def correct(self, languages: Sequence[str]) -> FloatArray:
         """1 where the prediction is the gold class, 0 where it is not: shape [groups, 1, languages].

@@ -2,6 +2,7 @@
 
 from verax.results.study import Study
 from verax.studies.free_text.analysis import FreeText, analyse
+from verax.studies.free_text.cards import cards
 from verax.studies.free_text.presets import NLE
 from verax.studies.free_text.tables import findings, reading, tables
 
@@ -14,6 +15,7 @@ STUDY: Study[FreeText] = Study(
     findings=findings,
     reading=reading,
     presets=(NLE,),
+    exports={"cards": cards},
     reference="Atanasova et al. 2023",
     order=50,
 )

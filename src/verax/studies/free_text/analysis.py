@@ -14,11 +14,12 @@ import numpy as np
 from verax.results.matching import require_same_texts
 from verax.results.run import Run, run_names
 from verax.stats.bleu import corpus_bleu, counts_of
-from verax.stats.inference import holm, paired_test
-from verax.stats.shares import mean_difference, of_sums, share
+from verax.stats.intervals import mean_difference, of_sums, ratio, share
+from verax.stats.joint import joint_test
 from verax.studies.free_text.noise import NoiseRow, mentions, noise_row
 from verax.studies.free_text.outcomes import (
     BLEU,
+    MATCHES,
     Outcome,
     Results,
     TextRun,
@@ -27,7 +28,7 @@ from verax.studies.free_text.outcomes import (
     text_run,
     unions,
 )
-from verax.types import Estimate, Nle, UserError
+from verax.types import CUT_OFF, Estimate, Nle, TrialLog, UserError
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,15 @@ class ConsistencyRow:
         total: share of all tested instances whose explanation is inconsistent; None if none was tested.
         counterfactuals: number of counterfactuals over all instances; 0 for a reconstruction.
         mentioned: share of the counterfactuals whose explanation mentions the inserted words.
+        match: the rule of mention that decides.
+        by_rule: `total` by each rule of mention; empty where that was not recorded.
+        tried: mean number of edits of an instance.
+        flips: share of all edits that change the prediction.
+        self_flips: share of answers to the unedited input, asked again, that are another class: what `flips` would be
+            if edits had no effect. 0 for a deterministic model; None where that was not measured.
+        repeats: number of these answers.
         unanswered: edits of the tested instances, random ones included, that got no answer, by reason.
+        untested_edits: edits that change the prediction and whose explanation tests nothing, by reason.
         by_meaning: `total` if a word of at least `threshold` similarity counts as a mention too; None if that was not
             measured.
     """
@@ -59,6 +68,13 @@ class ConsistencyRow:
     total: Estimate | None
     counterfactuals: int = 0
     mentioned: Estimate | None = None
+    match: str = ""
+    by_rule: Mapping[str, Estimate | None] = field(default_factory=dict)
+    tried: float | None = None
+    flips: Estimate | None = None
+    self_flips: Estimate | None = None
+    repeats: int = 0
+    untested_edits: Mapping[str, int] = field(default_factory=dict)
     unanswered: Mapping[str, int] = field(default_factory=dict)
     by_meaning: Estimate | None = None
     threshold: float | None = None
@@ -102,7 +118,7 @@ class MethodComparison:
         first, second: model and method.
         total_first, total_second: share of inconsistent explanations over those instances.
         difference: second minus first.
-        p, p_holm: paired permutation test, and Holm-corrected over all pairs of methods under the same test.
+        p: joint test of all methods under the same test, adjusted for their pairs.
     """
 
     test: str
@@ -113,7 +129,6 @@ class MethodComparison:
     total_second: float
     difference: Estimate
     p: float | None
-    p_holm: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +141,8 @@ class FreeText:
     performance: tuple[PerformanceRow, ...]
     comparisons: tuple[MethodComparison, ...]
     runs: int
+    sources: tuple[TextRun, ...] = field(default=(), repr=False, compare=False)
+    """The explanations and scores that all this was made from."""
 
 
 Owner = tuple[str, str]
@@ -167,6 +184,7 @@ def free_text(runs: Sequence[TextRun], *, seed: int = 0) -> FreeText:
         performance=tuple(_performance(run, method, seed) for run, method in owners),
         comparisons=tuple(_comparisons(found, seed)),
         runs=len(runs),
+        sources=tuple(runs),
     )
 
 
@@ -186,16 +204,45 @@ def _row(model: str, method: str, results: Results, seed: int) -> ConsistencyRow
     )
     if results.test.kind == "reconstruction":
         return row
-    edits, threshold = results.trials("edit"), results.threshold
+    edits, threshold, logs = results.trials("edit"), results.threshold, results.logs
     still = sum(outcome.by_meaning for outcome in hits)
+    judged = all(outcome.by_rule for outcome in hits)
+    rules = {rule: sum(outcome.by_rule.get(rule, False) for outcome in hits) for rule in MATCHES if judged}
     return replace(
         row,
         counterfactuals=sum(map(len, edits.values())),
         mentioned=mentions(edits, seed=seed),
+        match=results.test.match,
+        by_rule={rule: share(count, len(outcomes), seed=seed) for rule, count in rules.items()},
+        tried=len(results.scores) * sum(log.tried for log in logs) / len(logs) if logs else None,
+        flips=_flips(results.logs_by_instance, seed),
+        self_flips=_self_flips(results.logs_by_instance, seed),
+        repeats=sum(log.repeats for log in logs),
+        untested_edits=results.untested_edits,
         unanswered=results.unanswered,
         by_meaning=None if threshold is None else share(still, len(outcomes), seed=seed),
         threshold=threshold,
     )
+
+
+def _ratio(hits: Sequence[int], of: Sequence[int], seed: int = 0) -> Estimate | None:
+    return ratio(np.array(hits, float), np.array(of, float), seed=seed)
+
+
+def _flips(logs: Sequence[Sequence[TrialLog]], seed: int) -> Estimate | None:
+    """The share of edits that flip the prediction; inputs are resampled, with the edits of all editors."""
+    hits = [sum(trial.kind == "edit" for log in several for trial in log.trials) for several in logs]
+    return _ratio(hits, [sum(log.tried for log in several) for several in logs], seed)
+
+
+def _self_flips(logs: Sequence[Sequence[TrialLog]], seed: int) -> Estimate | None:
+    """The share of repeated answers that differ: 0 where none had to be repeated, None where none was counted."""
+    counted = [[log for log in several if log.self_flips is not None] for several in logs]
+    if not any(counted):
+        return None
+    differ = [sum(log.self_flips or 0 for log in several) for several in counted]
+    asked = _ratio(differ, [sum(log.repeats for log in several) for several in counted], seed)
+    return Estimate(0.0) if asked is None else asked
 
 
 def _performance(run: TextRun, method: str, seed: int) -> PerformanceRow:
@@ -215,7 +262,7 @@ def _performance(run: TextRun, method: str, seed: int) -> PerformanceRow:
         compared=len(compared),
         parsed=sum(text.label_source == "parsed" for text in texts),
         by_first_token=sum(text.label_source == "first_token" for text in texts),
-        cut_off=sum("cut_off" in text.notes for text in texts),
+        cut_off=sum(CUT_OFF in text.notes for text in texts),
     )
 
 
@@ -232,27 +279,34 @@ def _correct(run: TextRun, method: str, texts: Sequence[Nle]) -> list[bool]:
 
 
 def _comparisons(found: Sequence[tuple[Owner, Results]], seed: int) -> Iterator[MethodComparison]:
-    """All pairs of methods under each test that both have."""
+    """All pairs of methods under each test that both have, tested jointly."""
     by_test: dict[tuple[str, str, str, str], list[tuple[Owner, dict[str, Outcome]]]] = {}
     for owner, results in found:
         test = results.test
         same = (test.kind, test.name, test.settings, test.search)
         by_test.setdefault(same, []).append((owner, results.outcomes))
     for (_, name, _, _), columns in by_test.items():
-        pairs = [_pair(name, one, other, seed) for one, other in combinations(columns, 2)]
-        rows = [row for row in pairs if row is not None]
-        corrected = holm([row.p for row in rows])
-        yield from (replace(row, p_holm=p) for row, p in zip(rows, corrected, strict=True))
+        ids = list(dict.fromkeys(instance for _, outcomes in columns for instance in outcomes))
+        values = np.array([[_inconsistent(of, instance) for _, of in columns] for instance in ids])
+        test_of_all = joint_test(values.reshape(len(ids), len(columns)), higher_is_better=False, seed=seed)
+        for i, j in combinations(range(len(columns)), 2):
+            row = _pair(name, columns[i], columns[j], test_of_all.p[i, j], seed)
+            if row is not None:
+                yield row
+
+
+def _inconsistent(outcomes: Mapping[str, Outcome], instance: str) -> float:
+    return float(outcomes[instance].inconsistent) if instance in outcomes else np.nan
 
 
 def _pair(
-    test: str, one: tuple[Owner, dict[str, Outcome]], other: tuple[Owner, dict[str, Outcome]], seed: int
+    test: str, one: tuple[Owner, dict[str, Outcome]], other: tuple[Owner, dict[str, Outcome]], p: float, seed: int
 ) -> MethodComparison | None:
     (first, mine), (second, theirs) = one, other
     shared = [name for name in mine if name in theirs]
     a, b = (np.array([float(side[name].inconsistent) for name in shared]) for side in (mine, theirs))
-    apart = mean_difference(b - a, seed=seed)
-    if apart is None:
+    difference = mean_difference(b - a, seed=seed)
+    if difference is None:
         return None
     return MethodComparison(
         test=test,
@@ -261,7 +315,6 @@ def _pair(
         n=len(shared),
         total_first=float(a.mean()),
         total_second=float(b.mean()),
-        difference=apart,
-        p=paired_test(a, b, seed=seed),
-        p_holm=None,
+        difference=difference,
+        p=None if np.isnan(p) else float(p),
     )

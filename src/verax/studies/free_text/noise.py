@@ -8,9 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from verax.stats.inference import paired_test
-from verax.stats.joint import ALPHA
-from verax.stats.shares import mean_difference, ratio
+from verax.stats.intervals import mean_difference, ratio
+from verax.stats.joint import ALPHA, joint_test
 from verax.studies.free_text.outcomes import Results
 from verax.types import Estimate, FloatArray, Trial
 
@@ -61,7 +60,7 @@ def noise_row(model: str, method: str, results: Results, *, seed: int = 0) -> No
     chance, mentioned = mentions(noise, seed=seed), mentions(edits, seed=seed)
     pairs = _pairs(edits, noise)
     difference = mean_difference(pairs[:, 0] - pairs[:, 1], seed=seed)
-    p = paired_test(pairs[:, 0], pairs[:, 1], seed=seed)
+    p = joint_test(pairs, seed=seed).p[0, 1]
     return NoiseRow(
         model=model,
         method=method,
@@ -73,7 +72,7 @@ def noise_row(model: str, method: str, results: Results, *, seed: int = 0) -> No
         mentioned=mentioned,
         difference=difference,
         pairs=len(pairs),
-        p=p,
+        p=None if np.isnan(p) else float(p),
         reading=_reading(chance, mentioned, difference, len(pairs), p),
     )
 
@@ -107,7 +106,7 @@ def _pairs(edits: Mapping[str, Sequence[Trial]], noise: Mapping[str, Sequence[Tr
 
 
 def _reading(
-    chance: Estimate | None, mentioned: Estimate | None, difference: Estimate | None, pairs: int, p: float | None
+    chance: Estimate | None, mentioned: Estimate | None, difference: Estimate | None, pairs: int, p: float
 ) -> Reading | None:
     if chance is not None and chance.value >= _COPIES:
         return "copies"
@@ -115,6 +114,6 @@ def _reading(
         return None
     if mentioned.value == 0:
         return "never"
-    if pairs < _LEAST_PAIRS or difference is None or p is None:
+    if pairs < _LEAST_PAIRS or difference is None or np.isnan(p):
         return "too_few"
     return "above_chance" if difference.value > 0 and p < ALPHA else "like_chance"

@@ -12,11 +12,13 @@ import numpy as np
 
 from verax.results.manifest import Manifest, MetricEntry
 from verax.results.run import Run
-from verax.types import Nle, Score, Trial
+from verax.types import Nle, Score, Trial, TrialLog
 
 COUNTERFACTUAL = "counterfactual_test"
 RECONSTRUCTION = "reconstruction_test"
 BLEU = "bleu"
+MATCHES = ("any", "content")
+"""Rules of mention that every edit is judged by, whichever decides: any inserted word, content words only."""
 
 Verdict = Literal["consistent", "inconsistent", "no_counterfactual", "no_reconstruction", "not_tested"]
 NOTHING_FOUND: tuple[Verdict, ...] = ("no_counterfactual", "no_reconstruction")
@@ -29,6 +31,7 @@ class TextRun:
 
     Args:
         name: distinguishes its model from those of other runs.
+        inputs: the texts of the parts of each instance.
         gold: the gold class of each instance, None without one.
         texts: the explanations of each method.
         scores: the scores of each method and metric, by instance.
@@ -37,6 +40,7 @@ class TextRun:
 
     name: str
     manifest: Manifest
+    inputs: Mapping[str, tuple[str, ...]]
     gold: Mapping[str, str | None]
     texts: Mapping[str, Sequence[Nle]]
     scores: Mapping[tuple[str, str], Mapping[str, Score]]
@@ -63,9 +67,9 @@ def text_run(name: str, run: Run) -> TextRun:
     for method in texts:
         rows = run.scores.where(method=method)
         scored[method] = run.scores.ids(rows[~failed[rows]])
-    return TextRun(
-        name, run.manifest, dict(zip(run.instances.ids, run.instances.labels, strict=True)), texts, scores, scored
-    )
+    inputs = {instance.id: tuple(part.raw for part in instance.parts) for instance in run.inputs()}
+    gold = dict(zip(run.instances.ids, run.instances.labels, strict=True))
+    return TextRun(name, run.manifest, inputs, gold, texts, scores, scored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,7 @@ class ConsistencyTest:
         settings: its other parameters.
         search: those of the editor, except for the path of a trained one. Tests of one name are the same test in every
             run if settings and search are.
+        match: the rule of mention that decides; empty for a reconstruction.
     """
 
     metrics: tuple[str, ...]
@@ -86,17 +91,20 @@ class ConsistencyTest:
     name: str
     settings: str
     search: str = ""
+    match: str = ""
 
 
 class Outcome(NamedTuple):
     """The outcome of a test for one instance: whether there was anything to judge, and the judgement.
 
-    `by_meaning` is whether the explanation is inconsistent even if a similar word counts as a mention.
+    `by_rule` is whether the explanation is inconsistent by each rule of mention, empty where that was not recorded;
+    `by_meaning` whether it is even if a similar word counts as a mention.
     """
 
     found: bool
     inconsistent: bool
     by_meaning: bool
+    by_rule: Mapping[str, bool]
 
 
 def verdict(score: Score) -> Verdict:
@@ -117,6 +125,7 @@ def consistency_tests(manifest: Manifest) -> tuple[ConsistencyTest, ...]:
             name if names.count(name) == 1 else entry.label,
             _settings(entry),
             _search(entry),
+            str(entry.parameters.get("match", "")),
         )
         for entry, name in zip(entries, names, strict=True)
     )
@@ -153,7 +162,7 @@ def unions(found: Sequence[ConsistencyTest]) -> tuple[ConsistencyTest, ...]:
         several.sort(key=lambda test: test.name != "random")
         name = " + ".join(test.name for test in several)
         metrics, search = tuple(m for t in several for m in t.metrics), " + ".join(t.search for t in several)
-        made += [ConsistencyTest(metrics, "counterfactual", name, settings, search)]
+        made += [ConsistencyTest(metrics, "counterfactual", name, settings, search, several[0].match)]
     return tuple(test for test in made if len(test.metrics) > 1)
 
 
@@ -184,6 +193,27 @@ class Results(NamedTuple):
                 reason = "no_score" if missing is None else str(missing.reason)
                 reasons[reason] = reasons.get(reason, 0) + 1
         return reasons
+
+    @property
+    def logs_by_instance(self) -> list[list[TrialLog]]:
+        """What was recorded about every instance, tested or not: the logs of all editors together."""
+        found: dict[str, list[TrialLog]] = {}
+        for by_instance in self.scores:
+            for name, score in by_instance.items():
+                if score.trial_log is not None:
+                    found.setdefault(name, []).append(score.trial_log)
+        return list(found.values())
+
+    @property
+    def logs(self) -> list[TrialLog]:
+        """The logs of all instances and editors."""
+        return [log for several in self.logs_by_instance for log in several]
+
+    @property
+    def untested_edits(self) -> dict[str, int]:
+        """Edits that change the prediction and whose explanation tests nothing, by reason."""
+        edits = (trial for log in self.logs for trial in log.trials if trial.kind == "edit")
+        return dict(Counter(trial.untested for trial in edits if trial.untested))
 
     @property
     def threshold(self) -> float | None:
@@ -222,12 +252,27 @@ def _either(several: Sequence[Outcome]) -> Outcome:
         any(one.found for one in several),
         any(one.inconsistent for one in several),
         any(one.by_meaning for one in several),
+        {rule: any(one.by_rule.get(rule, False) for one in several) for rule in MATCHES if _judged(several)},
     )
+
+
+def _judged(several: Sequence[Outcome]) -> bool:
+    """Whether all that was found was judged by each rule."""
+    return all(one.by_rule for one in several if one.found)
 
 
 def _outcome(score: Score) -> Outcome:
     inconsistent = score.value == 0
-    return Outcome(score.value is not None, inconsistent, inconsistent and not _similar(score))
+    edits = [] if score.trial_log is None else [t for t in score.trial_log.trials if is_tested_edit(t)]
+    by_rule = {rule: not all(t.mentions[rule] for t in edits) for rule in MATCHES if all(t.mentions for t in edits)}
+    return Outcome(
+        score.value is not None, inconsistent, inconsistent and not _similar(score), by_rule if edits else {}
+    )
+
+
+def is_tested_edit(trial: Trial) -> bool:
+    """Whether an edit changed the prediction and has an explanation that could be tested."""
+    return trial.kind == "edit" and trial.flipped and trial.mentioned is not None
 
 
 def _similar(score: Score) -> bool:
@@ -235,7 +280,7 @@ def _similar(score: Score) -> bool:
     card = score.trial_log
     if card is None or card.threshold is None:
         return False
-    silent = [trial for trial in card.trials if trial.kind == "edit" and trial.flipped and not trial.mentioned]
+    silent = [trial for trial in card.trials if is_tested_edit(trial) and not trial.mentioned]
     least = card.threshold
     return bool(silent) and all(trial.similarity is not None and trial.similarity >= least for trial in silent)
 

@@ -13,7 +13,7 @@ NLE = Preset(
         "data": {"name": "world/nli"},
         "methods": [],
         "metrics": [
-            {"counterfactual_test": {"editor": "random"}},
+            {"counterfactual_test": {"editor": {"random": {"wordnet": "world"}}}},
             {"counterfactual_test": {"editor": {"infill": {"path": "world/nli-editor"}}}},
             "reconstruction_test",
             "bleu",

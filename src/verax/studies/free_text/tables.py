@@ -23,6 +23,11 @@ METHOD_NAMES = {
     "explain_then_answer": "explain, then answer",
     "answer_then_explain": "answer, then explain",
 }
+RULES = {"any": "any word", "content": "content words"}
+_RULE_MEANS = {
+    "any": "inconsistent, of all inputs, if any inserted word counts as a mention (Equation 1)",
+    "content": "inconsistent, of all inputs, if only content words, numbers, negations and quantifiers do",
+}
 READINGS: dict[Reading, str] = {
     "copies": "copies the input?",
     "never": "mentions nothing",
@@ -43,8 +48,8 @@ def row_name(result: FreeText, model: str, method: str, *rest: str) -> str:
 
 
 def tables(result: FreeText) -> list[Table]:
-    """Counterfactuals, noise floor, reconstruction, comparison of methods, performance: those that were measured."""
-    made = [_counterfactual(result)] if result.counterfactual else []
+    """Counterfactuals, edits, noise floor, reconstruction, comparison, performance: those that were measured."""
+    made = [_counterfactual(result), _edits(result)] if result.counterfactual else []
     made += [_noise(result)] if result.noise else []
     made += [_reconstruction(result)] if result.reconstruction else []
     made += [_comparison(result)] if result.comparisons else []
@@ -62,26 +67,25 @@ def _hidden(*names: str) -> tuple[Column, ...]:
 def _counterfactual(result: FreeText) -> Table:
     rows = result.counterfactual
     thresholds = sorted({row.threshold for row in rows if row.threshold is not None})
-    lost = any(row.unanswered for row in rows)
+    others = {rule: any(row.match != rule and row.by_rule for row in rows) for rule in RULES}
     columns = (
         Column("name", "Setting, editor", "text"),
         _percent("found", "% found"),
         _percent("among_found", "% inconsistent of found"),
-        _percent("total", "% inconsistent"),
-        _percent("mentioned", "% mentioned"),
+        _percent("total", "% inconsistent of all"),
+        *(_percent(f"total_{rule}", f"% of all, {words}" if others[rule] else "") for rule, words in RULES.items()),
         _percent("by_meaning", "% by meaning" if thresholds else ""),
+        _percent("mentioned", "% mentioned"),
         Column("n", "n", "count"),
         Column("not_tested", "Not tested", "count"),
-        Column("unanswered", "Edits without an answer" if lost else "", "count"),
-        *_hidden("model", "method", "test", "counterfactuals", "threshold"),
+        *_hidden("model", "method", "test", "match", "counterfactuals", "threshold"),
     )
     lines = [
         table_row(
             row_name(result, row.model, row.method, row.test),
-            row.found, row.among_found, row.total, row.mentioned, row.by_meaning,
-            row.n, _with_reasons(row.not_tested, row.untested),
-            _with_reasons(sum(row.unanswered.values()), row.unanswered),
-            row.model, row.method, row.test, row.counterfactuals, row.threshold,
+            row.found, row.among_found, row.total, *(row.by_rule.get(rule) for rule in RULES), row.by_meaning,
+            row.mentioned, row.n, _with_reasons(row.not_tested, row.untested),
+            row.model, row.method, row.test, row.match, row.counterfactuals, row.threshold,
         )
         for row in rows
     ]  # fmt: skip
@@ -90,13 +94,53 @@ def _counterfactual(result: FreeText) -> Table:
         "input does not mention them; of those found, and of all inputs. Mentioned: of all such edits, several per "
         "input. A union counts what any of its editors found."
     ]
+    caption += [f"{words[0].upper()}{words[1:]}: {_RULE_MEANS[rule]}." for rule, words in RULES.items() if others[rule]]
     if thresholds:
         least = ", ".join(map(number, thresholds))
         caption.append(f"By meaning: inconsistent, of all inputs, if a word of similarity {least} or more counts too.")
     caption += [_reasons("Not tested, and in no share", [row.untested for row in rows])]
-    caption += [_reasons("Edits without an answer, random ones included", [row.unanswered for row in rows])]
     title = "Counterfactual consistency test"
     return Table("counterfactual", title, columns, tuple(lines), " ".join(filter(None, caption)), (INTERVALS,))
+
+
+def _edits(result: FreeText) -> Table:
+    rows = result.counterfactual
+    floor = any(row.self_flips is not None for row in rows)
+    columns = (
+        Column("name", "Setting, editor", "text"),
+        Column("tried", "Edits per input"),
+        _percent("flips", "% that flip"),
+        _percent("self_flips", "% self-flips" if floor else ""),
+        Column("untested_edits", "Not tested", "count"),
+        Column("unanswered", "Without an answer", "count"),
+        *_hidden("model", "method", "test", "repeats"),
+    )
+    lines = [
+        table_row(
+            row_name(result, row.model, row.method, row.test),
+            row.tried, row.flips, _self_flips(row),
+            _with_reasons(sum(row.untested_edits.values()), row.untested_edits),
+            _with_reasons(sum(row.unanswered.values()), row.unanswered),
+            row.model, row.method, row.test, row.repeats,
+        )
+        for row in rows
+    ]  # fmt: skip
+    caption = ["The edits that were tried, and how many of them change the prediction."]
+    if floor:
+        caption.append(
+            "Self-flips: answers to the unedited input, asked again, that are another class; a deterministic model has "
+            "none. That share of the edits would flip without any effect of the inserted words."
+        )
+    words = "Not tested, since the explanation of a changed prediction is cut off, refused or empty"
+    caption += [_reasons(words, [row.untested_edits for row in rows])]
+    caption += [_reasons("Without an answer, random edits included", [row.unanswered for row in rows])]
+    title = "Edits, and how often predictions change by themselves"
+    return Table("edits", title, columns, tuple(lines), " ".join(filter(None, caption)), (INTERVALS,))
+
+
+def _self_flips(row: ConsistencyRow) -> Cell:
+    asked = f"{plural(row.repeats, 'answer')} to unedited inputs" if row.repeats else "a deterministic model"
+    return Cell(row.self_flips, details=() if row.self_flips is None else (asked,))
 
 
 def _with_reasons(number_of: int, reasons: Mapping[str, int]) -> Cell:
@@ -152,7 +196,7 @@ def _reconstruction(result: FreeText) -> Table:
         Column("name", "Setting", "text"),
         _percent("found", "% reconstructed"),
         _percent("among_found", "% inconsistent of reconstructed"),
-        _percent("total", "% inconsistent"),
+        _percent("total", "% inconsistent of all"),
         Column("n", "n", "count"),
         Column("not_tested", "Not tested", "count"),
         *_hidden("model", "method", "test"),
@@ -167,7 +211,8 @@ def _reconstruction(result: FreeText) -> Table:
     ]  # fmt: skip
     caption = (
         "Reconstructed: inputs for which the reasons of the explanation could be turned into a new input. "
-        "Inconsistent: the model predicts another class for it; of those reconstructed, and of all inputs. "
+        "Inconsistent: the model predicts another class for it; of those reconstructed, as in the paper's Table 3, and "
+        "of all inputs, those without a reconstruction included. "
         + _reasons("Not tested, and in no share", [row.untested for row in rows])
     )
     title = "Input reconstruction consistency test"
@@ -180,21 +225,21 @@ def _comparison(result: FreeText) -> Table:
         _percent("total_first", "% first"),
         _percent("total_second", "% second"),
         _percent("difference", "Difference"),
-        Column("p_holm", "p (Holm)", "p_value"),
+        Column("p", "p", "p_value"),
         Column("n", "n", "count"),
-        *_hidden("test", "first_model", "first_method", "second_model", "second_method", "p"),
+        *_hidden("test", "first_model", "first_method", "second_model", "second_method"),
     )
     lines = [
         table_row(
             f"{row.test}: {row_name(result, *row.first)}, {row_name(result, *row.second)}",
-            row.total_first, row.total_second, row.difference, row.p_holm, row.n,
-            row.test, *row.first, *row.second, row.p,
+            row.total_first, row.total_second, row.difference, row.p, row.n,
+            row.test, *row.first, *row.second,
         )
         for row in result.comparisons
     ]  # fmt: skip
     caption = (
         "Inconsistent explanations under each test, over the inputs that both were tested on; the difference, second "
-        "minus first, in points. p: paired permutation test, Holm-corrected over the pairs of one test. A model that "
+        "minus first, in points. p: joint sign-flip test, adjusted for the pairs of methods of one test. A model that "
         "ignores its input is seldom inconsistent: consider how much was found, and accuracy, first."
     )
     title = "Settings compared under the consistency tests"
@@ -254,7 +299,13 @@ def _found(kind: str, row: ConsistencyRow) -> str:
 
 
 def _warnings(result: FreeText) -> list[str]:
-    found = []
+    found = [
+        f"{row_name(result, row.model, row.method, row.test)}: {percent(row.self_flips.value)} % of the answers to "
+        f"unedited inputs change when they are asked again, and {percent(row.flips.value)} % of the edits flip the "
+        "prediction. Part of the counterfactuals are no effect of the inserted words."
+        for row in result.counterfactual
+        if row.self_flips is not None and row.self_flips.value > 0 and row.flips is not None
+    ]
     for row in result.noise:
         name = row_name(result, row.model, row.method, row.editor)
         if row.reading == "copies" and isinstance(row.chance, Estimate):

@@ -3,7 +3,7 @@
 from verax.results.study import Study
 from verax.studies.leaderboard.analysis import Leaderboard, analyse
 from verax.studies.leaderboard.presets import ATTRIBUTION_TABLE, IMPORTANCE_MEASURES
-from verax.studies.leaderboard.tables import findings, reading, tables
+from verax.studies.leaderboard.tables import findings, reading, tables, verdict_table
 
 STUDY: Study[Leaderboard] = Study(
     name="leaderboard",
@@ -13,6 +13,7 @@ STUDY: Study[Leaderboard] = Study(
     tables=tables,
     findings=findings,
     reading=reading,
+    verdict=verdict_table,
     presets=(ATTRIBUTION_TABLE, IMPORTANCE_MEASURES),
     order=10,
 )

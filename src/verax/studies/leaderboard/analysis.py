@@ -1,65 +1,112 @@
-"""The leaderboard of one run, or of several side by side."""
+"""The leaderboard of one run, or of several next to each other."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from verax.results.manifest import MetricEntry
+from verax.results.manifest import CONTENT_FREE, MetricEntry
 from verax.results.matching import MatchedMethod, match_methods
 from verax.results.run import Run, run_names
-from verax.stats.joint import ALPHA, Compared, PairedMeans, compare_columns, compare_methods, mean_over_groups
-from verax.types import FloatArray
+from verax.stats.intervals import Ends, bca_of_means
+from verax.stats.joint import (
+    ALPHA,
+    JointTest,
+    TooFew,
+    inputs_needed,
+    joint_differences,
+    joint_test,
+    mean_of,
+    mean_over_groups,
+)
+from verax.types import FAILED, NOT_APPLICABLE, Estimate, FloatArray
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A method under a metric.
+    """A method under a metric. Everything about significance is read from the joint test of the metric.
 
     Args:
         method: its label in the run.
-        baseline: label of the random explanation that it is compared with.
-        compared: mean, tests and group.
-        skipped: number of instances without a value.
-        reasons: their reasons, with counts.
+        baseline: label of the random explanation that it is compared with; its own for that itself.
+        random: whether it is a random explanation, that others are compared with or a further one.
+        mean: over the n inputs that have a value, with its interval; None if there is none.
+        baseline_mean: mean of its baseline over the inputs where the method has a value too.
+        p: against its baseline, adjusted for all pairs of methods; None for a baseline and without one.
+        better, worse: significantly different from its baseline, in which direction.
+        like_random: not significantly different from its baseline, although something could have been.
+        best: no other method is significantly better.
+        group: letters; methods that share one are not significantly different.
+        beaten_by: labels of the methods that are significantly better.
+        unbeaten: label of the best content-free baseline of the metric, if the method is not significantly better.
+        reasons: instances without a value, by reason.
     """
 
     method: str
     baseline: str
-    compared: Compared
-    skipped: int
+    random: bool
+    mean: Estimate | None
+    baseline_mean: float | None
+    p: float | None
+    better: bool
+    worse: bool
+    like_random: bool
+    best: bool
+    group: str
+    beaten_by: tuple[str, ...]
     reasons: dict[str, int]
+    unbeaten: str | None = None
 
     @property
-    def like_random(self) -> bool:
-        """Whether the test does not distinguish it from its baseline, which itself has no test."""
-        return self.compared.p_holm is not None and self.compared.p_holm >= ALPHA
+    def n(self) -> int:
+        """Number of inputs that have a value."""
+        return 0 if self.mean is None else self.mean.n or 0
 
     @property
     def is_baseline(self) -> bool:
         """Whether it is the random explanation that others are compared with."""
         return self.method == self.baseline
 
+    @property
+    def failed(self) -> int:
+        """Instances on which an unexpected error occurred."""
+        return self.reasons.get(FAILED, 0)
+
+    @property
+    def not_applicable(self) -> int:
+        """Instances for which the metric is not defined by design."""
+        return sum(number for reason, number in self.reasons.items() if reason in NOT_APPLICABLE)
+
+    @property
+    def skipped(self) -> int:
+        """Instances without a value for any other reason."""
+        return sum(self.reasons.values()) - self.failed - self.not_applicable
+
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """The methods under one metric, best first, those without a value last."""
+    """The methods under one metric, best first, those without a value last.
+
+    Args:
+        inputs: number of inputs with a value of any method.
+        too_few: why nothing could become significant; None where something could.
+        any_difference: whether any two methods are significantly different.
+    """
 
     metric: MetricEntry
     standings: tuple[Standing, ...]
+    inputs: int
+    too_few: TooFew | None
+    any_difference: bool
 
     @property
     def best(self) -> tuple[Standing, ...]:
-        """The best method and those that share a letter with it, best first."""
-        first = self.standings[0] if self.standings else None
-        if first is None or first.compared.mean is None:
-            return ()
-        letters = set(first.compared.group)
-        return tuple(one for one in self.standings if one is first or set(one.compared.group) & letters)
+        """The methods that may be best."""
+        return tuple(standing for standing in self.standings if standing.best)
 
 
 @dataclass(frozen=True)
@@ -95,21 +142,22 @@ class Leaderboard:
 
 
 def _record(board: Board, standing: Standing) -> dict[str, Any]:
-    compared = standing.compared
-    value, low, high = (None, None, None) if compared.mean is None else compared.mean
+    value, low, high = (None, None, None) if standing.mean is None else standing.mean
     return {
         "method": standing.method,
         "metric": board.metric.label,
         "mean": value,
         "low": low,
         "high": high,
-        "n": compared.n,
+        "n": standing.n,
         "skipped": standing.skipped,
-        "random": compared.baseline_mean,
-        "p": compared.p,
-        "p_holm": compared.p_holm,
+        "failed": standing.failed,
+        "not_applicable": standing.not_applicable,
+        "random": standing.baseline_mean,
+        "p": standing.p,
+        "best": standing.best,
         "higher_is_better": board.metric.ascending,
-        "group": compared.group,
+        "group": standing.group,
     }
 
 
@@ -127,60 +175,118 @@ def ranked_methods(run: Run) -> list[str]:
     return [label for label in run.methods if label not in texts]
 
 
+class MetricTest(NamedTuple):
+    """The one joint test of a metric of a run: every table that compares these methods reads it.
+
+    Args:
+        methods: in the order of the columns of `values`.
+        values: shape [inputs, methods], translations of one input averaged, NaN where there is none.
+    """
+
+    metric: MetricEntry
+    methods: tuple[str, ...]
+    values: FloatArray
+    test: JointTest
+
+
+def metric_test(run: Run, label: str, seed: int = 0) -> MetricTest:
+    """The joint test of all methods that have scores under a metric, computed once for each run."""
+    return run.cached(("joint test", label, seed), lambda: _test(run, label, seed))
+
+
+def _test(run: Run, label: str, seed: int) -> MetricTest:
+    metric = run.manifest.metric(label)
+    scored = set(run.scores.methods_of(label))
+    methods = [method for method in ranked_methods(run) if method in scored]
+    values = values_by_input(run, label, methods)[0]
+    tolerance = run.manifest.tolerance(label)
+    test = joint_test(values, higher_is_better=metric.ascending, tolerance=tolerance, seed=seed)
+    return MetricTest(metric, tuple(methods), values, test)
+
+
 def boards_of(run: Run, seed: int = 0) -> dict[str, Board]:
     """The leaderboard of each metric of a run that ranks, in the order of the manifest."""
-    methods = ranked_methods(run)
-    boards = {}
-    for metric in run.metrics:
-        entry = run.manifest.metric(metric)
-        scored = set(run.scores.methods_of(metric)) if entry.ranked else set()
-        present = [method for method in methods if method in scored]
-        if present:
-            boards[metric] = Board(entry, _ranked(run, entry, present, seed))
-    return boards
+    ranking = [label for label in run.metrics if run.manifest.metric(label).ranked]
+    tested = [made for label in ranking if (made := metric_test(run, label, seed)).methods]
+    # one pass over the resamples serves all metrics of the run
+    intervals = iter(bca_of_means(_padded([one.values for one in tested]), seed=seed))
+    return {one.metric.label: _board(run, one, [next(intervals) for _ in one.methods]) for one in tested}
 
 
-def values_by_input(run: Run, metric: str, methods: Sequence[str]) -> tuple[FloatArray, list[int], list[str]]:
-    """Values of a metric with translations of one input averaged, what is skipped, and the inputs."""
-    values, skipped, ids = run.scores.matrix(metric, methods)
-    means, inputs = mean_over_groups(values, ids, run.parallel)
-    return means, skipped.tolist(), inputs
+def _padded(matrices: Sequence[FloatArray]) -> FloatArray:
+    """Matrices next to each other, the shorter ones filled with NaN."""
+    rows = max((len(matrix) for matrix in matrices), default=0)
+    fill = [np.pad(matrix, ((0, rows - len(matrix)), (0, 0)), constant_values=np.nan) for matrix in matrices]
+    return np.concatenate(fill, axis=1) if fill else np.zeros((0, 0))
 
 
-def _ranked(run: Run, entry: MetricEntry, methods: list[str], seed: int) -> tuple[Standing, ...]:
-    values, skipped, _ = values_by_input(run, entry.label, methods)
+def values_by_input(run: Run, metric: str, methods: Sequence[str]) -> tuple[FloatArray, list[str]]:
+    """Values of a metric with translations of one input averaged, [inputs, methods], and the inputs."""
+    values, _, ids = run.scores.matrix(metric, methods)
+    return mean_over_groups(values, ids, run.parallel)
+
+
+def _board(run: Run, tested: MetricTest, intervals: Sequence[Ends | None]) -> Board:
+    metric, methods, values, test = tested
     baselines = [run.manifest.baseline(method) for method in methods]
     places = [methods.index(base) if base in methods else None for base in baselines]
-    compared = compare_methods(values, places, higher_is_better=entry.ascending, seed=seed)
-    standings = [
-        Standing(method, baseline, row, missing, run.scores.reasons(entry.label, method) if missing else {})
-        for method, baseline, row, missing in zip(methods, baselines, compared, skipped, strict=True)
-    ]
-    return tuple(sorted(standings, key=lambda one: _place(one, entry.ascending)))
-
-
-def _place(standing: Standing, ascending: bool) -> tuple[bool, float]:
-    mean = standing.compared.mean
-    return (True, 0.0) if mean is None else (False, -mean.value if ascending else mean.value)
+    means = [mean_of(values[:, i]) for i in range(len(methods))]
+    known = {i: mean for i, mean in enumerate(means) if mean is not None}
+    order = sorted(known, key=lambda i: (-known[i] if metric.ascending else known[i], i))
+    letters = test.letters(order)
+    entries = [run.manifest.method(method) for method in methods]
+    controls = {i for i in range(len(methods)) if places[i] == i or entries[i].baseline}
+    best = test.best(controls, order)
+    form = test.strongest([i for i in known if entries[i].name == CONTENT_FREE])
+    standings = []
+    for i in [*order, *(i for i in range(len(methods)) if i not in known)]:
+        base = places[i] if places[i] != i else None
+        standings.append(
+            Standing(
+                method=methods[i],
+                baseline=baselines[i],
+                random=places[i] == i or entries[i].random,
+                mean=Estimate.of(known[i], intervals[i], int(test.shared[i, i])) if i in known else None,
+                baseline_mean=None if places[i] is None else mean_of(values[~np.isnan(values[:, i]), places[i]]),
+                **test.against(i, base)._asdict(),
+                best=i in best,
+                group=letters[i],
+                beaten_by=tuple(methods[j] for j in order if test.beats(j, i)),
+                reasons=run.scores.reasons(metric.label, methods[i]),
+                unbeaten=None if form is None or i in controls or test.beats(i, form) else methods[form],
+            )
+        )
+    return Board(metric, tuple(standings), test.inputs, test.too_few, test.any_difference)
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A method under a metric in two runs, over the inputs that both have a value for."""
+    """A method under a metric in two runs, over the inputs that both have a value for.
+
+    Args:
+        first, second: its mean in either run.
+        difference: second minus first; differences below rounding noise count as 0.
+        p: of the difference, adjusted for all methods and metrics; None for fewer than two inputs.
+    """
 
     metric: MetricEntry
     method: MatchedMethod
-    means: PairedMeans
+    first: float | None
+    second: float | None
+    difference: float | None
+    n: int
+    p: float | None
 
     @property
     def change(self) -> str:
         """Which way the second run differs from the first."""
-        first, second, _, _, p = self.means
-        if first is None or second is None or p is None:
+        if self.difference is None:
             return "unknown"
-        if p >= ALPHA:
-            return "not significantly different"
-        return "better" if (second > first) == self.metric.ascending else "worse"
+        if self.difference == 0.0:
+            return "equal"
+        if self.p is None or self.p >= ALPHA:
+            return "too few inputs" if self.n < inputs_needed(2) else "not significantly different"
+        return "better" if (self.difference > 0) == self.metric.ascending else "worse"
 
 
 def contrast(first: Run, second: Run, *, seed: int = 0) -> list[Contrast]:
@@ -195,18 +301,33 @@ def contrast(first: Run, second: Run, *, seed: int = 0) -> list[Contrast]:
             if all(side is not None for side in sides):
                 found.append((first.manifest.metric(metric), method))
                 columns.append((sides[0] or {}, sides[1] or {}))
+    if not columns:
+        return []
     ids = list(dict.fromkeys(one for pair in columns for side in pair for one in side))
-    stacked = [
+    a, b = (
         np.array([[pair[side].get(one, np.nan) for pair in columns] for one in ids]).reshape(len(ids), len(columns))
         for side in (0, 1)
+    )
+    tolerance = [max(run.manifest.tolerance(entry.label) for run in (first, second)) for entry, _ in found]
+    differences, p = joint_differences(b - a, tolerance=np.array(tolerance), seed=seed)
+    known = ~np.isnan(b - a)
+    return [
+        Contrast(
+            entry,
+            method,
+            mean_of(a[known[:, i], i]),
+            mean_of(b[known[:, i], i]),
+            None if np.isnan(differences[i]) else float(differences[i]),
+            int(known[:, i].sum()),
+            None if np.isnan(p[i]) else float(p[i]),
+        )
+        for i, (entry, method) in enumerate(found)
     ]
-    means = compare_columns(stacked[0], stacked[1], seed=seed) if columns else []
-    return [Contrast(metric, method, row) for (metric, method), row in zip(found, means, strict=True)]
 
 
 def _column(run: Run, metric: str, label: str | None) -> dict[str, float] | None:
     """The values of a method by input; None if the run has no row of it."""
     if label is None or not len(run.scores.where(metric=metric, method=label)):
         return None
-    values, _, inputs = values_by_input(run, metric, [label])
+    values, inputs = values_by_input(run, metric, [label])
     return {one: value for one, value in zip(inputs, values[:, 0].tolist(), strict=True) if not math.isnan(value)}

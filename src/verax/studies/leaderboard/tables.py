@@ -1,27 +1,30 @@
-"""Tables of the leaderboard: an overview of methods by metrics, and one ranking for each metric."""
+"""Tables of the leaderboard: a verdict on each method, methods by metrics, and one ranking for each metric."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from verax.results.matching import match_methods
-from verax.results.render.numbers import listed, number, plural
+from verax.results.matching import MatchedMethod, match_methods
+from verax.results.render.numbers import listed, number, p_value, plural
 from verax.results.run import Run
 from verax.results.table import Cell, Column, Row, Table, table_row
+from verax.stats.correlation import spread
+from verax.stats.joint import TooFew
 from verax.studies.leaderboard.analysis import Board, Contrast, Leaderboard, RunBoards, Standing
-from verax.studies.marks import BEST, LIKE_RANDOM
+from verax.studies.marks import JOINT_TEST, marks_of, too_few
+from verax.types import Estimate
 
-_RANKING = (
+_VERDICT = (
     Column("method", "Method", "text"),
-    Column("group", "Group", "text"),
-    Column("mean", "Mean", plot=True),
-    Column("p_holm", "p against random", "p_value"),
-    Column("n", "n", "count"),
-    Column("skipped", "Skipped", "count"),
-    Column("metric"),
-    Column("random"),
-    Column("p"),
-    Column("higher_is_better"),
+    Column("verdict", "Verdict", "text"),
+    Column("better", "Better on", "text"),
+    Column("not_better", "Not better on", "text"),
+    Column("beaten_by", "Beaten by", "text"),
+    Column("caution", "Careful:", "text"),
+)
+
+_DIFFERENT_INPUTS = (
+    "Values are missing: two methods are tested on the inputs that both have, and means are over those of each method."
 )
 
 
@@ -31,6 +34,118 @@ def tables(result: Leaderboard) -> list[Table]:
         return [_side_by_side(result, metric) for metric in result.metrics]
     (only,) = result.runs
     return [_overview(result, only), *(ranking(only, board) for board in only.boards.values())]
+
+
+def verdict_table(result: Leaderboard) -> Table | None:
+    """One line for each method: better than random or not, where, how certain, what beats it, what to be careful of."""
+    several = len(result.runs) > 1
+    rows = []
+    for made in result.runs:
+        display = made.run.manifest.display
+        for method in [one for one in made.run.methods if one not in made.run.text_methods]:
+            standings = {
+                board.metric.label: (board, standing)
+                for board in made.boards.values()
+                for standing in board.standings
+                if standing.method == method
+            }
+            if made.run.manifest.method(method).baseline or any(one.random for _, one in standings.values()):
+                continue
+            name = Cell(method, shown=display(method))
+            warnings = [*_not_above_form(standings, display), *_warnings(made.run, method)]
+            judged = _judged(standings, display, warnings)
+            rows.append(table_row(name, *judged, section=made.name if several else ""))
+    if not rows:
+        return None
+    return Table("verdict", "Verdict", _VERDICT, tuple(rows), verdict=_too_few(result), notes=(JOINT_TEST,))
+
+
+def _too_few(result: Leaderboard) -> str:
+    """Where there are too few inputs to mark anything: everywhere, or under some metrics, which are named."""
+    boards = [(metric, board.too_few) for made in result.runs for metric, board in made.boards.items()]
+    metrics: dict[TooFew, list[str]] = {}
+    for metric, few in boards:
+        if few is not None:
+            metrics.setdefault(few, []).append(metric)
+    if all(few is not None for _, few in boards):
+        return " ".join(map(too_few, metrics))
+    return " ".join(f"{', '.join(dict.fromkeys(names))}: {too_few(few)}" for few, names in metrics.items())
+
+
+def _not_above_form(standings: dict[str, tuple[Board, Standing]], display: Callable[[str], str]) -> list[str]:
+    """The metrics under which scores by the form of words are not beaten."""
+    return [
+        f"not faithful across languages: not significantly better than {display(one.unbeaten)} ({metric})"
+        for metric, (board, one) in standings.items()
+        if one.unbeaten is not None and board.too_few is None
+    ]
+
+
+def _warnings(run: Run, method: str) -> list[str]:
+    """Warnings of the run that concern a method, without its name."""
+    names = {method, run.manifest.method(method).name}
+    split = [warning.partition(": ") for warning in run.manifest.warnings]
+    return [words for name, _, words in split if name in names and words]
+
+
+def _judged(
+    standings: dict[str, tuple[Board, Standing]], display: Callable[[str], str], warnings: Sequence[str]
+) -> tuple[str, str, str, str, str]:
+    """The verdict on a method, and what it follows from."""
+    decided = {metric: one for metric, (_, one) in standings.items() if one.better or one.worse or one.like_random}
+    better = [f"{metric} (p {_compared(one.p)})" for metric, one in decided.items() if one.better]
+    rest = [
+        f"{metric} ({'worse, ' if one.worse else ''}p {_compared(one.p)})"
+        for metric, one in decided.items()
+        if not one.better
+    ]
+    beaten = [
+        f"{listed([display(other) for other in one.beaten_by], 3)} ({metric})"
+        for metric, (_, one) in standings.items()
+        if one.beaten_by
+    ]
+    cautions = [*_cautions(standings, any_decided=bool(decided)), *warnings]
+    phrase = _phrase(decided) if decided else _undecided(standings)
+    return phrase, ", ".join(better), ", ".join(rest), ", ".join(beaten), ", ".join(cautions)
+
+
+def _compared(p: float | None) -> str:
+    written = p_value(p)
+    return written if written.startswith("<") else f"= {written}"
+
+
+def _phrase(decided: dict[str, Standing]) -> str:
+    better, worse = (sum(getattr(one, name) for one in decided.values()) for name in ("better", "worse"))
+    if better == len(decided):
+        return "better than random"
+    if better:
+        return f"better than random on {better} of {len(decided)}" + (f", worse on {worse}" if worse else "")
+    return f"worse than random on {worse} of {len(decided)}" if worse else "not better than random"
+
+
+def _undecided(standings: dict[str, tuple[Board, Standing]]) -> str:
+    """Why a method is neither better than random nor worse nor like it."""
+    known = [one for _, one in standings.values() if one.n]
+    if any(one.baseline_mean is not None for one in known):
+        return "too few inputs to tell"
+    return "no random explanation to compare with" if known else "no value"
+
+
+def _cautions(standings: dict[str, tuple[Board, Standing]], *, any_decided: bool) -> list[str]:
+    """What limits the conclusions: missing values, errors, too few inputs under some metrics."""
+    found = []
+    failed = max((standing.failed for _, standing in standings.values()), default=0)
+    if failed:
+        found.append(f"failed on {plural(failed, 'instance')}")
+    for metric, (board, standing) in standings.items():
+        decided = standing.better or standing.worse or standing.like_random
+        if not standing.n:
+            found.append(f"no value under {metric}")
+        elif 2 * standing.n < board.inputs:
+            found.append(f"{metric} has only {standing.n} of {board.inputs} inputs")
+        elif any_decided and not decided and standing.baseline_mean is not None:
+            found.append(f"{metric} has too few inputs to tell")
+    return found
 
 
 def direction(board: Board) -> str:
@@ -52,24 +167,43 @@ def _overview(result: Leaderboard, made: RunBoards) -> Table:
     baselines = {one.baseline for board in made.boards.values() for one in board.standings}
     rows = []
     for method in result.methods:
-        cells = [_cell(board, places[metric].get(method.name)) for metric, board in made.boards.items()]
+        cells = [_cell(places[metric].get(method.name), _absent(made.run)) for metric in made.boards]
         name = Cell(method.name, shown=made.run.manifest.display(method.name))
-        rows.append(Row((name, *cells), baseline=method.name in baselines))
+        rows.append(Row((name, *cells), baseline=method.name in baselines or method.entry.baseline))
     return Table(
         "overview",
         "Mean of each metric over the instances, by method",
         columns,
         tuple(rows),
-        caption="In brackets: 95 % interval of the mean.",
+        caption=_brackets(rows),
     )
 
 
-def _cell(board: Board, standing: Standing | None) -> Cell:
+def _brackets(rows: Sequence[Row]) -> str:
+    """What stands in brackets, if anything does."""
+    values = [cell.value for row in rows for cell in row.cells if isinstance(cell.value, Estimate)]
+    if any(value.interval is not None for value in values):
+        return "In brackets: 95 % interval of the mean over instances."
+    return "There are no intervals: too few instances, or all values are equal." if values else ""
+
+
+def _absent(run: Run) -> str:
+    """Why a method has no row under a metric."""
+    return "not computed" if run.tables.missing else "not applicable"
+
+
+def _cell(standing: Standing | None, absent: str = "not applicable") -> Cell:
     if standing is None:
-        return Cell(reason="no scores")
-    best = any(one.method == standing.method for one in board.best)
-    marks = (*((BEST,) if best else ()), *((LIKE_RANDOM,) if standing.like_random else ()))
-    return Cell(standing.compared.mean, marks=marks)
+        return Cell(reason=absent)
+    marks = marks_of(best=standing.best, like_random=standing.like_random, worse=standing.worse)
+    return Cell(standing.mean, reason=_missing(standing) if standing.mean is None else "", marks=marks)
+
+
+def _missing(standing: Standing) -> str:
+    """Why a method has no value at all."""
+    if standing.failed:
+        return "failed"
+    return "skipped" if standing.skipped else "not applicable"
 
 
 def ranking(made: RunBoards, board: Board) -> Table:
@@ -77,20 +211,19 @@ def ranking(made: RunBoards, board: Board) -> Table:
     order = {one.method: place for place, one in enumerate(board.standings)}
     rows = []
     for standing in board.standings:
-        compared = standing.compared
-        mean = _cell(board, standing)
-        missing = Cell(standing.skipped, details=tuple(f"{why}: {n}" for why, n in standing.reasons.items()))
+        reasons = tuple(f"{why}: {n}" for why, n in standing.reasons.items())
         rows.append(
             table_row(
                 Cell(standing.method, shown=made.run.manifest.display(standing.method)),
-                compared.group,
-                mean,
-                compared.p_holm,
-                compared.n,
-                missing,
+                standing.group,
+                _cell(standing),
+                standing.p,
+                standing.n,
+                Cell(standing.skipped, details=reasons),
+                standing.failed,
+                standing.not_applicable,
                 board.metric.label,
-                compared.baseline_mean,
-                compared.p,
+                standing.baseline_mean,
                 board.metric.ascending,
                 baseline=standing.is_baseline,
                 compared_with=order.get(standing.baseline),
@@ -99,11 +232,35 @@ def ranking(made: RunBoards, board: Board) -> Table:
     absent = [method for method in made.run.methods if method not in order and method not in made.run.text_methods]
     facts = [f"{name} = {_value(value)}" for name, value in board.metric.parameters.items()]
     facts += [board.metric.reference] if board.metric.reference else []
-    caption = " · ".join([*([f"Without any score: {', '.join(absent)}"] if absent else []), *facts])
+    missing = f"Without any score ({_absent(made.run)}): {', '.join(map(made.run.manifest.display, absent))}"
+    caption = " · ".join([*([missing] if absent else []), *facts])
     return Table(
-        board.metric.label, f"{board.metric.label} ({direction(board)})", _RANKING, tuple(rows), caption,
+        board.metric.label,
+        f"{board.metric.label} ({direction(board)})",
+        _ranking_columns(board),
+        tuple(rows),
+        caption,
         verdict=verdict(board, made.run.manifest.display),
-    )  # fmt: skip
+    )
+
+
+def _ranking_columns(board: Board) -> tuple[Column, ...]:
+    """The columns; counts that are all 0 are for programs only."""
+    failed = any(standing.failed for standing in board.standings)
+    inapplicable = any(standing.not_applicable for standing in board.standings)
+    return (
+        Column("method", "Method", "text"),
+        Column("group", "Group" if board.any_difference else "", "text"),
+        Column("mean", "Mean", plot=True, marked=True),
+        Column("p", "p against random", "p_value"),
+        Column("n", "n", "count"),
+        Column("skipped", "Skipped", "count"),
+        Column("failed", "Failed" if failed else "", "count"),
+        Column("not_applicable", "Not applicable" if inapplicable else "", "count"),
+        Column("metric"),
+        Column("random"),
+        Column("higher_is_better"),
+    )
 
 
 def _value(value: object) -> str:
@@ -118,74 +275,109 @@ def _value(value: object) -> str:
 
 
 def verdict(board: Board, display: Callable[[str], str] = str) -> str:
-    """What a ranking says, in one or two sentences."""
-    best = board.best
-    if not best:
+    """What a ranking says, in a few sentences."""
+    known = [standing for standing in board.standings if standing.mean is not None]
+    if not known:
         return "No method has a value under this metric."
-    names = [display(one.method) for one in best]
-    mean = best[0].compared.mean
-    words = f"{names[0]} has the best value, {number(mean.value if mean else None)}"
-    if len(best) > 1:
-        verb = "is" if len(best) == 2 else "are"
-        words += f"; {listed(names[1:])} {verb} not significantly different."
-    else:
-        words += ", significantly different from all others." if len(board.standings) > 1 else "."
-    weak = [display(one.method) for one in board.standings if one.like_random]
-    return f"{words} Not significantly different from random: {listed(weak)}." if weak else words
+    if board.too_few is not None:
+        return too_few(board.too_few)
+    weak = [display(standing.method) for standing in known if standing.like_random]
+    worse = [display(standing.method) for standing in known if standing.worse]
+    words = [_best_sentence(board, known, display)]
+    words += [f"Not significantly different from random: {listed(weak)}."] if weak else []
+    words += [f"Significantly worse than random: {listed(worse)}."] if worse else []
+    words += [_DIFFERENT_INPUTS] if len({standing.n for standing in known}) > 1 else []
+    return " ".join(words)
+
+
+def _best_sentence(board: Board, known: Sequence[Standing], display: Callable[[str], str]) -> str:
+    if len(known) == 1:
+        mean = known[0].mean
+        return f"{display(known[0].method)} has {number(mean.value if mean else None)}; there is nothing to compare."
+    if not board.any_difference:
+        return f"No two of {len(known)} methods are significantly different."
+    compared = [standing for standing in known if standing.p is not None and not standing.random]
+    beaten_none = [display(standing.method) for standing in board.best]
+    if compared and not any(standing.better for standing in compared):
+        nor = f", and none beats {listed(beaten_none)}" if beaten_none else ""
+        return f"No method is significantly better than random{nor}."
+    if not beaten_none:
+        return "No method can be called best: only random explanations, or methods with few values, are unbeaten."
+    alike = [display(standing.method) for standing in board.best if standing.like_random]
+    best = [name for name in beaten_none if name not in alike]
+    words = f"{listed(best)} may be best: no method is significantly better." if best else ""
+    either = f"No method beats {listed(alike)}{' either' if best else ''}, which may be no better than random."
+    return " ".join(filter(None, (words, either if alike else "")))
 
 
 def _side_by_side(result: Leaderboard, metric: str) -> Table:
     runs = [run for run in result.runs if metric in run.boards]
-    columns = (Column("method", "Method", "text"), *(Column(f"run_{i}", run.name) for i, run in enumerate(result.runs)))
+    columns = [Column("method", "Method", "text"), *(Column(f"run_{i}", run.name) for i, run in enumerate(result.runs))]
+    # values of different inputs have no mean of their own
+    averaged = len({run.run.manifest.data.hash or run.run.folder for run in result.runs}) == 1
+    columns += [Column("over_runs", "Mean ± deviation over runs"), Column("mean"), Column("sd")] if averaged else []
     rows = []
     for method in result.methods:
-        cells = []
+        cells: list[Cell] = []
+        means: list[float] = []
         for run, label in zip(result.runs, method.labels, strict=True):
             board = run.boards.get(metric)
             standing = None if board is None else next((s for s in board.standings if s.method == label), None)
-            cells.append(Cell(reason="not in this run") if board is None or label is None else _cell(board, standing))
-        rows.append(Row((Cell(method.name), *cells), baseline=method.entry.random))
+            means += [standing.mean.value] if standing is not None and standing.mean is not None else []
+            cells.append(
+                Cell(reason="not in this run") if board is None or label is None else _cell(standing, _absent(run.run))
+            )
+        if averaged:
+            over = spread(means) if len(means) == len(result.runs) else None
+            shown = None if over is None or over.sd is None else f"{number(over.mean)} ± {number(over.sd)}"
+            cells += [Cell(shown), Cell(None if over is None else over.mean), Cell(None if over is None else over.sd)]
+        name = Cell(method.name, shown=_display(method, [run.run for run in result.runs]))
+        rows.append(Row((name, *cells), baseline=method.entry.baseline))
     board = runs[0].boards[metric]
     return Table(
         metric,
         f"{metric} ({direction(board)})",
-        columns,
+        tuple(columns),
         tuple(rows),
         caption="A column for each run: "
         + "; ".join(f"{run.name}: {run.run.folder}" for run in result.runs)
-        + ". In brackets: 95 % interval of the mean over the instances of the run.",
+        + f". {_brackets(rows)}",
     )
 
 
-def comparison(contrasts: Sequence[Contrast], names: tuple[str, str]) -> Table:
+def _display(method: MatchedMethod, runs: Sequence[Run]) -> str:
+    """The display name of a method where all runs have the same, or else its name with what differs."""
+    labels = zip(runs, method.labels, strict=True)
+    names = {run.manifest.display(label) for run, label in labels if label is not None}
+    return names.pop() if len({label for label in method.labels if label is not None}) == len(names) == 1 else ""
+
+
+def comparison(contrasts: Sequence[Contrast], runs: tuple[Run, Run]) -> Table:
     """Two runs compared instance by instance."""
     columns = (
+        Column("metric", "Metric", "text"),
         Column("method", "Method", "text"),
         Column("mean_a", "A"),
         Column("mean_b", "B"),
         Column("difference", "B - A"),
-        Column("p_holm", "p (Holm)", "p_value"),
+        Column("p", "p", "p_value"),
         Column("n", "n", "count"),
         Column("change", "B is", "text"),
-        Column("metric"),
-        Column("p"),
         Column("higher_is_better"),
     )
     rows = []
     for one in contrasts:
-        first, second, n, p, p_holm = one.means
-        gap = None if first is None or second is None else second - first
-        arrow = "↑" if one.metric.ascending else "↓"
-        section = f"{one.metric.label} {arrow}"
-        cells = (one.method.name, first, second, gap, p_holm, n, one.change, one.metric.label, p, one.metric.ascending)
-        rows.append(table_row(*cells, section=section))
+        metric = f"{one.metric.label} {'↑' if one.metric.ascending else '↓'}"
+        names = (Cell(one.metric.label, shown=metric), Cell(one.method.name, shown=_display(one.method, runs)))
+        cells = (one.first, one.second, one.difference, one.p, one.n, one.change, one.metric.ascending)
+        rows.append(table_row(*names, *cells, section=metric))
     return Table(
         "comparison",
         "Two runs compared",
         columns,
         tuple(rows),
-        caption=f"A: {names[0]}; B: {names[1]}. p: paired test over the instances of both runs, "
-        "Holm-corrected over all rows.",
+        caption=f"A: {runs[0].folder}; B: {runs[1].folder}. p: joint sign-flip test over the instances of both runs, "
+        "adjusted for all rows (step-down max-T).",
     )
 
 
@@ -215,11 +407,12 @@ def reading(result: Leaderboard) -> list[str]:
     translated = 0 < len(shared) < len(run.instances)
     together = "; translations of one input count once, by their mean, and n counts inputs" if translated else ""
     return [
-        f"Each value is the mean over those of the {everything} that have one{together}; n is their number, and every "
-        "instance without a value is counted as skipped.",
-        "The interval covers the mean with 95 % confidence (BCa bootstrap over instances). In the drawing, the dot is "
-        "the mean and the bar its interval; the grey line is the random explanation, the grey ribbon its interval.",
-        "p: paired test of each method against the random explanation of the same kind, on the same instances, "
-        "corrected over the methods of the metric by Holm's rule.",
-        "Methods that share a letter are not significantly different under that metric.",
+        f"Each value is the mean over those of the {everything} that have one{together}; n is their number.",
+        "The interval covers the mean with 95 % confidence (BCa bootstrap over instances; none below 6, nor where all "
+        "values are equal). In the drawing, the dot is the mean and the bar its interval; the grey line is the random "
+        "explanation, the grey ribbon its interval.",
+        JOINT_TEST,
+        "p against random: each method compared with the random explanation of the same kind. Methods that share a "
+        "letter are not significantly different. Skipped: no value for a reason that the run card counts; failed: an "
+        "unexpected error; not applicable: the metric is not defined for that input or kind of explanation.",
     ]

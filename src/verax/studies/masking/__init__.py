@@ -1,7 +1,8 @@
 """Faithfulness measurable models: recursive masking, ACU and RACU, and whether masked inputs are in-distribution."""
 
 from verax.results.study import Study
-from verax.studies.masking.analysis import Masking, analyse
+from verax.studies.masking.analysis import analyse
+from verax.studies.masking.curves import Masking
 from verax.studies.masking.figures import figures
 from verax.studies.masking.presets import FAITHFULNESS_MEASURABLE
 from verax.studies.masking.tables import findings, reading, tables

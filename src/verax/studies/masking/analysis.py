@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -20,104 +20,23 @@ from verax.results.matching import (
 )
 from verax.results.run import Run
 from verax.stats.areas import curve_areas
-from verax.stats.inference import RESAMPLES, mean_interval, simes
-from verax.stats.performance import majority
-from verax.types import Estimate, IntArray, Performance, UserError
+from verax.stats.intervals import RESAMPLES, mean_interval
+from verax.stats.masf import simes
+from verax.stats.performance import constant, most_frequent
+from verax.studies.masking.curves import (
+    NOT_RECORDED,
+    Masking,
+    MaskingCurve,
+    MaskingCurves,
+    SeedValues,
+    Training,
+    paper_name,
+)
+from verax.types import IntArray, Performance, UserError
 
 METRIC, TEST = "recursive_masking", "in_distribution"
-ALPHA = 0.05
 NO_AREA = "no_area"
 Series = Mapping[str, Sequence[float]]
-
-
-@dataclass(frozen=True, slots=True)
-class MaskingCurve:
-    """One measure under recursive masking: the model's performance while words are masked, and the area it loses.
-
-    Args:
-        method: its label.
-        metric: how performance is measured.
-        curve: performance at each masking ratio, from 0 to 1 in equal steps.
-        acu: area between the random curve and this one: positive where masking by this measure hurts more.
-        racu: acu as a share of the area between the random curve and its end; None with `reason` without such an area.
-        signed: whether the measure distinguishes support from opposition; its racu may then exceed 1.
-        n: instances that both this measure and the random one have a curve for; of several runs, the fewest.
-        skipped: instances that they do not; of several runs, the most.
-        over: what the intervals are over: instances of one run, or seeds, one run each.
-        p_values: in-distribution p-value of the data set at each masking ratio; None if it was not tested.
-    """
-
-    method: str
-    metric: Performance
-    curve: tuple[Estimate, ...]
-    acu: Estimate
-    racu: Estimate | None
-    reason: str | None
-    signed: bool
-    n: int
-    skipped: int
-    over: Literal["instances", "seeds"]
-    p_values: tuple[float, ...] | None = None
-
-    @property
-    def ratios(self) -> tuple[float, ...]:
-        """Share of words masked at each point of the curve."""
-        return tuple(i / (len(self.curve) - 1) for i in range(len(self.curve)))
-
-    def outside(self, alpha: float = ALPHA) -> tuple[int, ...]:
-        """The points at which the masked inputs are not in-distribution."""
-        return tuple(place for place, p in enumerate(self.p_values or ()) if p < alpha)
-
-
-@dataclass(frozen=True, slots=True)
-class MaskingCurves:
-    """Every measure of a run, or of several runs that differ in their seed.
-
-    Args:
-        name: of the data set, or of the metric where a run has several.
-        baseline: label of the random measure, whose curve is among `curves`.
-        majority: performance of always predicting the most frequent class.
-        runs: number of runs that these are the means of.
-        without: measures that have no curve, or not in every run, and why.
-        display: display names of the measures.
-    """
-
-    name: str
-    baseline: str
-    majority: float
-    curves: tuple[MaskingCurve, ...]
-    runs: int = 1
-    without: Mapping[str, str] = field(default_factory=dict)
-    display: Mapping[str, str] = field(default_factory=dict)
-
-    def shown(self, method: str) -> str:
-        """The display name of a measure."""
-        return self.display.get(method, method)
-
-    @property
-    def random(self) -> MaskingCurve:
-        """The curve of the random measure."""
-        return next(curve for curve in self.curves if curve.method == self.baseline)
-
-    def ranked(self) -> list[MaskingCurve]:
-        """The measures by their area, best first, the random one last."""
-        return sorted(self.curves, key=lambda curve: (curve.method == self.baseline, -curve.acu.value))
-
-    def invalid(self, curve: MaskingCurve) -> tuple[int, ...]:
-        """The points at which a measure or the random one is not in-distribution: its area is not valid there."""
-        return tuple(sorted({*curve.outside(), *self.random.outside()}))
-
-    def tested(self, curve: MaskingCurve) -> bool:
-        """Whether both curves that an area lies between were tested."""
-        return curve.p_values is not None and self.random.p_values is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Masking:
-    """The curves of each data set, or of each metric of one run; `missing` names metrics without a random curve."""
-
-    groups: tuple[MaskingCurves, ...]
-    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -125,11 +44,16 @@ class MaskedRun:
     """What recursive masking recorded in one run.
 
     Args:
-        series: by method and instance, the series of its score: `gold` and `predicted`; empty where it was skipped.
+        series: by method and instance, the series of its score: `gold`, `predicted` at each point of each masking, and
+            the number of `maskings` (1 by default); empty where it was skipped.
         p_values: by method, the p-values of each tested instance at each masking ratio.
         metric: how performance is measured on the data.
         baseline: label of the random measure.
         signed: for each method, whether it distinguishes support from opposition.
+        majority: the most frequent class of the training data; None if it is not known.
+        seed: of the model.
+        training: of the model.
+        data: name of the data set.
     """
 
     series: Mapping[str, Mapping[str, Series]]
@@ -137,6 +61,10 @@ class MaskedRun:
     metric: Performance
     baseline: str
     signed: Mapping[str, bool]
+    majority: int | None = None
+    seed: str = "0"
+    training: Training = NOT_RECORDED
+    data: str = ""
 
     @property
     def has_random_curve(self) -> bool:
@@ -145,7 +73,10 @@ class MaskedRun:
 
 
 def analyse(runs: Sequence[Run]) -> Masking | None:
-    """Curves and areas of one run, with intervals over instances; of several, over the runs of each data set."""
+    """Curves and areas of one run, with intervals over instances.
+
+    Of several runs: of each data set, and of each way of training its models; intervals are over the runs.
+    """
     with_metric = [run for run in runs if masked_metrics(run)]
     if not with_metric:
         return None
@@ -154,7 +85,8 @@ def analyse(runs: Sequence[Run]) -> Masking | None:
             raise UserError(f"{run.folder} has no scores of {METRIC}, and {with_metric[0].folder} has")
     made = _one_group(runs[0]) if len(runs) == 1 else _groups(runs)
     groups = tuple(_displayed(curves, runs) for curves in made.values() if curves is not None)
-    return Masking(groups, tuple(name for name, curves in made.items() if curves is None))
+    by_metric = any(len(masked_metrics(run)) > 1 for run in runs)
+    return Masking(groups, tuple(name for name, curves in made.items() if curves is None), by_metric)
 
 
 def _one_group(run: Run) -> dict[str, MaskingCurves | None]:
@@ -168,20 +100,30 @@ def _groups(runs: Sequence[Run]) -> dict[str, MaskingCurves | None]:
         for other in runs[:number]:
             if data_name(run) == data_name(other):
                 require_equal([other, run], _DATA_FACTS, "averaged")
-    made = {}
-    for name, members in by_data(runs).items():
-        require_equal(members, _SEED_FACTS, "averaged")
-        require_different_models(members)
-        entries = masked_metrics(members[0])
-        for place, entry in enumerate(entries):
-            title = f"{name}: {entry.label}" if len(entries) > 1 else name
-            made[title] = _over_seeds(title, members, place)
+    made: dict[str, MaskingCurves | None] = {}
+    for name, of_data in by_data(runs).items():
+        trainings = list(dict.fromkeys(_training(run) for run in of_data))
+        for training in trainings:
+            members = [run for run in of_data if _training(run) == training]
+            require_equal(members, _SEED_FACTS, "averaged")
+            require_different_models(members)
+            entries = masked_metrics(members[0])
+            for place, entry in enumerate(entries):
+                title = f"{name}: {entry.label}" if len(entries) > 1 else name
+                key = f"{title}, {training}" if len(trainings) > 1 else title
+                made[key] = _over_seeds(title, members, place)
     return made
 
 
+def _training(run: Run) -> Training:
+    return Training(*(_model_fact(name, run) for name in Training._fields))
+
+
 def _displayed(curves: MaskingCurves, runs: Sequence[Run]) -> MaskingCurves:
+    """The curves with the display names that the first run with each measure gives it."""
     names = [*(one.method for one in curves.curves), *curves.without]
-    return replace(curves, display={name: runs[0].manifest.display(name) for name in names})
+    shown = {entry.label: run.manifest.display(entry.label) for run in reversed(runs) for entry in run.manifest.methods}
+    return replace(curves, display={name: paper_name(shown.get(name, name)) for name in names})
 
 
 def masked_metrics(run: Run) -> list[MetricEntry]:
@@ -189,8 +131,12 @@ def masked_metrics(run: Run) -> list[MetricEntry]:
     return [entry for entry in run.manifest.metrics if entry.name == METRIC and run.scores.methods_of(entry.label)]
 
 
-def masked_run(run: Run, entry: MetricEntry) -> MaskedRun:
-    """What one metric recorded; of several in-distribution tests the first one at the same steps counts."""
+def masked_run(run: Run, entry: MetricEntry, number: int = 1) -> MaskedRun:
+    """What one metric recorded; of several in-distribution tests the first one at the same steps counts.
+
+    Args:
+        number: of the run, in place of the seed of its model if that is not recorded.
+    """
     manifest, scores = run.manifest, run.scores
     steps = entry.parameters.get("steps")
     tests = [one.label for one in manifest.metrics if one.name == TEST and one.parameters.get("steps") == steps]
@@ -202,13 +148,24 @@ def masked_run(run: Run, entry: MetricEntry) -> MaskedRun:
         curves = scores.curves(scores.where(metric=tests[0], method=method))
         p_values[method] = [curve for curve in curves if curve is not None]
     baseline = next((one.label for one in manifest.methods if one.name == "random"), "random")
-    return MaskedRun(series, p_values, manifest.data.metric, baseline, {m: manifest.method(m).signed for m in series})
+    majority = _model_fact("training_majority", run)
+    return MaskedRun(
+        series,
+        p_values,
+        manifest.data.metric,
+        baseline,
+        {method: manifest.method(method).signed for method in series},
+        manifest.model.labels.index(majority) if majority in manifest.model.labels else None,
+        str(_model_fact("training_seed", run) or number),
+        _training(run),
+        manifest.data.name,
+    )
 
 
 def _over_seeds(name: str, runs: Sequence[Run], place: int) -> MaskingCurves | None:
     """The runs of one data set, which differ in the seed of their model alone, under the metric at this place."""
     entries = {run.folder: masked_metrics(run)[place] for run in runs}
-    recorded = [masked_run(run, entries[run.folder]) for run in runs]
+    recorded = [masked_run(run, entries[run.folder], number) for number, run in enumerate(runs, 1)]
     for run, masked in zip(runs, recorded, strict=True):
         if len(runs) > 1 and not masked.has_random_curve:
             raise UserError(f"{run.folder} has no curve of the random measure: it cannot be averaged with other runs")
@@ -226,10 +183,11 @@ _DATA_FACTS: dict[str, Callable[[Run], Any]] = {
 }
 _SEED_FACTS: dict[str, Callable[[Run], Any]] = {
     "steps": lambda run: [entry.parameters.get("steps") for entry in masked_metrics(run)],
-    **{
-        f"the model ({name})": partial(_model_fact, name)
-        for name in ("architecture", "parameters", "masking", "select")
-    },
+    "the number of random maskings": lambda run: [entry.parameters.get("maskings", 1) for entry in masked_metrics(run)],
+    "the in-distribution test": lambda run: [one.parameters for one in run.manifest.metrics if one.name == TEST],
+    "how performance is measured": lambda run: run.manifest.data.metric,
+    "the parts that are masked": lambda run: run.manifest.data.explained_parts,
+    **{f"the model ({name})": partial(_model_fact, name) for name in ("architecture", "parameters")},
 }
 
 
@@ -269,6 +227,7 @@ def _one_run(name: str, run: MaskedRun, seed: int, resamples: int) -> MaskingCur
         at_random, by_measure = (_predicted(which, chosen) for which in (random, rows))
         areas = curve_areas(gold, at_random, by_measure, run.metric, seed=seed, resamples=resamples)
         tested = run.p_values.get(method)
+        ends = areas.curve[0].value, areas.curve[-1].value
         curves.append(
             MaskingCurve(
                 method=method,
@@ -282,11 +241,20 @@ def _one_run(name: str, run: MaskedRun, seed: int, resamples: int) -> MaskingCur
                 skipped=len(rows.keys() | random.keys()) - len(chosen),
                 over="instances",
                 p_values=tuple(simes(column) for column in np.array(tested).T) if tested else None,
+                seeds=(SeedValues(run.seed, *ends, areas.acu.value, areas.racu and areas.racu.value),),
             )
         )
     golds = _gold(random, known[run.baseline])
-    constant = majority(golds, int(golds.max()) + 1, run.metric)
-    return MaskingCurves(name, run.baseline, constant, tuple(curves), without=without)
+    return MaskingCurves(
+        name,
+        run.baseline,
+        constant(golds, most_frequent(golds) if run.majority is None else run.majority, run.metric),
+        tuple(curves),
+        "measured" if run.majority is None else "training",
+        run.training,
+        run.data,
+        without=without,
+    )
 
 
 def _gold(rows: Mapping[str, Series], chosen: Sequence[str]) -> IntArray:
@@ -294,7 +262,10 @@ def _gold(rows: Mapping[str, Series], chosen: Sequence[str]) -> IntArray:
 
 
 def _predicted(rows: Mapping[str, Series], chosen: Sequence[str]) -> IntArray:
-    return np.array([rows[one]["predicted"] for one in chosen]).astype(np.int64)
+    """Predicted classes, shape [instances, maskings, points]."""
+    maskings = int(rows[chosen[0]].get("maskings", (1,))[0])
+    predicted = np.array([rows[one]["predicted"] for one in chosen]).astype(np.int64)
+    return np.asarray(predicted.reshape(len(chosen), maskings, -1))
 
 
 def averaged(
@@ -317,8 +288,17 @@ def averaged(
     baseline = next((name for name, in_runs in labels.items() if in_runs[0] == made[0].baseline), made[0].baseline)
     if baseline in without:
         raise UserError(f"{name}: the random measures of these runs are not the same, so they cannot be averaged")
-    constant = float(np.mean([run.majority for run in made]))
-    return MaskingCurves(name, baseline, constant, tuple(curves), len(made), without)
+    return MaskingCurves(
+        name,
+        baseline,
+        float(np.mean([run.majority for run in made])),
+        tuple(curves),
+        "training" if all(run.majority_of == "training" for run in made) else "measured",
+        made[0].training,
+        made[0].data,
+        len(made),
+        without,
+    )
 
 
 def _mean_curve(method: str, rows: Sequence[MaskingCurve], seed: int) -> MaskingCurve:
@@ -338,6 +318,7 @@ def _mean_curve(method: str, rows: Sequence[MaskingCurve], seed: int) -> Masking
         over="seeds",
         # the worst of the seeds: where one of them leaves the distribution, the mean is not valid either
         p_values=tuple(np.min(tested, axis=0).tolist()) if tested else None,
+        seeds=tuple(seed for row in rows for seed in row.seeds),
     )
 
 

@@ -1,4 +1,4 @@
-"""Figures of recursive masking: performance while words are masked, and the p-values of the in-distribution test."""
+"""Figures of recursive masking: performance while words are masked, and p-values of the in-distribution test."""
 
 from __future__ import annotations
 
@@ -6,46 +6,95 @@ import math
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 
-from verax.results.figure import AnyMark, Area, Figure, Line, Panel, Region, Rule, Scale, Series
+from verax.results.figure import AnyMark, Area, Dot, Figure, Line, Panel, Region, Rule, Scale, Series, Shape
 from verax.results.render.numbers import estimate, percent
-from verax.studies.masking.analysis import ALPHA, Masking, MaskingCurve, MaskingCurves
-from verax.studies.masking.tables import PERFORMANCE
+from verax.studies.masking.curves import ALPHA, Masking, MaskingCurve, MaskingCurves, over_data
+from verax.studies.masking.tables import MAJORITY, PERFORMANCE
 from verax.types import Estimate
 
 _LEAST_P = 1e-4
+_ALL = "All"
 
 
 def figures(result: Masking) -> list[Figure]:
-    """A panel for each measure; below it, where tested, its p-values."""
-    return [figure for group in result.groups for figure in _of_group(group)]
+    """Performance of the models if there are several groups; a panel for each measure; where tested, its p-values."""
+    found = [_performance(result)] if result.compared else []
+    for group in result.groups:
+        shown = [curve for curve in group.ranked() if curve.method != group.baseline]
+        if shown:
+            found.append(_curves(result.title(group), group, shown))
+    for name in dict.fromkeys(group.name for group in result.groups):
+        found += _p_values(name, [group for group in result.groups if group.name == name])
+    return found
 
 
-def _of_group(group: MaskingCurves) -> Iterator[Figure]:
-    shown = [curve for curve in group.ranked() if curve.method != group.baseline]
-    if not shown:
-        return
+def _performance(result: Masking) -> Figure:
+    """Performance unmasked and fully masked on each data set and on all, by training (Figures 2, 3 and 7 to 15)."""
+    trainings = result.trainings
+    rows = list(dict.fromkeys(group.name for group in result.groups))
+    dots: dict[str, list[Dot]] = {"unmasked": [], "fully_masked": []}
+    for number, training in enumerate(trainings):
+        groups = result.of_training(training)
+        overall = over_data(groups) if len(groups) > 1 else None
+        for place, marks in dots.items():
+            marks += [Dot(group.name, number, getattr(group, place)) for group in groups]
+            mean = getattr(overall, place, None)
+            if mean is not None:
+                marks.append(Dot(_ALL, number, mean))
+        majorities = {group.name: group.majority for group in groups} | ({_ALL: overall.majority} if overall else {})
+        dots["fully_masked"] += [Dot(row, len(trainings), Estimate(value)) for row, value in majorities.items()]
+    rows += [_ALL] if any(dot.row == _ALL for dot in dots["unmasked"]) else []
+    shapes: tuple[Shape, ...] = ("circle", "square", "triangle", "diamond", "cross")
+    series = [Series(str(training), shapes[number % len(shapes)]) for number, training in enumerate(trainings)]
+    titles = {"unmasked": "Unmasked", "fully_masked": "100 % masked"}
+    panels = tuple(
+        Panel(title, Scale("performance [%]", percent=True), Scale(), tuple(dots[place]), tuple(rows))
+        for place, title in titles.items()
+    )
+    return Figure(
+        "performance",
+        "Performance of the models, with nothing and with everything masked",
+        (*series, Series("always the most frequent class", "diamond", baseline=True)),
+        panels,
+    )
+
+
+def _curves(title: str, group: MaskingCurves, shown: list[MaskingCurve]) -> Figure:
     values = [end for curve in group.curves for point in curve.curve for end in point if end is not None]
     low = min(0.0, math.floor(4 * min([*values, group.majority])) / 4)
-    series = (Series("masked by the measure"), Series(f"masked by {group.baseline}", "square", baseline=True))
-    yield Figure(
+    return Figure(
         "curves",
-        f"{group.name}: performance while words are masked",
-        series,
+        f"{title}: performance while words are masked",
+        (Series("masked by the measure"), Series(f"masked by {group.baseline}", "square", baseline=True)),
         tuple(_panel(group, curve, low) for curve in shown),
         legend=(
             "blue area: counted by ACU; orange area: subtracted from it",
-            "dashed line: always the most frequent class",
+            f"dashed line: always {MAJORITY[group.majority_of]}",
             f"hatched: not in-distribution (p < {ALPHA}), not valid",
         ),
     )
-    if any(curve.p_values is not None for curve in group.curves):
-        yield Figure(
-            "p-values",
-            f"{group.name}: are masked inputs in-distribution?",
-            series,
-            tuple(_p_panel(group, curve) for curve in shown if curve.p_values is not None),
-            caption=f"p-value of the data set at each masking ratio; dashed: {ALPHA}. Logarithm to base 10.",
-        )
+
+
+def _p_values(name: str, groups: list[MaskingCurves]) -> list[Figure]:
+    """The p-values of each measure; those of models that were trained in other ways in the same panel (Figure 4)."""
+    several = len(groups) > 1
+    lines: dict[str, list[tuple[int, MaskingCurve]]] = {}
+    for number, group in enumerate(groups):
+        for curve in group.ranked():
+            if curve.p_values is not None and curve.method != group.baseline:
+                lines.setdefault(group.shown(curve.method), []).append((number, curve))
+    if not lines:
+        return []
+    random = groups[0].random
+    if several:
+        series = tuple(Series(str(group.training)) for group in groups)
+    else:
+        series = (Series("masked by the measure"), Series(f"masked by {random.method}", "square", baseline=True))
+        if random.p_values is not None:
+            lines = {measure: [(1, random), *curves] for measure, curves in lines.items()}
+    caption = f"p-value of the data set at each masking ratio; dashed: {ALPHA}. Logarithm to base 10."
+    panels = tuple(_p_panel(measure, curves) for measure, curves in lines.items())
+    return [Figure("p-values", f"{name}: are masked inputs in-distribution?", series, panels, caption)]
 
 
 def _panel(group: MaskingCurves, curve: MaskingCurve, low: float) -> Panel:
@@ -98,14 +147,13 @@ def between(random: MaskingCurve, curve: MaskingCurve) -> Iterator[Area]:
             yield Area(x, lower, upper, "positive") if sign > 0 else Area(x, upper, lower, "negative")
 
 
-def _p_panel(group: MaskingCurves, curve: MaskingCurve) -> Panel:
+def _p_panel(measure: str, curves: list[tuple[int, MaskingCurve]]) -> Panel:
     marks: list[AnyMark] = [Rule("y", math.log10(ALPHA), f"p = {ALPHA}")]
-    for number, one in ((1, group.random), (0, curve)):
-        if one.p_values is not None:
-            points = tuple(Estimate(math.log10(max(p, _LEAST_P))) for p in one.p_values)
-            marks.append(Line(number, one.ratios, points))
+    for number, curve in curves:
+        points = tuple(Estimate(math.log10(max(p, _LEAST_P))) for p in curve.p_values or ())
+        marks.append(Line(number, curve.ratios, points))
     return Panel(
-        group.shown(curve.method),
+        measure,
         Scale("words masked [%]", percent=True, low=0.0, high=1.0),
         Scale("log10 p", low=math.log10(_LEAST_P), high=0.0),
         tuple(marks),

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from verax.registry import display_names
 from verax.results.roar import RoarResult, load_result
+from verax.results.run import Run
 from verax.results.study import Findings
 from verax.studies.masking import STUDY
-from verax.studies.masking.analysis import Masking, MaskingCurve, MaskingCurves, averaged
+from verax.studies.masking.analysis import METRIC, analyse, averaged
+from verax.studies.masking.curves import Masking, MaskingCurve, MaskingCurves, paper_name
 from verax.types import UserError
 
 NOTE = (
     "ROAR: each point is a different model, trained on inputs masked like those it is evaluated on. An explanation of "
     "the gold class leaks the label into what it leaves (docs/roar.md)."
 )
-_MAY_DIFFER = {"seed", "device"}
+_MAY_DIFFER = {"seed", "device", "micro_batch", "save_every"}
 
 
 def roar_findings(folders: Sequence[Path]) -> Findings:
@@ -35,6 +38,41 @@ def masking_of(results: Mapping[Path, RoarResult]) -> Masking:
     _require_same(results)
     curves = [_curves(result) for result in results.values()]
     return Masking((curves[0] if len(curves) == 1 else averaged(curves[0].name, curves),))
+
+
+def findings_with_roar(runs: Sequence[Run], folders: Sequence[Path]) -> Findings:
+    """Findings of runs under recursive masking, with RACU by the Recursive ROAR in these folders next to theirs."""
+    result = analyse(runs)
+    if result is None:
+        raise UserError(f"{runs[0].folder} has no scores of {METRIC} that a ROAR could be compared with")
+    return STUDY.findings_of(with_roar(result, {folder: load_result(folder) for folder in folders}))
+
+
+def with_roar(result: Masking, results: Mapping[Path, RoarResult]) -> Masking:
+    """The result with RACU by Recursive ROAR for the measures that both have, matched by data set and display name."""
+    by_data: dict[tuple[str, ...], dict[Path, RoarResult]] = {}
+    for folder, roar in results.items():
+        by_data.setdefault(_data_names(roar), {})[folder] = roar
+    groups = list(result.groups)
+    for names, members in by_data.items():
+        places = [i for i, group in enumerate(groups) if group.data in names]
+        if not places:
+            measured = ", ".join(dict.fromkeys(group.data for group in groups))
+            raise UserError(
+                f"{next(iter(members))}: a ROAR on {' and '.join(names)} can't be compared with runs on {measured}"
+            )
+        (curves,) = masking_of(members).groups
+        racu = {curves.shown(curve.method): curve.racu for curve in curves.curves if curve.method != curves.baseline}
+        for i in places:
+            rows = [replace(one, roar=racu.get(groups[i].shown(one.method))) for one in groups[i].curves]
+            groups[i] = replace(groups[i], curves=tuple(rows))
+    return replace(result, groups=tuple(groups))
+
+
+def _data_names(result: RoarResult) -> tuple[str, ...]:
+    """The data sets that a ROAR was trained and tested on."""
+    given = [result.spec[name] for name in ("data", "test")]
+    return tuple(dict.fromkeys(str(data["name"]) for data in given if data is not None))
 
 
 def _require_same(results: Mapping[Path, RoarResult]) -> None:
@@ -63,7 +101,10 @@ def _curves(result: RoarResult) -> MaskingCurves:
         for measure in result.measures
     ]
     shown = display_names("methods", [(measure.name, measure.parameters) for measure in result.measures])
-    display = {m.method: name if shown.count(name) == 1 else m.method for m, name in zip(measures, shown, strict=True)}
+    display = {
+        measure.method: paper_name(name) if shown.count(name) == 1 else measure.method
+        for measure, name in zip(measures, shown, strict=True)
+    }
     return MaskingCurves(
         str(result.spec["data"]["name"]), result.baseline, result.majority, tuple(measures), display=display
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -13,9 +13,12 @@ import pyarrow.compute as pc
 
 from verax.results.manifest import Manifest, MetricEntry
 from verax.results.run import Labels, Run, run_names
-from verax.stats.inference import mean_interval
+from verax.stats.intervals import mean_interval, mean_over_draws
+from verax.stats.joint import JointTest, TooFew, joint_test, mean_of, mean_over_columns, mean_over_groups, swap_test
+from verax.stats.performance import counted, performance
 from verax.stats.simulation import simulated_f1
-from verax.types import Base, Estimate, Kind, UserError
+from verax.studies.leaderboard.analysis import metric_test, values_by_input
+from verax.types import BY_BUDGET, Base, Estimate, FloatArray, Kind, UserError
 
 KINDS: tuple[Kind, ...] = ("span_interaction", "token_interaction", "token")
 BASES: tuple[Base, ...] = ("shapley", "attention", "integrated_gradients", "random")
@@ -24,6 +27,8 @@ PropertyName = Literal[
 ]
 Place = tuple[Kind, Base]
 Series = Mapping[str, Sequence[float]]
+Grid = Mapping[Place, tuple[str, ...]]
+"""Labels of the methods of each kind and base."""
 
 
 class Bounds(NamedTuple):
@@ -38,16 +43,18 @@ class Entry:
     """One kind of one base under one property.
 
     Args:
-        method: its label in the run; of several methods of the same kind and base the first.
+        method: its label in the run; of several methods of the same kind and base the first, but all random ones.
         value: the mean; of simulatability the RSF.
         n: instances that have a value.
-        difference: of the value from that of the random explanation of the same kind, over the `pairs` instances that
-            both have; None for the random one itself. Of complexity, from the random bound: random spans are fewer
-            than those of a method, and the entropy of fewer scores is lower whatever they are.
-        best: whether it is the best kind of its base, or not significantly different from it: the 95 % interval of
-            their difference contains 0. Never for random explanations.
+        difference: of the value from that of the random explanation that it is compared with on the leaderboard too,
+            over the `pairs` instances that both have; None for the random one itself.
+        p: of that difference, in the joint test of all kinds and bases under the property.
+        better, worse: significantly different from random, in which direction.
+        like_random: not significantly different, although it could have been.
+        best: whether no other kind of its base is significantly better. Never for random explanations.
         words: of flips, the mean number of words in the largest perturbation.
         bounds: of complexity.
+        maximum: of agreement within the budget, the mean of the highest value that so few words can have.
         sf: of simulatability, the F1 that the RSF is made from.
     """
 
@@ -58,15 +65,15 @@ class Entry:
     n: int
     difference: Estimate | None = None
     pairs: int = 0
+    p: float | None = None
+    better: bool = False
+    worse: bool = False
+    like_random: bool = False
     best: bool = False
     words: float | None = None
     bounds: Bounds | None = None
+    maximum: float | None = None
     sf: Estimate | None = None
-
-    @property
-    def like_random(self) -> bool:
-        """Whether the interval of the difference contains 0."""
-        return self.difference is not None and self.difference.may_be(0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,7 @@ class Property:
         over: what the intervals are over.
         seeds: of simulatability, number of agents trained for each explanation.
         without: of simulatability, F1 of agents that see no explanation.
+        too_few: why nothing could become significant; None where something could.
     """
 
     name: PropertyName
@@ -89,6 +97,7 @@ class Property:
     over: str = "instances"
     seeds: int | None = None
     without: float | None = None
+    too_few: TooFew | None = None
 
     def at(self, kind: Kind, base: Base) -> Entry | None:
         """The entry of a kind and a base."""
@@ -107,11 +116,19 @@ class Stability:
 
 @dataclass(frozen=True, slots=True)
 class UnifiedRun:
-    """All properties that a run measured, in the order of `PropertyName`, and the stability of its spans."""
+    """All properties that a run measured, in the order of `PropertyName`, and the stability of its spans.
+
+    Args:
+        model, data: their names.
+        f1: macro F1 of the model on the explained inputs.
+    """
 
     name: str
     properties: tuple[Property, ...]
     stability: tuple[Stability, ...]
+    model: str = ""
+    data: str = ""
+    f1: Estimate | None = None
 
     def kinds(self) -> tuple[Kind, ...]:
         """The kinds that have a value under any property."""
@@ -126,60 +143,56 @@ class UnifiedRun:
 
 @dataclass(frozen=True, slots=True)
 class Unified:
-    """The properties of each run."""
+    """The properties of each run, and of all inputs of several runs together."""
 
     runs: tuple[UnifiedRun, ...]
+    together: UnifiedRun | None = None
+
+    @property
+    def sections(self) -> tuple[UnifiedRun, ...]:
+        """The runs, then all of them together."""
+        return self.runs if self.together is None else (*self.runs, self.together)
 
 
-def analyse(runs: Sequence[Run]) -> Unified | None:
+def analyse(runs: Sequence[Run], seed: int = 0) -> Unified | None:
     """The properties of each run; None if the first has fewer than two kinds of explanation, or no property."""
-    made = [_one_run(name, run) for name, run in zip(run_names(runs), runs, strict=True)]
+    made = [_one_run(name, run, seed) for name, run in zip(run_names(runs), runs, strict=True)]
     found = [one for one in made if one is not None]
     if not found:
         return None
     for run, one in zip(runs, made, strict=True):
         if one is None:
             raise UserError(f"{run.folder} has fewer than two kinds of explanation under the properties of this study")
-    return Unified(tuple(found))
+    return Unified(tuple(found), _together(runs, seed) if len(runs) > 1 else None)
 
 
-def _one_run(name: str, run: Run, seed: int = 0) -> UnifiedRun | None:
+def _one_run(name: str, run: Run, seed: int) -> UnifiedRun | None:
     grid = _grid(run.manifest)
-    properties = []
-    for property_name, entry in _measured(run.manifest):
-        made = _property(run, property_name, entry, grid, seed)
-        if made.entries:
-            properties.append(made)
-    found = UnifiedRun(name, tuple(properties), _stability(run, seed))
+    made = [_property(run, property_name, entry, grid, seed) for property_name, entry in _measured(run.manifest)]
+    properties = tuple(one for one in made if one.entries)
+    data = run.manifest.data.name
+    found = UnifiedRun(name, properties, _stability(run, seed), run.manifest.model.name, data, run.macro_f1)
     return found if len(found.kinds()) > 1 else None
 
 
-def _grid(manifest: Manifest) -> dict[Place, str]:
-    """The first method of each kind and base, in the order of the tables."""
-    grid: dict[Place, str] = {}
+def _grid(manifest: Manifest) -> dict[Place, tuple[str, ...]]:
+    """The first method of each kind and base, in the order of the tables; of random ones all that are baselines."""
+    grid: dict[Place, tuple[str, ...]] = {}
     for kind in KINDS:
         for base in BASES:
-            label = next((m.label for m in manifest.methods if (m.kind, m.base) == (kind, base)), None)
-            if label is not None:
-                grid[kind, base] = label
+            labels = [m.label for m in manifest.methods if (m.kind, m.base) == (kind, base)]
+            if base == "random":
+                mine = {manifest.baseline(label) for place in grid if place[0] == kind for label in grid[place]}
+                labels = [label for label in labels if label in mine] or labels[:1]
+            if labels:
+                grid[kind, base] = tuple(labels) if base == "random" else (labels[0],)
     return grid
 
 
 def _measured(manifest: Manifest) -> list[tuple[PropertyName, MetricEntry]]:
-    """The metrics that measure a property, by property and then as in the manifest.
-
-    Where agreement was measured within the budget, agreement over all words is left out.
-    """
+    """The metrics that measure a property, by property and then as in the manifest."""
     named = [(name, entry) for entry in manifest.metrics if (name := _property_of(entry)) is not None]
-    within = any(name == "agreement_of_words" and _within(entry) for name, entry in named)
-    chosen = [
-        (name, entry) for name, entry in named if not (within and name == "agreement_of_words" and not _within(entry))
-    ]
-    return sorted(chosen, key=lambda pair: get_args(PropertyName).index(pair[0]))
-
-
-def _within(entry: MetricEntry) -> bool:
-    return bool(entry.parameters.get("within") == "budget")
+    return sorted(named, key=lambda pair: get_args(PropertyName).index(pair[0]))
 
 
 def _property_of(entry: MetricEntry) -> PropertyName | None:
@@ -199,132 +212,265 @@ def _property_of(entry: MetricEntry) -> PropertyName | None:
 
 
 @dataclass(frozen=True)
-class _Scored:
-    """The values of one method under one metric, by instance, and their series."""
+class _Layout:
+    """The columns of a joint test that belong to each kind and base, and the one of the random explanation of each."""
 
-    values: dict[str, float]
-    series: dict[str, Series]
+    columns: dict[Place, tuple[int, ...]]
+    baseline: dict[Place, int]
+
+    @classmethod
+    def of(cls, manifest: Manifest, grid: Grid, methods: Sequence[str]) -> _Layout:
+        """By the methods that the columns are of; the random explanation is that of the leaderboard."""
+        found = {place: tuple(methods.index(one) for one in labels if one in methods) for place, labels in grid.items()}
+        rivals = {place: manifest.baseline(labels[0]) for place, labels in grid.items() if place[1] != "random"}
+        return cls(
+            {place: columns for place, columns in found.items() if columns},
+            {place: methods.index(rival) for place, rival in rivals.items() if rival in methods},
+        )
+
+    def verdict(self, test: JointTest, place: Place) -> dict[str, Any]:
+        """What the joint test says about a kind and base: the fields of its entry."""
+        i, j = self.columns[place][0], self.baseline.get(place)
+        bases = [(base, columns) for (_, base), columns in self.columns.items()]
+        random = [column for base, columns in bases if base == "random" for column in columns]
+        alike = [columns[0] for base, columns in bases if base == place[1]]
+        return {**test.against(i, j)._asdict(), "best": i in test.best(random, alike)}
+
+
+def _entries(
+    values: FloatArray, test: JointTest, layout: _Layout, grid: Grid, tolerance: float, seed: int
+) -> tuple[Entry, ...]:
+    """The entry of each kind and base that has a value.
+
+    Args:
+        values: shape [draws, inputs, columns], with the columns of the test; further draws are at budgets by
+            other seeds.
+    """
+    entries = []
+    for place, columns in layout.columns.items():
+        own = np.stack([mean_over_columns(drawn[:, columns]) for drawn in values])
+        known = ~np.isnan(own[0])
+        if not known.any():
+            continue
+        rival = layout.baseline.get(place)
+        gaps = np.full_like(own, np.nan) if rival is None else own - values[:, :, rival]
+        gaps = gaps[:, ~np.isnan(gaps[0])]
+        gaps[np.abs(gaps) <= tolerance] = 0.0
+        entries.append(
+            Entry(
+                *place,
+                ", ".join(grid[place]),
+                mean_over_draws(own[:, known], seed=seed),
+                int(known.sum()),
+                mean_over_draws(gaps, seed=seed) if gaps.size else None,
+                gaps.shape[1],
+                **layout.verdict(test, place),
+            )
+        )
+    return tuple(entries)
+
+
+def _drawn(run: Run, metric: str, methods: Sequence[str], values: FloatArray) -> FloatArray:
+    """Values of a metric, and those at budgets by other seeds: [inputs, methods] -> [draws, inputs, methods].
+
+    Where there are none the value itself stands for them. Translations of one input are averaged before, so that they
+    have none.
+    """
+    _, _, ids = run.scores.matrix(metric, methods)
+    if run.parallel:
+        return values[None]
+    places = {instance: row for row, instance in enumerate(ids)}
+    elsewhere = [
+        (places[instance], column, series[BY_BUDGET])
+        for column, method in enumerate(methods)
+        for (_, instance), series in _Noted.of(run, metric, (method,)).series.items()
+        if BY_BUDGET in series
+    ]
+    most = max((len(others) for _, _, others in elsewhere), default=0)
+    drawn = np.repeat(values[None], 1 + most, axis=0)
+    for row, column, others in elsewhere:
+        drawn[1 : 1 + len(others), row, column] = others
+    return drawn
+
+
+def _property(run: Run, name: PropertyName, metric: MetricEntry, grid: Grid, seed: int) -> Property:
+    if name == "simulatability":
+        return _simulatability(run, metric, grid, seed)
+    tested = metric_test(run, metric.label, seed)
+    layout = _Layout.of(run.manifest, grid, tested.methods)
+    values = _drawn(run, metric.label, tested.methods, tested.values)
+    entries = _entries(values, tested.test, layout, grid, run.manifest.tolerance(metric.label), seed)
+    described = tuple(
+        replace(
+            entry,
+            words=noted.mean_of("words", -1),
+            bounds=noted.bounds(),
+            maximum=noted.mean_of("maximum", 0),
+        )
+        for entry in entries
+        for noted in [_Noted.of(run, metric.label, grid[entry.kind, entry.base])]
+    )
+    return _property_of_entries(name, metric, described, tested.test)
+
+
+def _property_of_entries(
+    name: PropertyName, metric: MetricEntry, entries: tuple[Entry, ...], test: JointTest, **facts: Any
+) -> Property:
+    higher = name != "complexity" if metric.higher_is_better is None else metric.higher_is_better
+    return Property(
+        name,
+        metric.label,
+        metric.parameters,
+        higher,
+        entries,
+        too_few=test.too_few,
+        **facts,
+    )
+
+
+def _together(runs: Sequence[Run], seed: int) -> UnifiedRun:
+    """All inputs of several runs: an input counts once, by the mean over the models that were run on it.
+
+    Properties that are means over inputs and that every run has under the same label.
+    """
+    grids = [_grid(run.manifest) for run in runs]
+    shared = [pair for pair in _measured(runs[0].manifest) if pair[0] != "simulatability"]
+    properties = []
+    for name, metric in shared:
+        if all(metric.label in run.scores.metric.names for run in runs):
+            values, test, layout = _joined(runs, grids, metric, seed)
+            tolerance = max(run.manifest.tolerance(metric.label) for run in runs)
+            methods = dict.fromkeys(layout.columns, ("all runs",))
+            entries = _entries(values[None], test, layout, methods, tolerance, seed)
+            properties.append(_property_of_entries(name, metric, entries, test))
+    return UnifiedRun("all runs", tuple(one for one in properties if one.entries), ())
+
+
+def _joined(
+    runs: Sequence[Run], grids: Sequence[Grid], metric: MetricEntry, seed: int
+) -> tuple[FloatArray, JointTest, _Layout]:
+    """Values of each kind and base and of its random explanation, over the inputs of all runs, and their test."""
+    places = [place for place in dict.fromkeys(place for grid in grids for place in grid) if place[1] != "random"]
+    blocks, inputs = [], []
+    for run, grid in zip(runs, grids, strict=True):
+        methods = run.scores.methods_of(metric.label)
+        found, ids = values_by_input(run, metric.label, methods)
+        layout = _Layout.of(run.manifest, grid, methods)
+        own = [layout.columns[place][0] if place in layout.columns else None for place in places]
+        columns = [*own, *(layout.baseline.get(place) for place in places)]
+        empty = np.full(len(found), np.nan)
+        blocks.append(np.stack([empty if column is None else found[:, column] for column in columns], axis=1))
+        inputs += [f"{run.manifest.data.name}/{run.manifest.data.split}/{one}" for one in ids]
+    positions = [str(number) for number in range(len(inputs))]
+    values, _ = mean_over_groups(np.concatenate(blocks), positions, dict(zip(positions, inputs, strict=True)))
+    test = joint_test(
+        values,
+        higher_is_better=metric.ascending,
+        tolerance=max(run.manifest.tolerance(metric.label) for run in runs),
+        seed=seed,
+    )
+    known = [mean_of(column) is not None for column in values.T]
+    rivals = {place: number + len(places) for number, place in enumerate(places) if known[number + len(places)]}
+    at: dict[Place, tuple[int, ...]] = {place: (number,) for number, place in enumerate(places) if known[number]}
+    for kind in KINDS:
+        if random := tuple(column for place, column in rivals.items() if place[0] == kind):
+            at[kind, "random"] = random
+    return values, test, _Layout(at, rivals)
+
+
+@dataclass(frozen=True)
+class _Noted:
+    """The series that some methods have under one metric, by method and instance."""
+
+    series: dict[tuple[str, str], Series]
+
+    @classmethod
+    def of(cls, run: Run, metric: str, methods: Sequence[str]) -> _Noted:
+        """Of the scores that have a value."""
+        found: dict[tuple[str, str], Series] = {}
+        for method in methods:
+            rows = run.scores.where(metric=metric, method=method)
+            rows = rows[~np.isnan(run.scores.value[rows])]
+            found |= {
+                (method, instance): series
+                for instance, series in zip(run.scores.ids(rows), run.scores.series(rows), strict=True)
+            }
+        return cls(found)
 
     def mean_of(self, name: str, place: int) -> float | None:
-        """The mean of one number of a series over the instances that have it."""
+        """The mean of one number of a series over the scores that have it."""
         numbers = [one[name][place] for one in self.series.values() if one.get(name)]
         return math.fsum(numbers) / len(numbers) if numbers else None
 
+    def bounds(self) -> Bounds | None:
+        """The bounds of complexity, where they were stored."""
+        random, uniform = (self.mean_of(field, 0) for field in Bounds._fields)
+        return None if random is None or uniform is None else Bounds(random, uniform)
 
-def _scored(run: Run, metric: str, method: str) -> _Scored:
-    rows = run.scores.where(metric=metric, method=method)
-    rows = rows[~np.isnan(run.scores.value[rows])]
-    ids = run.scores.ids(rows)
-    return _Scored(
-        dict(zip(ids, run.scores.value[rows].tolist(), strict=True)),
-        dict(zip(ids, run.scores.series(rows), strict=True)),
-    )
-
-
-def _property(run: Run, name: PropertyName, metric: MetricEntry, grid: Mapping[Place, str], seed: int) -> Property:
-    scored = {place: _scored(run, metric.label, label) for place, label in grid.items()}
-    if name == "simulatability":
-        return _simulatability(metric, grid, scored)
-    higher = name != "complexity" if metric.higher_is_better is None else metric.higher_is_better
-    entries = _entries(grid, {place: one for place, one in scored.items() if one.values}, higher, seed)
-    return Property(name, metric.label, metric.parameters, higher, entries)
+    def agents(self) -> dict[str, Series]:
+        """What agents predicted for each held-out instance; those of several methods as so many more seeds."""
+        answers: dict[str, dict[str, Sequence[float]]] = {}
+        for (_, instance), series in self.series.items():
+            if "model" in series:
+                known = answers.setdefault(instance, {"model": series["model"], "with": (), "without": ()})
+                for side in ("with", "without"):
+                    known[side] = (*known[side], *series[side])
+        most = max((len(one["with"]) for one in answers.values()), default=0)
+        return {instance: one for instance, one in answers.items() if len(one["with"]) == most}
 
 
-def _entries(grid: Mapping[Place, str], scored: Mapping[Place, _Scored], higher: bool, seed: int) -> tuple[Entry, ...]:
-    """The entries of a metric that scores single instances."""
-    entries = []
-    for (kind, base), one in scored.items():
-        drawn = {instance: series["random"][0] for instance, series in one.series.items() if series.get("random")}
-        random = scored.get((kind, "random"))
-        against = drawn or (random.values if random is not None else {})
-        gap = _gap(one.values, against, seed) if base != "random" else None
-        bounds = [one.mean_of(field, 0) for field in Bounds._fields]
-        entries.append(
-            Entry(
-                kind=kind,
-                base=base,
-                method=grid[kind, base],
-                value=mean_interval(list(one.values.values()), seed=seed),
-                n=len(one.values),
-                difference=gap and gap[0],
-                pairs=gap[1] if gap else 0,
-                words=one.mean_of("words", -1),
-                bounds=None if bounds[0] is None or bounds[1] is None else Bounds(bounds[0], bounds[1]),
-            )
-        )
-
-    def between(one: Place, other: Place) -> Estimate | None:
-        gap = _gap(scored[one].values, scored[other].values, seed)
-        return gap and gap[0]
-
-    return _with_best(entries, higher, between)
-
-
-def _gap(one: Mapping[str, float], other: Mapping[str, float], seed: int) -> tuple[Estimate, int] | None:
-    """The mean difference over the instances that both have, and their number; None without any."""
-    differences = [value - other[instance] for instance, value in one.items() if instance in other]
-    return (mean_interval(differences, seed=seed), len(differences)) if differences else None
-
-
-def _with_best(
-    entries: Sequence[Entry], higher: bool, difference: Callable[[Place, Place], Estimate | None]
-) -> tuple[Entry, ...]:
-    """The entries with the best kind of each base marked, and those that are not significantly different from it."""
-    marked = []
-    for entry in entries:
-        rivals = [one for one in entries if one.base == entry.base]
-        first = (max if higher else min)(rivals, key=lambda one: one.value.value)
-        best = entry is first
-        if not best and (gap := difference((entry.kind, entry.base), (first.kind, first.base))) is not None:
-            best = gap.may_be(0.0)
-        marked.append(replace(entry, best=best and entry.base != "random"))
-    return tuple(marked)
-
-
-def _simulatability(metric: MetricEntry, grid: Mapping[Place, str], scored: Mapping[Place, _Scored]) -> Property:
+def _simulatability(run: Run, metric: MetricEntry, grid: Grid, seed: int) -> Property:
     """The entries of agents: RSF, and its difference from that of agents that see the random explanation."""
-    answers = {place: _agents(one) for place, one in scored.items()}
-    answers = {place: held_out for place, held_out in answers.items() if held_out}
-
-    def between(one: Place, other: Place) -> Estimate | None:
-        """SF of one explanation minus that of another, over the instances that both have.
-
-        Agents without explanations are the same for both, so the difference of RSF is that of SF.
-        """
-        ours, theirs = answers[one], answers[other]
-        paired = {
-            instance: {**series, "without": theirs[instance]["with"]}
-            for instance, series in ours.items()
-            if instance in theirs
-        }
-        return _f1(paired)[1] if paired else None
-
-    entries, largest = [], 0
-    without, seeds = None, None
-    for (kind, base), held_out in answers.items():
+    labels = [label for several in grid.values() for label in several]
+    of_method = {label: _Noted.of(run, metric.label, (label,)).agents() for label in dict.fromkeys(labels)}
+    of_method = {label: held_out for label, held_out in of_method.items() if held_out}
+    if not of_method:
+        return Property("simulatability", metric.label, metric.parameters, True, ())
+    methods = list(of_method)
+    test = _agents_tested(list(of_method.values()), seed)
+    layout = _Layout.of(run.manifest, grid, methods)
+    entries, largest, without = [], 0, None
+    for place in layout.columns:
+        held_out = _Noted.of(run, metric.label, grid[place]).agents()
         sf, rsf = _f1(held_out)
-        random = answers.get((kind, "random")) if base != "random" else None
-        gap = None if random is None else between((kind, base), (kind, "random"))
-        pairs = 0 if random is None else len(held_out.keys() & random.keys())
-        entries.append(Entry(kind, base, grid[kind, base], rsf, len(held_out), gap, pairs, sf=sf))
+        rival = of_method[methods[layout.baseline[place]]] if place in layout.baseline else {}
+        # agents without explanations are the same for both, so the difference of RSF is that of SF
+        paired = {
+            instance: {**series, "without": rival[instance]["with"]}
+            for instance, series in held_out.items()
+            if instance in rival
+        }
+        gap = _f1(paired)[1] if paired else None
+        verdict = layout.verdict(test, place)
+        named = ", ".join(grid[place])
+        entries.append(Entry(*place, named, rsf, len(held_out), gap, len(paired), sf=sf, **verdict))
         if len(held_out) > largest:  # methods may lack explanations of some instances
             largest, without = len(held_out), sf.value - rsf.value
-            seeds = len(next(iter(held_out.values()))["with"])
-    return Property(
-        "simulatability",
-        metric.label,
-        metric.parameters,
-        True,
-        _with_best(entries, True, between),
-        over="seeds and instances" if seeds is not None and seeds > 1 else "instances",
-        seeds=seeds,
-        without=without,
-    )
+    seeds = len(next(iter(next(iter(of_method.values())).values()))["with"])
+    over = "seeds and instances" if seeds > 1 else "instances"
+    return _property_of_entries("simulatability", metric, tuple(entries), test, over=over, seeds=seeds, without=without)
 
 
-def _agents(scored: _Scored) -> dict[str, Series]:
-    """What agents predicted for each held-out instance."""
-    return {instance: series for instance, series in scored.series.items() if "model" in series}
+def _agents_tested(answers: Sequence[Mapping[str, Series]], seed: int) -> JointTest:
+    """Joint test of macro F1 averaged over seeds: two explanations swap what their agents predicted for an input."""
+    ids = sorted({instance for held_out in answers for instance in held_out})
+    seeds = len(next(iter(answers[0].values()))["with"])
+    model, agents = np.zeros(len(ids), np.int64), np.zeros((len(ids), len(answers), seeds), np.int64)
+    known = np.zeros((len(ids), len(answers)), bool)
+    for column, held_out in enumerate(answers):
+        for row, instance in enumerate(ids):
+            if instance in held_out:
+                model[row] = held_out[instance]["model"][0]
+                agents[row, column] = held_out[instance]["with"]
+                known[row, column] = True
+    classes = int(max(model.max(), agents.max())) + 1
+    counts = counted(model, agents.reshape(len(ids), -1), classes)
+    shape = (seeds, *counts.shape[2:])
+
+    def macro_f1(sums: FloatArray) -> FloatArray:
+        return np.asarray(performance(sums.reshape(len(sums), *shape), "macro_f1").mean(axis=-1))
+
+    return swap_test(counts.reshape(len(ids), len(answers), -1).astype(np.float64), macro_f1, known=known, seed=seed)
 
 
 def _f1(held_out: Mapping[str, Series]) -> tuple[Estimate, Estimate]:

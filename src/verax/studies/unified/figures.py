@@ -39,7 +39,7 @@ def _figure(run: UnifiedRun, name: str) -> Figure:
         tuple(Series(BASE_NAMES[base], _SHAPES[base]) for base in bases),
         tuple(_panel(run, one, title, bases) for one, title in zip(run.properties, titles(run), strict=True)),
         legend=(
-            "hollow: the interval contains 0, not significantly different from random",
+            "hollow: not significantly different from random (joint test)",
             "bars: 95 % intervals; each panel has its own scale",
         ),
     )
@@ -57,5 +57,5 @@ def _panel(run: UnifiedRun, one: Property, title: str, bases: Sequence[Base]) ->
                 continue
             rows.append(row)
             gap = entry.difference if one.higher_is_better else entry.difference.negated()
-            marks.append(Dot(row, number, gap, hollow=entry.like_random))
+            marks.append(Dot(row, number, gap, hollow=not (entry.better or entry.worse)))
     return Panel(title, Scale(_UNITS[one.name], better="high"), Scale(), tuple(marks), tuple(rows))

@@ -25,6 +25,7 @@ UNIFIED = Preset(
         "metrics": [
             "comprehensiveness_flips",
             "sufficiency_flips",
+            "agreement",
             {"agreement": {"within": "budget"}},
             {"agreement": {"level": "interaction"}},
             {"complexity": {"top": "span_pairs"}},

@@ -8,11 +8,11 @@ from typing import Any
 
 from verax.results.render.numbers import number, plural
 from verax.results.table import Cell, Column, Mark, Row, Table
-from verax.studies.marks import LIKE_RANDOM
+from verax.studies.marks import JOINT_TEST, marks_of, too_few
 from verax.studies.unified.analysis import BASES, Entry, Property, PropertyName, Unified, UnifiedRun
 from verax.types import Base, Kind
 
-BEST = Mark("best", "◆", "best kind of its base, or not significantly different from it")
+BEST = Mark("best", "◆", "may be the best kind of its base: no other kind is significantly better")
 KIND_NAMES: dict[Kind, str] = {
     "span_interaction": "span pairs",
     "token_interaction": "word pairs",
@@ -40,18 +40,22 @@ _MEASURED: dict[PropertyName, str] = {
     "simulatability": "RSF, the F1 of agents that imitate the model with explanations minus without; SF with them",
     "complexity": "Entropy of the highest scores, in nats",
 }
-_DRAWN = (
-    "Random means as many scores drawn from 0 to 1, compared with as many equal ones: random explanations may have "
-    "fewer pieces, and fewer pieces have less entropy."
-)
+_DRAWN = "Below: as many scores drawn from 0 to 1, and as many equal ones."
 
 
 def tables(result: Unified) -> list[Table]:
-    """Kinds by bases under each property, and the stability of spans; rows of several runs in sections."""
-    named = [dict(zip(titles(run), run.properties, strict=True)) for run in result.runs]
+    """Kinds by bases under each property, how often each kind is best, the models, and the stability of spans.
+
+    Rows of several runs are in sections.
+    """
+    named = [dict(zip(titles(run), run.properties, strict=True)) for run in result.sections]
     every = dict.fromkeys(title for properties in named for title in properties)
     bases = [base for base in BASES if any(base in run.bases() for run in result.runs)]
     made = [_table(result, named, title, bases) for title in every]
+    if len(result.runs) > 1:
+        made.append(_wins(result, named[: len(result.runs)]))
+    if any(run.f1 is not None for run in result.runs):
+        made.append(_models(result))
     return [*made, *([_stability(result)] if any(run.stability for run in result.runs) else [])]
 
 
@@ -66,8 +70,10 @@ def titles(run: UnifiedRun) -> list[str]:
 
 
 def _title(one: Property) -> str:
-    insertion = one.parameters.get("insertion")
-    return f"{_TITLES[one.name]} ({insertion})" if insertion else _TITLES[one.name]
+    variant = one.parameters.get("insertion")
+    if one.name == "agreement_of_words" and one.parameters.get("within") == "budget":
+        variant = "at the budget"
+    return f"{_TITLES[one.name]} ({variant})" if variant else _TITLES[one.name]
 
 
 def direction(one: Property) -> str:
@@ -76,7 +82,7 @@ def direction(one: Property) -> str:
 
 
 _PROPERTY_FIELDS = ("metric", "over", "seeds", "without")
-_ENTRY_FIELDS = ("method", "n", "pairs", "words")
+_ENTRY_FIELDS = ("method", "n", "pairs", "p", "words")
 """What programs get besides: of the property, and of the entry of each base."""
 
 
@@ -84,7 +90,7 @@ def _table(result: Unified, named: Sequence[Mapping[str, Property]], title: str,
     rows: list[Row] = []
     captions: dict[str, str] = {}
     several = len(result.runs) > 1
-    for run, properties in zip(result.runs, named, strict=True):
+    for run, properties in zip(result.sections, named, strict=True):
         if title in properties:
             rows += _rows(run, properties[title], bases, run.name if several else "")
             captions[run.name] = caption(properties[title])
@@ -102,6 +108,7 @@ def _table(result: Unified, named: Sequence[Mapping[str, Property]], title: str,
         columns,
         tuple(rows),
         caption=caption(one) if shared else " ".join(f"{name}: {words}" for name, words in captions.items()),
+        verdict=too_few(one.too_few) if len(result.runs) == 1 else "",
     )
 
 
@@ -125,12 +132,15 @@ def _rows(run: UnifiedRun, one: Property, bases: Sequence[Base], section: str) -
     if any(bounds):
         yield row("drawn scores", [Cell(None if bound is None else bound.random) for bound in bounds])
         yield row("equal scores", [Cell(None if bound is None else bound.uniform) for bound in bounds])
+    most = [next((entry.maximum for kind in run.kinds() if (entry := one.at(kind, base))), None) for base in bases]
+    if any(value is not None for value in most):
+        yield row("attainable maximum", [Cell(value) for value in most])
 
 
 def _cell(entry: Entry | None) -> Cell:
     if entry is None:
         return Cell()
-    marks = (*((BEST,) if entry.best else ()), *((LIKE_RANDOM,) if entry.like_random else ()))
+    marks = marks_of(best=entry.best, like_random=entry.like_random, worse=entry.worse, best_mark=BEST)
     return Cell(entry.value, marks=marks, difference=entry.difference, details=(f"{entry.method}, n = {entry.n}",))
 
 
@@ -147,7 +157,10 @@ def _budget(one: Property) -> str:
         owner = "averaged over all span explanations of the run"
     match one.name:
         case "agreement_of_words" if given.get("within") == "budget":
-            return f"Within as many words as the top {_k(given, 3)} {owner} have."
+            return (
+                f"Within as many words as the top {_k(given, 3)} {owner} have; gold words beyond count as missed, so "
+                "the attainable maximum is below 1."
+            )
         case "agreement_of_words" | "agreement_of_pairs":
             return f"Over all {'words' if one.name == 'agreement_of_words' else 'word pairs'}, without a budget."
         case "simulatability":
@@ -193,6 +206,72 @@ def _intervals(one: Property) -> str:
     return f"In brackets: 95 % intervals over {seeds}{several} (BCa bootstrap). Δ: difference from random."
 
 
+def _wins(result: Unified, named: Sequence[Mapping[str, Property]]) -> Table:
+    """How often each kind is best, and better than random, of all runs and bases."""
+    kinds = [kind for kind in KIND_NAMES if any(kind in run.kinds() for run in result.runs)]
+    rows = []
+    for title in dict.fromkeys(title for properties in named for title in properties):
+        found = [properties[title] for properties in named if title in properties]
+        cases = [
+            [entry for kind in kinds if (entry := one.at(kind, base))]
+            for one in found
+            for base in BASES
+            if base != "random"
+        ]
+        sign = 1 if found[0].higher_is_better else -1
+        contests = [entries for entries in cases if len(entries) > 1]
+        tested = [entry for entries in cases for entry in entries if entry.difference is not None]
+        best = [kind for entries in contests for kind in _best(entries, sign)]
+        alone = [entries[0].kind for case in contests if len(entries := [one for one in case if one.best]) == 1]
+        above = [one.kind for one in tested if one.difference is not None and sign * one.difference.value > 0]
+        better = [one.kind for one in tested if one.better]
+        sizes = Counter(entry.kind for entry in tested)
+        rows.append(_win_row(f"{title}: best kind", kinds, best, alone, dict.fromkeys(kinds, len(contests))))
+        rows.append(_win_row(f"{title}: better than random", kinds, above, better, sizes))
+    columns = (
+        Column("property", "Property", "text"),
+        *(Column(kind, KIND_NAMES[kind], "text") for kind in kinds),
+        *(Column(f"{kind}_{field}") for kind in kinds for field in ("wins", "significant", "cases")),
+    )
+    return Table(
+        "wins",
+        "How often each kind wins",
+        columns,
+        tuple(rows),
+        caption="Of all runs and bases; in brackets how many of these are significant in the joint test of the run. A "
+        "tie is won by none.",
+    )
+
+
+def _best(entries: Sequence[Entry], sign: int) -> list[Kind]:
+    """The kind with the best value, if only one has it."""
+    values = [sign * entry.value.value for entry in entries]
+    winners = [entry.kind for entry, value in zip(entries, values, strict=True) if value >= max(values) - 1e-9]
+    return winners if len(winners) == 1 else []
+
+
+def _win_row(
+    name: str, kinds: Sequence[Kind], wins: Sequence[Kind], significant: Sequence[Kind], cases: Mapping[Kind, int]
+) -> Row:
+    counts = [(wins.count(kind), significant.count(kind), cases.get(kind, 0)) for kind in kinds]
+    shown = [Cell(f"{won} of {of} ({sure})" if of else None) for won, sure, of in counts]
+    return Row((Cell(name), *shown, *(Cell(number) for several in counts for number in several)))
+
+
+def _models(result: Unified) -> Table:
+    rows = [Row((Cell(run.name), Cell(run.model), Cell(run.data), Cell(run.f1))) for run in result.runs]
+    names = (("run", "Run"), ("model", "Model"), ("data", "Data"))
+    columns = (*(Column(name, title, "text") for name, title in names), Column("f1", "Macro F1"))
+    return Table(
+        "models",
+        "The explained models",
+        columns,
+        tuple(rows),
+        caption="Macro F1 of the model on the explained inputs. In brackets: 95 % intervals over instances (BCa "
+        "bootstrap).",
+    )
+
+
 def _stability(result: Unified) -> Table:
     several = len(result.runs) > 1
     rows = [
@@ -222,19 +301,15 @@ def _finding(run: UnifiedRun, name: str) -> str:
     better = worse = alike = 0
     for one in run.properties:
         for entry in one.entries:
-            if entry.difference is None:
-                continue
-            if entry.like_random:
-                alike += 1
-            elif (entry.difference.value > 0) == one.higher_is_better:
-                better += 1
-            else:
-                worse += 1
+            better += entry.better
+            worse += entry.worse
+            alike += entry.like_random
     prefix = f"{name}: of" if name else "Of"
+    if not better + worse + alike:
+        return f"{f'{name}: no' if name else 'No'} comparison with random has enough inputs to tell."
     return (
         f"{prefix} {plural(better + worse + alike, 'comparison')} with the random explanation of the same kind "
-        f"{better} are better, {worse} worse, and {alike} not significantly different (one 95 % interval "
-        "each, not corrected for their number)."
+        f"{better} are significantly better, {worse} worse, and {alike} not significantly different."
     )
 
 
@@ -243,9 +318,11 @@ def reading(result: Unified) -> list[str]:
     names = {one.name for run in result.runs for one in run.properties}
     lines = [
         f"Methods: {_methods(result.runs[0])}",
+        JOINT_TEST,
         "Words, word pairs and span pairs are compared at the same number of words: that of the top span pairs. The "
         "figure shows the difference from the random explanation of the same kind on the same instances (Δ in the "
-        "tables), so 0 is random; right is better in every panel.",
+        "tables), so 0 is random; right is better in every panel. Random span pairs are as many and as long as those "
+        "that they are compared with.",
         "With budgets by base, explanations of one base have the same number of words; those of different bases and "
         "of random need not: the captions state how many they have. Metrics with budget: shared give all the same.",
     ]
@@ -254,7 +331,7 @@ def reading(result: Unified) -> list[str]:
             "Sufficiency is the share of predictions that stay when only the top words are kept, so higher is better; "
             "captions in the paper call lower better, which contradicts its own Equation 3."
         )
-    return [*lines, *([f"Complexity is inverted in the figure. {_DRAWN}"] if "complexity" in names else [])]
+    return [*lines, *(["Complexity is inverted in the figure."] if "complexity" in names else [])]
 
 
 def _methods(run: UnifiedRun) -> str:

@@ -1,1 +1,1 @@
-"""The world told in several languages: one plan of clauses, and a lexicon and a grammar for each language."""
+"""Surface realisation in several languages: one text plan, and a lexicon and a grammar for each language."""

@@ -1,132 +1,95 @@
-"""Bulgarian: three genders, and an article that is the end of the first adjective or of the noun."""
+"""Bulgarian: three genders, and a definite article that is a suffix of the first adjective or the noun."""
 
 from __future__ import annotations
 
 from verax.data.world.facts import Fact
-from verax.data.world.languages.lexicon_bg import (
-    ACTIVITIES,
-    COMPARISONS,
-    DEEDS,
-    KINDS,
-    PARTICIPLES,
-    PLACES,
-    POSITIONS,
-    QUALITIES,
-)
-from verax.data.world.languages.plan import Clause, Noun, Saying
-from verax.data.world.languages.wording import OPEN_PLACES, SubjectFirst, Table, Words
+from verax.data.world.languages.grammar import Grammar, Words
+from verax.data.world.languages.plan import NounPhrase, Predicate
 
 _GENDERS = "mfn"
 _A = ("един", "една", "едно")
 _ENDINGS = ("", "а", "о", "и")
 _ARTICLES = {"m": ("ът", "а"), "ms": ("ят", "я"), "ma": ("та", "та"), "f": ("та", "та"), "n": ("то", "то")}
-"""Of a subject, and of any other noun."""
-_OPENINGS = {
-    "": "",
-    "see": "виждаме:we+see ,: че:that",
-    "true": "вярно:true е:is ,: че:that",
-    "scene": "в:in тази:this сцена:scene",
-    "now": "точно:now сега:now",
-}
-_JOINTS = {"and": "и:and", "while": ",:comma докато:while", "stop": ".:stop", "but": ",:comma но:but"}
+"""Suffix of a subject, and of any other noun."""
 
 
-class Bulgarian(SubjectFirst):
+class Bulgarian(Grammar):
     """ "Малкото куче не спи в кухнята."."""
 
     lang = "bg"
-    silent = frozenset(("до", "от", "на", "се", "си"))
-    openings = _OPENINGS
-    joints = _JOINTS
-    together = "и:and"
+    function_words = frozenset(("до", "от", "на", "се", "си"))
 
-    def noun(self, noun: Noun, case: str = "subject") -> Words:
+    def noun_phrase(self, noun: NounPhrase, case: str = "subject") -> Words:
         """Adjectives and noun; the first of them is definite, or all follow "един"."""
-        code, indefinite, *definite = self.called(noun, KINDS).split()
-        column = _GENDERS.index(code[0])
+        code, indefinite, *definite = self.noun_entry(noun).split()
+        gender = _GENDERS.index(code[0])
         oblique = case != "subject"
-        words = () if noun.definite else self.of(_A[column], noun.slot, "article")
-        for number, fact in enumerate(noun.qualities):
-            forms = _forms(self.pick(QUALITIES[fact.concept]))
-            said = _definite(forms, column, oblique) if noun.definite and not number else forms[column]
-            words += self._with_article(self.fact(said, fact), noun) if said != forms[column] else self.fact(said, fact)
+        words = () if noun.definite else self.function(_A[gender], noun.slot, "article")
+        for index, fact in enumerate(noun.qualities):
+            forms = _forms(self.choose(fact.concept))
+            form = _definite_form(forms, gender, oblique) if noun.definite and not index else forms[gender]
+            adjective = self.fact(form, fact)
+            words += self._definite(adjective, noun.slot) if form != forms[gender] else adjective
         if noun.qualities or not noun.definite:
-            return words + self.kind(indefinite, noun)
-        said = definite[min(oblique, len(definite) - 1)] if definite else indefinite + _ARTICLES[code][oblique]
-        return self._with_article(self.kind(said, noun), noun)
+            return words + self.noun(indefinite, noun)
+        form = definite[min(oblique, len(definite) - 1)] if definite else indefinite + _ARTICLES[code][oblique]
+        return self._definite(self.noun(form, noun), noun.slot)
 
-    def quality(self, subject: Noun, saying: Saying, number: int) -> Words:
-        """With "е"."""
-        return self._is(saying, number) + self._adjective(QUALITIES, subject, saying.fact)
+    def be(self, predicate: Predicate, complement: Words) -> Words:
+        """ "не е", complement."""
+        return self.negation("не", predicate.fact) + self.copula("е") + complement
 
-    def activity(self, subject: Noun, saying: Saying, number: int) -> Words:
-        """A verb, with what belongs to it."""
-        words = self._verb(self.pick(ACTIVITIES[saying.fact.concept]), saying, number)
-        return words + (() if saying.place is None else self._where(saying.place))
+    def adjective(self, fact: Fact, subject: NounPhrase, prefix: str = "") -> Words:
+        """In the gender of the subject."""
+        return self.fact(prefix + _forms(self.choose(fact.concept))[self._gender(subject)], fact)
 
-    def place(self, subject: Noun, saying: Saying, number: int) -> Words:
-        """With "е"."""
-        return self._is(saying, number) + self._where(saying.fact)
+    def location(self, fact: Fact, entry: str) -> Words:
+        """Preposition and definite noun."""
+        preposition, noun = entry.split()
+        return self.role(preposition, fact, "preposition") + self._definite(self.fact(noun, fact), fact)
 
-    def deed(self, subject: Noun, saying: Saying, number: int) -> Words:
-        """A verb and its object."""
-        return self._verb(self.pick(DEEDS[saying.fact.concept]), saying, number) + self.object(saying)
-
-    def passive(self, subject: Noun, saying: Saying, number: int) -> Words:
-        """With a participle that agrees with the subject."""
-        done = PARTICIPLES[saying.fact.concept] + _ENDINGS[self._column(subject)]
-        by = self.fact("от", saying.fact, "by", carries=False)
-        return self._is(saying, number) + self.fact(done, saying.fact) + by + self.object(saying)
-
-    def position(self, subject: Noun, saying: Saying, number: int) -> Words:
-        """With "е"."""
-        words = self.fact(self.pick(POSITIONS[saying.fact.concept]), saying.fact)
-        return self._is(saying, number) + words + self.object(saying)
-
-    def comparison(self, subject: Noun, saying: Saying, number: int) -> Words:
-        """With "по-" before an adjective that agrees with the subject."""
-        more = self._adjective(COMPARISONS, subject, saying.fact, "по-")
-        than = self.fact("от", saying.fact, "than", carries=False)
-        return self._is(saying, number) + more + than + self.object(saying)
-
-    def there(self, clause: Clause) -> Words:
+    def existential(self, subject: NounPhrase, place: Fact) -> Words:
         """With "има"."""
-        words = self.copula("има", 0, "there", "copula") + self.noun(clause.subject, "object")
-        return words + self._where(clause.sayings[0].fact)
+        return self.copula("има", "there", "copula") + self.noun_phrase(subject, "object") + self.where(place)
 
-    def _column(self, noun: Noun) -> int:
-        return _GENDERS.index(self.called(noun, KINDS)[0])
+    def activity(self, subject: NounPhrase, predicate: Predicate) -> Words:
+        """A verb with its complements, and the place."""
+        return self._verb(predicate) + self.where(predicate.place)
 
-    def _adjective(self, ways: Table, subject: Noun, fact: Fact, before: str = "") -> Words:
-        return self.fact(before + _forms(self.pick(ways[fact.concept]))[self._column(subject)], fact)
+    def action(self, subject: NounPhrase, predicate: Predicate) -> Words:
+        """A verb and its object."""
+        return self._verb(predicate) + self.object(predicate)
 
-    def _is(self, saying: Saying, number: int) -> Words:
-        return self.denial("не", saying.fact) + self.copula("е", number)
+    def passive(self, subject: NounPhrase, predicate: Predicate) -> Words:
+        """A participle that agrees with the subject."""
+        fact = predicate.fact
+        participle = self.fact(self.lexicon.participles[fact.concept] + _ENDINGS[self._gender(subject)], fact)
+        return self.be(predicate, participle + self.role("от", fact, "by") + self.object(predicate))
 
-    def _verb(self, text: str, saying: Saying, number: int) -> Words:
-        return self.denial("не", saying.fact) + self.verb(text, saying.fact, number)
+    def comparison(self, subject: NounPhrase, predicate: Predicate) -> Words:
+        """With "по-" and an adjective that agrees with the subject."""
+        than = self.role("от", predicate.fact, "than")
+        return self.be(predicate, self.adjective(predicate.fact, subject, "по-") + than + self.object(predicate))
 
-    def _where(self, fact: Fact) -> Words:
-        said = self.pick(PLACES[fact.concept])
-        if fact.concept in OPEN_PLACES:
-            return self.fact(said, fact)
-        preposition, noun = said.split()
-        before = self.fact(preposition, fact, "preposition", carries=False)
-        words = self.fact(noun, fact)
-        return (*before, words[0].saying_also((self.number, fact, "article")), *words[1:])
+    def _gender(self, noun: NounPhrase) -> int:
+        return _GENDERS.index(self.noun_entry(noun)[0])
 
-    def _with_article(self, words: Words, noun: Noun) -> Words:
-        """Words of which the first also says the article of a noun."""
-        return (words[0].saying_also((self.number, noun.slot, "article")), *words[1:])
+    def _verb(self, predicate: Predicate) -> Words:
+        verb = self.verb(self.value(predicate.fact))
+        return self.negation("не", predicate.fact) + verb
+
+    def _definite(self, words: Words, about: Fact | str) -> Words:
+        """Words of which the first includes the definite article."""
+        return (words[0].with_anchor((self.clause_index, about, "article")), *words[1:])
 
 
-def _forms(way: str) -> tuple[str, ...]:
-    """Masculine, feminine, neuter and plural of an adjective of the lexicon."""
-    forms = way.split()
+def _forms(entry: str) -> tuple[str, ...]:
+    """Masculine, feminine, neuter and plural of an adjective."""
+    forms = entry.split()
     return tuple(forms) if len(forms) == len(_ENDINGS) else (forms[0], *(forms[-1] + end for end in _ENDINGS[1:]))
 
 
-def _definite(forms: tuple[str, ...], column: int, oblique: bool) -> str:
-    if column:
-        return forms[column] + ("та", "то")[column - 1]
+def _definite_form(forms: tuple[str, ...], gender: int, oblique: bool) -> str:
+    if gender:
+        return forms[gender] + ("та", "то")[gender - 1]
     return forms[-1] + ("я" if oblique else "ят")

@@ -1,22 +1,12 @@
-"""German: three genders and cases, and a verb that stands second, first or last."""
+"""German: three genders and cases, and a finite verb in second, first or last position."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from random import Random
 
 from verax.data.world.facts import Fact
-from verax.data.world.languages.lexicon_de import (
-    ACTIVITIES,
-    COMPARISONS,
-    DEEDS,
-    KINDS,
-    PARTICIPLES,
-    PLACES,
-    POSITIONS,
-    QUALITIES,
-)
-from verax.data.world.languages.plan import Clause, Noun, Saying
-from verax.data.world.languages.wording import OPEN_PLACES, Grammar, Words, contracted, merged
+from verax.data.world.languages.grammar import Grammar, Word, Words, contract, merge_words
+from verax.data.world.languages.plan import ClausePlan, NounPhrase, Predicate
 
 _GENDERS = "mfn"
 _THE = {"subject": ("der", "die", "das"), "accusative": ("den", "die", "das"), "dative": ("dem", "der", "dem")}
@@ -26,129 +16,103 @@ _MIXED = {"subject": ("er", "e", "es"), "accusative": ("en", "e", "es"), "dative
 _CONTRACTIONS = {("in", "dem"): "im", ("an", "dem"): "am", ("von", "dem"): "vom", ("bei", "dem"): "beim"}
 _VERB_LAST = frozenset(("while", "see", "true"))
 _VERB_FIRST = frozenset(("scene", "now"))
-_OPENINGS = {
-    "": "",
-    "see": "wir:we sehen:see ,: dass:that",
-    "true": "es:it ist:is wahr:true ,: dass:that",
-    "scene": "in:in dieser:this Szene:scene",
-    "now": "gerade:now",
-}
-_JOINTS = {"and": "und:and", "while": ",:comma während:while", "stop": ".:stop", "but": ",:comma aber:but"}
-
-
-class _Predicate(NamedTuple):
-    """The finite verb, what follows it, and a particle that is written together with a verb behind it."""
-
-    verb: Words
-    rest: Words = ()
-    particle: Words = ()
-
-    def second(self) -> Words:
-        return self.verb + self.rest + self.particle
-
-    def last(self) -> Words:
-        if not self.particle:
-            return self.rest + self.verb
-        whole = self.particle[0].text + self.verb[0].text
-        return (*self.rest, merged(self.particle[0], self.verb[0], whole))
 
 
 class German(Grammar):
-    """The verb is second, but last behind "dass" and "während" and first of what follows an adverbial."""
+    """ "Der kleine Hund schläft nicht in der Küche."."""
 
     lang = "de"
-    silent = frozenset(("in", "der", "von", "bei", "sich", "als"))
-    openings = _OPENINGS
-    joints = _JOINTS
-    together = "und:and"
+    function_words = frozenset(("in", "der", "von", "bei", "sich", "als"))
 
-    def clause(self, clause: Clause, after: str) -> Words:
-        """The verb of every predicate where the joint or opening wants it."""
-        subject = self.noun(clause.subject)
-        last = after in _VERB_LAST
-        if clause.there:
-            where, verb = self._where(clause.sayings[0].fact), self.copula("ist", 0)
-            return where + subject + verb if last else where + verb + subject
-        predicates = [self._predicate(saying, number) for number, saying in enumerate(clause.sayings)]
-        parts = [predicate.last() if last else predicate.second() for predicate in predicates]
+    def __init__(self, rng: Random) -> None:
+        super().__init__(rng)
+        self._verb_last = False
+        self._inverted: Words = ()
+
+    def clause(self, clause: ClausePlan, after: str) -> Words:
+        """The verb is last after "dass" and "während", and precedes the subject after an adverbial."""
+        self._verb_last = after in _VERB_LAST
+        if clause.existential:
+            return super().clause(clause, after)
+        subject = self.noun_phrase(clause.subject)
         if after in _VERB_FIRST:
-            parts[0] = predicates[0].verb + subject + predicates[0].rest + predicates[0].particle
-            subject = ()
-        return subject + self.joined(parts)
+            self._inverted, subject = subject, ()
+        return subject + self.predicates(clause)
 
-    def noun(self, noun: Noun, case: str = "subject") -> Words:
-        """Article, adjectives and noun in a case; adjectives are weak behind "der" and mixed behind "ein"."""
-        gender, _, said = self.called(noun, KINDS).partition(" ")
-        column = _GENDERS.index(gender)
-        words = self.of((_THE if noun.definite else _A)[case][column], noun.slot, "article")
-        ending = (_WEAK if noun.definite else _MIXED)[case][column]
+    def noun_phrase(self, noun: NounPhrase, case: str = "subject") -> Words:
+        """Article, adjectives and noun in a case; adjectives are weak after "der" and mixed after "ein"."""
+        code, _, forms = self.noun_entry(noun).partition(" ")
+        gender = _GENDERS.index(code)
+        words = self.function((_THE if noun.definite else _A)[case][gender], noun.slot, "article")
+        ending = (_WEAK if noun.definite else _MIXED)[case][gender]
         for fact in noun.qualities:
-            plain, _, stem = self.pick(QUALITIES[fact.concept]).partition("~")
+            plain, _, stem = self.choose(fact.concept).partition("~")
             words += self.fact((stem or plain) + ending, fact)
-        nominative, _, oblique = said.partition("~")
-        return words + self.kind(oblique if oblique and case != "subject" else nominative, noun)
+        nominative, _, oblique = forms.partition("~")
+        return words + self.noun(oblique if oblique and case != "subject" else nominative, noun)
 
-    def _predicate(self, saying: Saying, number: int) -> _Predicate:
-        forms = {
-            "quality": self._quality,
-            "activity": self._activity,
-            "place": self._place,
-            "deed": self._passive if saying.passive else self._deed,
-            "position": self._position,
-            "comparison": self._comparison,
-        }
-        return forms[saying.form](saying, number)
+    def be(self, predicate: Predicate, complement: Words) -> Words:
+        """ "ist nicht", complement."""
+        return self._arrange(self.copula("ist"), self.negation("nicht", predicate.fact) + complement)
 
-    def _quality(self, saying: Saying, number: int) -> _Predicate:
-        plain = self.pick(QUALITIES[saying.fact.concept]).partition("~")[0]
-        return _Predicate(self.copula("ist", number), self._not(saying) + self.fact(plain, saying.fact))
+    def adjective(self, fact: Fact, subject: NounPhrase) -> Words:
+        """The uninflected form."""
+        return self.fact(self.choose(fact.concept).partition("~")[0], fact)
 
-    def _activity(self, saying: Saying, number: int) -> _Predicate:
-        fact = saying.fact
-        verb, more, particle, no = (*self.pick(ACTIVITIES[fact.concept]).split("|"), "", "", "")[:4]
-        where = () if saying.place is None else self._where(saying.place)
-        following = self.fact(more, fact)
-        denied = self.denial(no or "nicht", fact)
-        rest = following + denied + where if more == "sich" else where + denied + following
-        return _Predicate(self.verb(verb, fact, number), rest, self.fact(particle, fact))
+    def location(self, fact: Fact, entry: str) -> Words:
+        """A preposition with the dative."""
+        preposition, gender, noun = entry.split()
+        return self.in_place(fact, preposition, _THE["dative"][_GENDERS.index(gender)], noun)
 
-    def _place(self, saying: Saying, number: int) -> _Predicate:
-        return _Predicate(self.copula("ist", number), self._not(saying) + self._where(saying.fact))
+    def existential(self, subject: NounPhrase, place: Fact) -> Words:
+        """The place comes first."""
+        words, verb = self.noun_phrase(subject), self.copula("ist")
+        return self.where(place) + (words + verb if self._verb_last else verb + words)
 
-    def _deed(self, saying: Saying, number: int) -> _Predicate:
-        case, _, said = self.pick(DEEDS[saying.fact.concept]).partition(" ")
-        verb, _, particle = said.partition("|")
-        rest = self.object(saying, case) + self._not(saying)
-        return _Predicate(self.verb(verb, saying.fact, number), rest, self.fact(particle, saying.fact))
+    def activity(self, subject: NounPhrase, predicate: Predicate) -> Words:
+        """A verb with its complement and particle."""
+        fact = predicate.fact
+        verb, complement, particle, no = (*self.choose(fact.concept).split("|"), "", "", "")[:4]
+        where, complements = self.where(predicate.place), self.fact(complement, fact)
+        negation = self.negation(no or "nicht", fact)
+        rest = complements + negation + where if complement == "sich" else where + negation + complements
+        return self._arrange(self.verb(self.fact(verb, fact)), rest, self.fact(particle, fact))
 
-    def _passive(self, saying: Saying, number: int) -> _Predicate:
-        by = self.fact("von", saying.fact, "by", carries=False) + self.object(saying, "dative")
-        done = self.fact(PARTICIPLES[saying.fact.concept], saying.fact)
-        becomes = self.copula("wird", number)[0]
-        return _Predicate((becomes.saying_also((self.number, saying.fact, "passive")),), by + done)
+    def action(self, subject: NounPhrase, predicate: Predicate) -> Words:
+        """A verb with its object in a case, and its particle."""
+        case, _, forms = self.choose(predicate.fact.concept).partition(" ")
+        verb, _, particle = forms.partition("|")
+        rest = self.object(predicate, case) + self.negation("nicht", predicate.fact)
+        return self._arrange(self.verb(self.fact(verb, predicate.fact)), rest, self.fact(particle, predicate.fact))
 
-    def _position(self, saying: Saying, number: int) -> _Predicate:
-        before, _, behind = self.pick(POSITIONS[saying.fact.concept]).partition("|")
-        rest = self._not(saying) + self.fact(before, saying.fact) + self.object(saying, "dative")
-        return _Predicate(self.copula("ist", number), rest + self.fact(behind, saying.fact))
+    def passive(self, subject: NounPhrase, predicate: Predicate) -> Words:
+        """With "wird" and a participle at the end."""
+        fact = predicate.fact
+        agent = self.role("von", fact, "by") + self.object(predicate, "dative")
+        (verb,) = self.copula("wird")
+        participle = self.fact(self.lexicon.participles[fact.concept], fact)
+        return self._arrange((verb.with_anchor((self.clause_index, fact, "passive")),), agent + participle)
 
-    def _comparison(self, saying: Saying, number: int) -> _Predicate:
-        more = self.fact(self.pick(COMPARISONS[saying.fact.concept]), saying.fact)
-        than = self.fact("als", saying.fact, "than", carries=False) + self.object(saying, "subject")
-        return _Predicate(self.copula("ist", number), self._not(saying) + more + than)
+    def position(self, subject: NounPhrase, predicate: Predicate) -> Words:
+        """A preposition with the dative, and a postposition."""
+        fact = predicate.fact
+        before, _, after = self.choose(fact.concept).partition("|")
+        return self.be(predicate, self.fact(before, fact) + self.object(predicate, "dative") + self.fact(after, fact))
 
-    def _not(self, saying: Saying) -> Words:
-        return self.denial("nicht", saying.fact)
+    def comparison(self, subject: NounPhrase, predicate: Predicate) -> Words:
+        """A comparative and "als"."""
+        than = self.role("als", predicate.fact, "than")
+        return self.be(predicate, self.value(predicate.fact) + than + self.object(predicate, "subject"))
 
-    def _where(self, fact: Fact) -> Words:
-        said = self.pick(PLACES[fact.concept])
-        if fact.concept in OPEN_PLACES:
-            return self.fact(said, fact)
-        preposition, gender, noun = said.split()
-        article = _THE["dative"][_GENDERS.index(gender)]
-        before = self.fact(preposition, fact, "preposition", carries=False)
-        return before + self.fact(article, fact, "article", carries=False) + self.fact(noun, fact)
+    def _arrange(self, verb: Words, rest: Words, particle: Words = ()) -> Words:
+        """A finite verb, what follows it, and a separable particle in the word order of the clause."""
+        if not self._verb_last:
+            inverted, self._inverted = self._inverted, ()
+            return verb + inverted + rest + particle
+        if particle:
+            verb = (merge_words(particle[0], verb[0], particle[0].text + verb[0].text),)
+        return rest + verb
 
-    def smoothed(self, words: Words) -> Words:
+    def join(self, *words: Word) -> Words:
         """ "in dem" becomes "im"."""
-        return contracted(words, _CONTRACTIONS)
+        return contract(words, _CONTRACTIONS)

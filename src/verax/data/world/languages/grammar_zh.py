@@ -1,114 +1,98 @@
-"""Chinese: written without spaces, measure words, places before the verb, and no agreement at all."""
+"""Chinese: written without spaces, with measure words, places before the verb, and no agreement."""
 
 from __future__ import annotations
 
 from verax.data.world.facts import Fact
-from verax.data.world.languages.lexicon_zh import (
-    ACTIVITIES,
-    COMPARISONS,
-    DEEDS,
-    KINDS,
-    PLACES,
-    POSITIONS,
-    QUALITIES,
-)
-from verax.data.world.languages.plan import Clause, Noun, Saying
-from verax.data.world.languages.wording import OPEN_PLACES, SubjectFirst, Words
+from verax.data.world.languages.grammar import Grammar, Words
+from verax.data.world.languages.plan import NounPhrase, Predicate
 
-_ABSOLUTE = "="
-_OPENINGS = {
-    "": "",
-    "see": "我们:we 可以:see 看到:see ，:",
-    "true": "的确:true ，:",
-    "scene": "在:in 这个:this 场景:scene 里:in ，:",
-    "now": "现在:now ，:",
-}
-_JOINTS = {"and": "，:comma 并且:and", "while": "，:comma 而:while", "stop": "。:stop", "but": "，:comma 但是:but"}
+_NOT_GRADABLE = "="
 
 
-class Chinese(SubjectFirst):
+class Chinese(Grammar):
     """ "那只小的狗没在睡觉。"."""
 
     lang = "zh"
-    apart = ""
+    separator = ""
     stop = "。"
-    openings = _OPENINGS
-    joints = _JOINTS
-    together = "，: 而且:and"
 
-    def noun(self, noun: Noun, case: str = "subject") -> Words:
+    def noun_phrase(self, noun: NounPhrase, case: str = "subject") -> Words:
         """ "that" or "one" with a measure word, each adjective with 的, and the noun."""
-        measure, said = self.called(noun, KINDS).split()
-        words = self.of(f"{'那' if noun.definite else '一'} {measure}", noun.slot, "article")
+        measure, entry = self.noun_entry(noun).split()
+        words = self.function(f"{'那' if noun.definite else '一'} {measure}", noun.slot, "article")
         for fact in noun.qualities:
-            way = self.pick(QUALITIES[fact.concept]).removeprefix(_ABSOLUTE)
-            words += self.fact(way, fact) + self.fact("的", fact, "的", carries=False)
-        return words + self.kind(said, noun)
+            words += self.adjective(fact, noun) + self._de(fact)
+        return words + self.noun(entry, noun)
 
-    def quality(self, subject: Noun, saying: Saying, number: int) -> Words:
-        """A matter of degree with 很, else 是 ... 的."""
-        way = self.pick(QUALITIES[saying.fact.concept])
-        denied = self.denial("不", saying.fact)
-        if way.startswith(_ABSOLUTE):
-            behind = self.fact("的", saying.fact, "的", carries=False)
-            return denied + self.copula("是", number) + self.fact(way.removeprefix(_ABSOLUTE), saying.fact) + behind
-        return (denied or self.copula("很", number)) + self.fact(way, saying.fact)
+    def be(self, predicate: Predicate, complement: Words) -> Words:
+        """ "不在", complement."""
+        return self.negation("不", predicate.fact) + self.copula("在") + complement
 
-    def activity(self, subject: Noun, saying: Saying, number: int) -> Words:
-        """The place, if any, comes before the verb."""
-        words = self.fact(self.pick(ACTIVITIES[saying.fact.concept]), saying.fact)
-        if saying.place is None:
-            return self._going_on(saying, number) + words
-        return self._at("正在", saying.place, number) + self._where(saying.place) + words
+    def adjective(self, fact: Fact, subject: NounPhrase) -> Words:
+        """Without agreement."""
+        return self.fact(self.choose(fact.concept).removeprefix(_NOT_GRADABLE), fact)
 
-    def place(self, subject: Noun, saying: Saying, number: int) -> Words:
-        """With 在."""
-        denied = self.denial("不", saying.fact)
-        return denied + self._at("在", saying.fact, number) + self._where(saying.fact)
+    def location(self, fact: Fact, entry: str) -> Words:
+        """A noun and a word of position; the preposition is added by the predicate."""
+        place, position = entry.split()
+        return self.fact(place, fact) + self.role(position, fact, "preposition")
 
-    def deed(self, subject: Noun, saying: Saying, number: int) -> Words:
-        """A verb and its object."""
-        words = self.fact(self.pick(DEEDS[saying.fact.concept]), saying.fact)
-        return self._going_on(saying, number) + words + self.object(saying)
-
-    def passive(self, subject: Noun, saying: Saying, number: int) -> Words:
-        """With 被 and the doer before the verb."""
-        by = self.fact("被", saying.fact, "by", "passive", carries=False) + self.object(saying)
-        words = self.fact(self.pick(DEEDS[saying.fact.concept]), saying.fact)
-        return self._going_on(saying, number) + by + words
-
-    def position(self, subject: Noun, saying: Saying, number: int) -> Words:
-        """The word of position follows the noun; far is said as being distant from."""
-        denied = self.denial("不", saying.fact)
-        if saying.fact.concept == "far":
-            how = (denied or self.copula("很", number)) + self.fact("远", saying.fact)
-            return self.fact("离", saying.fact, carries=False) + self.object(saying) + how
-        where = self.fact(self.pick(POSITIONS[saying.fact.concept]), saying.fact)
-        return denied + self.copula("在", number) + self.object(saying) + where
-
-    def comparison(self, subject: Noun, saying: Saying, number: int) -> Words:
-        """With 比, and the adjective at the end."""
-        than = self.denial("不", saying.fact) + self.fact("比", saying.fact, "than", carries=False)
-        return than + self.object(saying) + self.fact(self.pick(COMPARISONS[saying.fact.concept]), saying.fact)
-
-    def there(self, clause: Clause) -> Words:
+    def existential(self, subject: NounPhrase, place: Fact) -> Words:
         """The place comes first."""
-        where = self._where(clause.sayings[0].fact)
-        return where + self.copula("有", 0, "there", "copula") + self.noun(clause.subject)
+        return self.where(place) + self.copula("有", "there", "copula") + self.noun_phrase(subject)
 
-    def _going_on(self, saying: Saying, number: int) -> Words:
-        denied = self.denial("没", saying.fact)
-        return denied + self.copula("在" if denied else "正在", number)
+    def quality(self, subject: NounPhrase, predicate: Predicate) -> Words:
+        """A gradable adjective with 很, otherwise 是 ... 的."""
+        fact = predicate.fact
+        entry = self.choose(fact.concept)
+        negation = self.negation("不", fact)
+        if entry.startswith(_NOT_GRADABLE):
+            return negation + self.copula("是") + self.fact(entry.removeprefix(_NOT_GRADABLE), fact) + self._de(fact)
+        return (negation or self.copula("很")) + self.fact(entry, fact)
 
-    def _at(self, text: str, fact: Fact, number: int) -> Words:
-        """在, which is the verb and the preposition at once."""
-        copula = (self.number, f"predicate {number}", "copula")
-        before = self.fact(text, fact, "preposition", carries=False)
-        return tuple(word.saying_also(copula) for word in before)
+    def activity(self, subject: NounPhrase, predicate: Predicate) -> Words:
+        """The place, if any, comes before the verb."""
+        words = self.value(predicate.fact)
+        if predicate.place is None:
+            return self._progressive(predicate) + words
+        return self._at("正在", predicate.place) + self.where(predicate.place) + words
 
-    def _where(self, fact: Fact) -> Words:
-        said = self.pick(PLACES[fact.concept])
-        if fact.concept in OPEN_PLACES:
-            return self.fact(said, fact)
-        place, position = said.split()
-        return self.fact(place, fact) + self.fact(position, fact, "preposition", carries=False)
+    def place(self, subject: NounPhrase, predicate: Predicate) -> Words:
+        """With 在."""
+        fact = predicate.fact
+        return self.negation("不", fact) + self._at("在", fact) + self.where(fact)
+
+    def action(self, subject: NounPhrase, predicate: Predicate) -> Words:
+        """A verb and its object."""
+        return self._progressive(predicate) + self.value(predicate.fact) + self.object(predicate)
+
+    def passive(self, subject: NounPhrase, predicate: Predicate) -> Words:
+        """With 被 and the agent before the verb."""
+        by = self.role("被", predicate.fact, "by", "passive")
+        return self._progressive(predicate) + by + self.object(predicate) + self.value(predicate.fact)
+
+    def position(self, subject: NounPhrase, predicate: Predicate) -> Words:
+        """The word of position follows the noun; "far" is expressed as "distant from"."""
+        fact = predicate.fact
+        if fact.concept == "far":
+            far = (self.negation("不", fact) or self.copula("很")) + self.fact("远", fact)
+            return self.role("离", fact) + self.object(predicate) + far
+        position = self.value(fact)
+        return self.be(predicate, self.object(predicate) + position)
+
+    def comparison(self, subject: NounPhrase, predicate: Predicate) -> Words:
+        """With 比, and the adjective at the end."""
+        fact = predicate.fact
+        than = self.negation("不", fact) + self.role("比", fact, "than")
+        return than + self.object(predicate) + self.value(fact)
+
+    def _de(self, fact: Fact) -> Words:
+        return self.role("的", fact, "的")
+
+    def _progressive(self, predicate: Predicate) -> Words:
+        negation = self.negation("没", predicate.fact)
+        return negation + self.copula("在" if negation else "正在")
+
+    def _at(self, text: str, fact: Fact) -> Words:
+        """在, which is both verb and preposition."""
+        return self.verb(self.role(text, fact, "preposition"))

@@ -1,35 +1,34 @@
-"""What is told in which clauses, before any language is chosen: the translations of a text share one plan."""
+"""Language-independent text plans: clauses, predicates and noun phrases, shared by all translations of a text."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from random import Random
-from typing import Literal
+from typing import Literal, get_args
 
 from verax.data.world.facts import Fact, Scene
 from verax.data.world.knowledge import COMPARISONS, dimension_of, is_a
 
-Form = Literal["quality", "activity", "place", "deed", "position", "comparison"]
-Joint = Literal["and", "while", "stop", "but"]
+PredicateKind = Literal["quality", "activity", "place", "action", "position", "comparison"]
+Connective = Literal["and", "while", "stop", "but"]
 Opening = Literal["", "see", "true", "scene", "now"]
 
-JOINTS: tuple[Joint, ...] = ("and", "while", "stop", "but")
 OPENINGS: tuple[Opening, ...] = ("", "", "", "see", "true", "scene", "now")
 PASSIVES = frozenset(("chase", "push", "pull", "watch", "hold", "carry"))
-"""Deeds that all languages can tell of the one to whom they are done."""
+"""Actions that every language can express in the passive."""
 
-_DEEDS = ("follow", "push", "pull", "look_at", "hold")
-_ADJECTIVE_ORDER = {dimension: number for number, dimension in enumerate(("size", "other", "age", "newness", "colour"))}
-_LAST = {"activity": 1, "place": 2}
+_ACTIONS = ("follow", "push", "pull", "look_at", "hold")
+_ADJECTIVE_ORDER = {"size": 0, "age": 2, "newness": 3, "colour": 4}
+_STATEMENT_ORDER = {"activity": 1, "place": 2}
 
 
 @dataclass(frozen=True, slots=True)
-class Noun:
-    """A thing as it is named at one place of a text.
+class NounPhrase:
+    """One mention of a thing.
 
     Args:
-        slot: `subject` or `object`; with the number of the clause it tells this mention from others.
-        qualities: facts that adjectives beside the noun say, from the outermost to the innermost of English.
+        slot: `subject` or `object`; with the clause index it identifies the mention.
+        qualities: facts expressed by attributive adjectives, from the outermost to the innermost in English.
     """
 
     slot: str
@@ -39,66 +38,65 @@ class Noun:
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
+class Predicate:
     """One predicate of a clause.
 
     Args:
-        place: where an activity goes on, if it is said in the same breath.
-        other: the second thing of a relation.
-        passive: a deed is told of the one it is done to; `other` is then who does it.
+        place: location of an activity.
+        object: second argument of a relation.
+        passive: whether the subject is the patient; `object` is then the agent.
     """
 
-    form: Form
+    kind: PredicateKind
     fact: Fact
     place: Fact | None = None
-    other: Noun | None = None
+    object: NounPhrase | None = None
     passive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
-    """A subject and its predicates; `there` if the clause says that there is such a thing at a place."""
+class ClausePlan:
+    """A subject and its predicates; an existential clause ("there is ...") has one predicate, a place."""
 
-    subject: Noun
-    sayings: tuple[Saying, ...]
-    there: bool = False
+    subject: NounPhrase
+    predicates: tuple[Predicate, ...]
+    existential: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """Clauses, what opens the text, and what stands between each clause and the one before it."""
+class TextPlan:
+    """Clauses, the connectives between them, and the opening of the text."""
 
-    clauses: tuple[Clause, ...]
-    joints: tuple[Joint, ...] = ()
+    clauses: tuple[ClausePlan, ...]
+    connectives: tuple[Connective, ...] = ()
     opening: Opening = ""
 
 
-def described(scene: Scene, rng: Random) -> Plan:
-    """A scene as somebody would describe it: one clause a thing, in the order of the things."""
+def plan_description(scene: Scene, rng: Random) -> TextPlan:
+    """Plan a description of a scene, with one clause per thing in order."""
     definite = rng.random() < 0.5
     others = {fact.other for fact in scene.facts if fact.other is not None}
     things = [thing for thing in range(len(scene.kinds)) if thing not in others]
     clauses = tuple(_clause(scene, thing, definite, rng) for thing in things)
-    return Plan(clauses, tuple(rng.sample(JOINTS, len(clauses) - 1)))
+    return TextPlan(clauses, tuple(rng.sample(get_args(Connective), len(clauses) - 1)))
 
 
-def stated(scene: Scene, rng: Random) -> Plan:
-    """A scene as a plain statement about its first thing; what is denied comes last."""
-    facts = sorted(scene.facts, key=lambda fact: (not fact.holds, _LAST.get(dimension_of(fact.concept), 0)))
-    sayings: list[Saying] = []
-    for fact in facts:
-        doing = sayings and fact.holds and sayings[-1].form == "activity" and form_of(fact) == "place"
-        if doing:
-            sayings[-1] = Saying("activity", sayings[-1].fact, place=fact)
+def plan_statement(scene: Scene, rng: Random) -> TextPlan:
+    """Plan a statement about the first thing of a scene; negated facts come last."""
+    predicates: list[Predicate] = []
+    for fact in statement_order(scene):
+        kind = predicate_kind(fact)
+        if predicates and fact.holds and predicates[-1].kind == "activity" and kind == "place":
+            predicates[-1] = Predicate("activity", predicates[-1].fact, place=fact)
         else:
-            other = None if fact.other is None else Noun("object", scene.kind_fact(fact.other), True)
-            sayings.append(Saying(form_of(fact), fact, other=other))
-    clause = Clause(Noun("subject", scene.kind_fact(0), True), tuple(sayings))
-    return Plan((clause,), opening=rng.choice(OPENINGS))
+            other = None if fact.other is None else NounPhrase("object", scene.kind_fact(fact.other), True)
+            predicates.append(Predicate(kind, fact, object=other))
+    clause = ClausePlan(NounPhrase("subject", scene.kind_fact(0), True), tuple(predicates))
+    return TextPlan((clause,), opening=rng.choice(OPENINGS))
 
 
-def form_of(fact: Fact) -> Form:
-    """By which kind of predicate a fact is said."""
+def predicate_kind(fact: Fact) -> PredicateKind:
+    """The kind of predicate that expresses a fact."""
     dimension = dimension_of(fact.concept)
     if dimension == "activity":
         return "activity"
@@ -108,47 +106,50 @@ def form_of(fact: Fact) -> Form:
         return "quality"
     if fact.concept in COMPARISONS:
         return "comparison"
-    return "deed" if any(is_a(fact.concept, deed) for deed in _DEEDS) else "position"
+    return "action" if any(is_a(fact.concept, action) for action in _ACTIONS) else "position"
 
 
-def _clause(scene: Scene, thing: int, definite: bool, rng: Random) -> Clause:
+def qualities_of(scene: Scene, thing: int) -> list[Fact]:
+    """Facts about a thing that adjectives express, in English adjective order."""
+    qualities = [
+        fact for fact in scene.facts if fact.thing == thing and fact.holds and predicate_kind(fact) == "quality"
+    ]
+    return sorted(qualities, key=lambda fact: _ADJECTIVE_ORDER.get(dimension_of(fact.concept), 1))
+
+
+def statement_order(scene: Scene) -> list[Fact]:
+    """Facts in the order of a statement: "not wet and in the garden" could be read as a negation of both."""
+    return sorted(scene.facts, key=lambda fact: (not fact.holds, _STATEMENT_ORDER.get(dimension_of(fact.concept), 0)))
+
+
+def _clause(scene: Scene, thing: int, definite: bool, rng: Random) -> ClausePlan:
     relation = next((fact for fact in scene.facts if fact.thing == thing and fact.other is not None), None)
     if relation is None or relation.other is None:
-        return _attributes(scene, thing, definite, rng)
+        return _attributive_clause(scene, thing, definite, rng)
     passive = relation.holds and relation.concept in PASSIVES and rng.random() < 0.3
     first, second = (relation.other, thing) if passive else (thing, relation.other)
-    subject = _named(scene, first, "subject", definite, _qualities(scene, first))
-    other = _named(scene, second, "object", definite, _qualities(scene, second))
-    return Clause(subject, (Saying(form_of(relation), relation, other=other, passive=passive),))
+    subject, other = (
+        NounPhrase(slot, scene.kind_fact(mentioned), definite, tuple(qualities_of(scene, mentioned)))
+        for slot, mentioned in (("subject", first), ("object", second))
+    )
+    return ClausePlan(subject, (Predicate(predicate_kind(relation), relation, object=other, passive=passive),))
 
 
-def _attributes(scene: Scene, thing: int, definite: bool, rng: Random) -> Clause:
-    """A clause about one thing alone; each quality stands beside the noun or in the predicate."""
-    facts = [fact for fact in scene.facts if fact.thing == thing]
-    qualities = _qualities(scene, thing)
-    rest = [fact for fact in facts if fact not in qualities]
-    beside = [fact for fact in qualities if rest and rng.random() < 0.6]
+def _attributive_clause(scene: Scene, thing: int, definite: bool, rng: Random) -> ClausePlan:
+    """A clause about one thing; each quality is an attribute of the noun or a predicate."""
+    qualities = qualities_of(scene, thing)
+    rest = [fact for fact in scene.facts if fact.thing == thing and fact not in qualities]
+    attributes = [fact for fact in qualities if rest and rng.random() < 0.6]
     if not rest and len(qualities) > 1:
-        beside = qualities[1:]
-    places = [fact for fact in rest if fact.holds and form_of(fact) == "place"]
-    activities = [fact for fact in rest if fact.holds and form_of(fact) == "activity"]
-    denials = [fact for fact in rest if not fact.holds]
-    predicates = [fact for fact in qualities if fact not in beside]
-    there = bool(places) and not (activities or predicates or denials) and rng.random() < 0.3
-    subject = _named(scene, thing, "subject", definite and not there, beside)
+        attributes = qualities[1:]
+    places = [fact for fact in rest if fact.holds and predicate_kind(fact) == "place"]
+    activities = [fact for fact in rest if fact.holds and predicate_kind(fact) == "activity"]
+    others = [fact for fact in qualities if fact not in attributes] + [fact for fact in rest if not fact.holds]
+    existential = bool(places) and not (activities or others) and rng.random() < 0.3
+    subject = NounPhrase("subject", scene.kind_fact(thing), definite and not existential, tuple(attributes))
     if activities and places:
-        sayings = [Saying("activity", activities[0], place=places[0])]
+        predicates = [Predicate("activity", activities[0], place=places[0])]
     else:
-        sayings = [Saying(form_of(fact), fact) for fact in (*activities, *places)]
-    sayings += [Saying(form_of(fact), fact) for fact in (*predicates, *denials)]
-    return Clause(subject, tuple(sayings), there)
-
-
-def _named(scene: Scene, thing: int, slot: str, definite: bool, qualities: list[Fact]) -> Noun:
-    return Noun(slot, scene.kind_fact(thing), definite, tuple(qualities))
-
-
-def _qualities(scene: Scene, thing: int) -> list[Fact]:
-    """The facts of a thing that an adjective can say, in the order in which English puts them."""
-    found = [fact for fact in scene.facts if fact.thing == thing and fact.holds and form_of(fact) == "quality"]
-    return sorted(found, key=lambda fact: _ADJECTIVE_ORDER.get(dimension_of(fact.concept), 1))
+        predicates = [Predicate(predicate_kind(fact), fact) for fact in (*activities, *places)]
+    predicates += [Predicate(predicate_kind(fact), fact) for fact in others]
+    return ClausePlan(subject, tuple(predicates), existential)

@@ -1,1 +1,0 @@
-"""Explanations by pairs of spans."""

@@ -1,1 +1,0 @@
-"""Explanations by scores of words."""

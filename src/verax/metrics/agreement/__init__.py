@@ -1,1 +1,0 @@
-"""Agreement with human annotations."""

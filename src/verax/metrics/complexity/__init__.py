@@ -1,1 +1,0 @@
-"""Complexity of explanations."""

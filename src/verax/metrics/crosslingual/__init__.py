@@ -1,1 +1,0 @@
-"""Metrics that compare explanations of the same input in different languages."""

@@ -1,1 +1,0 @@
-"""Simulatability: does the explanation help to predict the model's answer?"""

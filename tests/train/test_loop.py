@@ -1,0 +1,174 @@
+"""The training loop: gradients summed over pieces, memory that runs out, and states within an epoch."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from rich.console import Console
+from torch import Tensor
+
+from support import tiny
+from support.tiny_text import generator_model
+from verax.data.text import split_words
+from verax.models.hf_generator import HFGenerator
+from verax.train import fine_tuning, text_training
+from verax.train.fine_tuning import fit
+from verax.train.loop import FineTuning, Loop
+from verax.train.resume import Resume, Weights
+from verax.train.rows import encode
+from verax.train.text_pairs import TrainingPair
+from verax.train.text_training import Weigh, encode_pair
+from verax.types import Dataset, Instance, UserError
+
+WORDS = ("boat", "the lake", "a tall woman sells bread", "children never run", "warm bread and honey", "the old market")
+LABELS = ("yes", "maybe", "no")
+RECIPE = FineTuning(epochs=2, batch_size=4, learning_rate=1e-3)
+STEPS = 2 * 6
+KILLED_AT = 9
+"""The third step of the second epoch."""
+
+
+def _data() -> Dataset:
+    instances = (
+        Instance(str(i), (split_words(WORDS[i % 6]), split_words(WORDS[i % 5])), LABELS[i % 3]) for i in range(24)
+    )
+    return Dataset("words", tuple(instances), LABELS)
+
+
+def _classifier(micro_batch: int | None = None) -> fine_tuning._ClassifierTraining:
+    """The training of a model in float64 without dropout, so that only rounding can differ."""
+    model, tokenizer = tiny.build("bert")
+    rows = encode(model.double().eval(), tokenizer, _data())
+    recipe = FineTuning(batch_size=16)
+    return fine_tuning._ClassifierTraining(
+        model, tokenizer, recipe, ("none",), rows, rows, "accuracy", None, micro_batch
+    )
+
+
+def _generator(weigh: Weigh, micro_batch: int | None = None) -> text_training._GeneratorTraining:
+    tokenizer = tiny.tokenizer_of("bytes")
+    torch.manual_seed(0)
+    model = generator_model("t5", tokenizer).double().eval()
+    asked = HFGenerator(model, tokenizer, name="tiny", fingerprint={})
+    rows = [encode_pair(asked, TrainingPair(WORDS[i % 6], WORDS[i % 5])) for i in range(16)]
+    recipe = FineTuning(batch_size=16)
+    return text_training._GeneratorTraining(model, asked.pad, recipe, rows, rows, None, weigh, None, micro_batch)
+
+
+def _gradients(training: Loop) -> tuple[float, list[Tensor]]:
+    """The loss of the first mini-batch and its gradients."""
+    rows = next(training._batches(0))
+    loss = training._gradients(rows)
+    return loss, [weight.grad for weight in training.model.parameters() if weight.grad is not None]
+
+
+def _assert_equal(some: tuple[float, list[Tensor]], others: tuple[float, list[Tensor]]) -> None:
+    assert some[0] == pytest.approx(others[0], rel=1e-12)
+    torch.testing.assert_close(some[1], others[1], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("micro_batch", [1, 5, 8])
+def test_gradients_of_a_classifier_over_pieces_are_those_of_the_whole_batch(micro_batch: int) -> None:
+    """The oracle is the mean loss of the whole mini-batch, differentiated at once."""
+    training = _classifier()
+    rows = next(training._batches(0))
+    batch = fine_tuning.collate(training.tokenizer, [features for features, _ in rows], training.model.device)
+    golds = torch.tensor([gold for _, gold in rows])
+    mean = torch.nn.functional.cross_entropy(training.model(**batch).logits, golds)
+    expected = torch.autograd.grad(mean, [weight for weight in training.model.parameters() if weight.requires_grad])
+    _assert_equal(_gradients(_classifier(micro_batch)), (16 * mean.item(), list(expected)))
+
+
+@pytest.mark.parametrize("weigh", ["tokens", "pairs"])
+def test_gradients_of_a_generator_over_pieces_are_those_of_the_whole_batch(weigh: Weigh) -> None:
+    _assert_equal(_gradients(_generator(weigh, 3)), _gradients(_generator(weigh)))
+
+
+def _small_memory(training: Loop, fit_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    loss = training._loss
+
+    def limited(rows: Sequence[Any]) -> tuple[Tensor, int]:
+        if len(rows) > fit_at_once:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return loss(rows)
+
+    monkeypatch.setattr(training, "_loss", limited)
+
+
+def test_pieces_are_halved_when_memory_runs_out_and_the_gradients_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    training = _classifier()
+    training.console = Console(quiet=True)
+    _small_memory(training, 3, monkeypatch)
+    _assert_equal(_gradients(training), _gradients(_classifier()))
+    assert training.micro_batch == 2
+
+
+def test_an_input_that_does_not_fit_into_memory_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    training = _classifier()
+    training.console = Console(quiet=True)
+    _small_memory(training, 0, monkeypatch)
+    with pytest.raises(UserError, match=r"^batch_size: a single input does not fit into memory"):
+        _gradients(training)
+
+
+def _fit(resume: Resume | None) -> Weights:
+    model, tokenizer = tiny.build("bert")
+    _, weights = fit(model, tokenizer, _data(), _data(), RECIPE, resume=resume, console=Console(quiet=True))
+    return weights["none"]
+
+
+def _killed(folder: Path) -> None:
+    """A training that stores its state after every step, and is killed in the middle of the second epoch."""
+    step = fine_tuning._ClassifierTraining._step
+
+    def dying(self: Any, number: int, rows: Sequence[Any]) -> float:
+        if number == KILLED_AT - 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return step(self, number, rows)
+
+    fine_tuning._ClassifierTraining._step = dying  # type: ignore[method-assign]
+    torch.set_num_threads(1)
+    _fit(Resume(folder, "key", save_every=0))
+
+
+def test_a_killed_training_continues_within_its_epoch_and_gives_the_same_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        child = multiprocessing.get_context("spawn").Process(target=_killed, args=(tmp_path / "resume",))
+        child.start()
+        child.join()
+        assert child.exitcode == -signal.SIGKILL
+        steps: list[int] = []
+        step = fine_tuning._ClassifierTraining._step
+
+        def counted(self: Any, number: int, rows: Sequence[Any]) -> float:
+            steps.append(number)
+            return step(self, number, rows)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(fine_tuning._ClassifierTraining, "_step", counted)
+            continued = _fit(Resume(tmp_path / "resume", "key"))
+        assert steps == list(range(KILLED_AT - 1, STEPS))
+        whole = _fit(None)
+    finally:
+        torch.set_num_threads(threads)
+    assert all(torch.equal(tensor, continued[name]) for name, tensor in whole.items())
+
+
+def test_the_best_weights_are_copies_on_the_cpu() -> None:
+    training = _classifier()
+    training.trained.curves["none"] = [1.0]
+    training._keep_best(0)
+    kept, weights = training.weights["none"], training.model.state_dict()
+    assert {tensor.device.type for tensor in kept.values()} == {"cpu"}
+    assert not {tensor.data_ptr() for tensor in kept.values()} & {tensor.data_ptr() for tensor in weights.values()}
