@@ -109,6 +109,31 @@ def run(
     fail_on_error: Annotated[
         int | None, typer.Option(help="Stop after N failed rows.", metavar="N", min=1, rich_help_panel="Failures")
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Compute in N processes, each with its own model; default: in this one.",
+            metavar="N",
+            min=1,
+            rich_help_panel="Workers",
+        ),
+    ] = None,
+    executor: Annotated[
+        str | None,
+        typer.Option(
+            help="Where rows are computed: inline (default), processes (as --workers), ray.", rich_help_panel="Workers"
+        ),
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="Of --executor ray: a running cluster, auto or ray://head:10001; default: one is started here.",
+            rich_help_panel="Workers",
+        ),
+    ] = None,
+    cpus_per_worker: Annotated[
+        int, typer.Option(help="Of --executor ray: cores of a worker.", min=1, rich_help_panel="Workers")
+    ] = 1,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
 ) -> None:
     """Explain and measure as a spec defines; an interrupted run is continued.
@@ -124,9 +149,12 @@ def run(
     `verax run --preset attribution-table --model my-model --data reviews.csv`
 
     `verax run --preset nle --model my-nle-model --editor my-editor --data test.jsonl`
+
+    `verax run spec.yaml --workers 8`
     """
     from verax.models.endpoint import Permissions
     from verax.run.execute_run import remaining_in
+    from verax.run.executors import placement_of
     from verax.run.prepare import prepare
     from verax.run.spec import override, parse_spec, preset_spec, read_spec
 
@@ -169,6 +197,7 @@ def run(
         command += [] if value is None else [flag, str(value)]
     command += [part for name in allow_key_env or () for part in ("--allow-key-env", name)]
     command += ["--allow-insecure"] * allow_insecure
+    placement = placement_of(executor, workers, address, cpus_per_worker)
     parsed = parse_spec(content)
     if import_from is not None:
         _allow_imports(import_from, parsed.model.name)
@@ -177,7 +206,8 @@ def run(
     if dry_run:
         _announce(prepared, folder, remaining_in(prepared, folder, retry_failed=retry_failed))
         return
-    show_run(prepared, folder, shlex.join(command), retry_failed=retry_failed, fail_on_error=fail_on_error)
+    how: Any = {"retry_failed": retry_failed, "fail_on_error": fail_on_error, "placement": placement}
+    show_run(prepared, folder, shlex.join(command), **how)
     out.print(Text(f"Next: verax report {shlex.quote(str(folder))}"))
 
 
@@ -238,11 +268,13 @@ def show_run(
     prepared: Prepared,
     folder: Path,
     command: str,
-    *,
-    retry_failed: bool = False,
-    fail_on_error: int | None = None,
+    **how: Any,
 ) -> None:
-    """Execute a run, and print its findings, counts, missing values and warnings; exit with 1 if rows failed."""
+    """Execute a run, and print its findings, counts, missing values and warnings; exit with 1 if rows failed.
+
+    Args:
+        how: further arguments of `execute_run`.
+    """
     from verax.cli.show import findings_of
     from verax.results.render.terminal import show_results
     from verax.results.run import UNFINISHED
@@ -255,8 +287,7 @@ def show_run(
             command=command,
             console=notes,
             announce=lambda left: _announce(prepared, folder, left),
-            retry_failed=retry_failed,
-            fail_on_error=fail_on_error,
+            **how,
         )
     except TooManyFailures as error:
         notes.print(Text(f"unfinished: {error}", "red"), soft_wrap=True)

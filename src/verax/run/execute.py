@@ -14,6 +14,7 @@ from verax.engine.protocols import as_generator
 from verax.engine.questions import QuestionGenerator
 from verax.models.subject import Subject
 from verax.run.context import TEXT
+from verax.run.endpoint import endpoint_of
 from verax.run.plan import Plan, PlannedExplanation, PlannedInstance
 from verax.run.providers import Request
 from verax.run.rows import as_explanation, as_score, as_skip, explain, predict, skipped_score
@@ -41,6 +42,20 @@ class Work(NamedTuple):
 
 Shard = tuple[Work, ...]
 
+FEW_TASKS, TASKS_AT_ENDPOINT = 32, 8
+"""Tasks that are open at a time where text is generated: each asks much, so few fill a batch, and finished rows are
+stored soon. At an endpoint twice its concurrency, if that is more, so that there is always a request to send."""
+
+
+def engine_of(plan: Plan) -> Engine:
+    """The engine of a run; fewer tasks are open at a time where only text is generated."""
+    spec, model = plan.run.spec, plan.run.model
+    if plan.run.scores_words:
+        return Engine(token_budget=spec.token_budget)
+    endpoint = endpoint_of(model)
+    window = FEW_TASKS if endpoint is None else max(TASKS_AT_ENDPOINT, 2 * endpoint.concurrency)
+    return Engine(token_budget=spec.token_budget, window=window)
+
 
 class Execution:
     """Computes rows.
@@ -51,7 +66,7 @@ class Execution:
     """
 
     def __init__(self, plan: Plan, engine: Engine) -> None:
-        self._plan, self._engine = plan, engine
+        self.plan, self._engine = plan, engine
         self._rows: deque[KeyedRow] = deque()
 
     def rows(self, works: Iterable[Work]) -> Iterator[KeyedRow]:
@@ -71,7 +86,7 @@ class Execution:
             yield self._rows.popleft()
 
     def _tasks(self, work: Work) -> Iterator[Task[Any]]:
-        instance = _InstanceWork(work, Subject(work.planned.instance, self._plan.run.model, self._plan.run.parts))
+        instance = _InstanceWork(work, Subject(work.planned.instance, self.plan.run.model, self.plan.run.parts))
         unreadable = self._unreadable(instance)
         prediction = work.planned.prediction
         if prediction is not None and prediction in work.todo:
@@ -161,7 +176,7 @@ class Execution:
         """Call a metric with the arguments from its providers."""
         if isinstance(provided, Undefined):
             raise provided
-        arguments = {**provided, **self._plan.providers.arguments(request, deferred=False)}
+        arguments = {**provided, **self.plan.providers.arguments(request, deferred=False)}
         return (yield from as_generator(partial(request.metric.component, **arguments), request.x, request.row))
 
 

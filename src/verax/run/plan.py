@@ -111,20 +111,24 @@ class Plan:
         return len(self.run.data)
 
     def __iter__(self) -> Iterator[PlannedInstance]:
-        for outline in self.outlines():
-            instance, key, prediction, keys = outline
-            explanations = [
-                PlannedExplanation(
-                    label,
-                    kind,
-                    keys[label],
-                    method,
-                    None if method else self.run.given[label].get(instance.id),
-                    tuple(self._scores(outline, label, kind)),
-                )
-                for label, kind, _, method in self.run.explainers
-            ]
-            yield PlannedInstance(instance, key, prediction, tuple(explanations))
+        return map(self.planned, self.run.data.instances)
+
+    def planned(self, instance: Instance) -> PlannedInstance:
+        """One instance of the data with everything that is planned for it."""
+        outline = self.outline(instance)
+        _, key, prediction, keys = outline
+        explanations = [
+            PlannedExplanation(
+                label,
+                kind,
+                keys[label],
+                method,
+                None if method else self.run.given[label].get(instance.id),
+                tuple(self._scores(outline, label, kind)),
+            )
+            for label, kind, _, method in self.run.explainers
+        ]
+        return PlannedInstance(instance, key, prediction, tuple(explanations))
 
     def outlines(self) -> Iterator[Outline]:
         """Every instance without its scores."""
@@ -166,21 +170,25 @@ class Plan:
             rows, done = rows + len(keys), done + stored
             if stored == len(keys):
                 continue
-            parts = self.run.parts
-            n = sum(parts is None or unit[0].part in parts for unit in planned.instance.units)
             for explanation in planned.explanations:
                 deferred += sum(score.deferred and score.key not in present for score in explanation.scores)
-                for passes in self._passes(explanation, present, n):
-                    forward, backward = forward + passes.forward, backward + passes.backward
+            passes = self.passes(planned, {key for key in keys if key not in present})
+            forward, backward = forward + passes.forward, backward + passes.backward
         return Remaining(rows, done, deferred, Passes(forward, backward))
 
-    def _passes(self, explanation: PlannedExplanation, present: Collection[str], n: int) -> Iterator[Passes]:
-        """Passes that an explanation and its scores take at most, without those of text generators."""
+    def passes(self, planned: PlannedInstance, todo: Collection[str]) -> Passes:
+        """Passes that some rows of an instance take at most, without those of text generators."""
+        parts = self.run.parts
+        n = sum(parts is None or unit[0].part in parts for unit in planned.instance.units)
+        each = [passes for one in planned.explanations for passes in self._passes(one, todo, n)]
+        return Passes(sum(one.forward for one in each), sum(one.backward for one in each))
+
+    def _passes(self, explanation: PlannedExplanation, todo: Collection[str], n: int) -> Iterator[Passes]:
         method = None if explanation.method is None else explanation.method.component
-        if method is not None and explanation.key not in present:
+        if method is not None and explanation.key in todo:
             yield passes_of(method, n, self.run.model)
         for score in explanation.scores:
-            if score.key not in present:
+            if score.key in todo:
                 yield score.metric.component.passes(n)
                 for provider in self.providers.of(score.metric).values():
                     yield from provider.passes(score.metric, method, n)
