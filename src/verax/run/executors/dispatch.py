@@ -13,7 +13,7 @@ from verax.engine.engine import TaskResult
 from verax.run.execute import KeyedRow, Shard, Work
 from verax.run.rows import as_score, as_skip
 from verax.store.tables import Row
-from verax.types import PREDICTION, Cost, Score
+from verax.types import PREDICTION, Cost, Measured, Score
 
 WINDOW = 128
 """Inputs per worker among which the costly ones come first; more are not planned ahead."""
@@ -159,6 +159,6 @@ def failed_rows(work: Work, error: Exception) -> list[KeyedRow]:
             rows.append((explanation.key, as_skip(id_, explanation.label, error)))
         for score in explanation.scores:
             if score.key in todo:
-                result = TaskResult[object](None, error, Cost())
-                rows.append((score.key, as_score(id_, explanation.label, score.metric.label, result)))  # type: ignore[arg-type]
+                result: TaskResult[Measured] = TaskResult(None, error, Cost())
+                rows.append((score.key, as_score(id_, explanation.label, score.metric.label, result)))
     return rows

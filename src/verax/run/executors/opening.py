@@ -12,7 +12,9 @@ from verax.models.devices import resolve_device
 from verax.run.endpoint import endpoint_of
 from verax.run.execute import Work
 from verax.run.executors import Executor, InlineExecutor, Placement, check_workers
-from verax.run.executors.supervisor import WorkerExecutor, Workers
+from verax.run.executors.processes import Processes
+from verax.run.executors.ray import RayWorkers
+from verax.run.executors.supervisor import WorkerExecutor
 from verax.run.executors.worker import Assignment
 from verax.run.plan import Plan
 from verax.run.prepare import Prepared
@@ -46,7 +48,6 @@ def open_executor(
             "workers: an endpoint is asked by one process, many requests at a time; set model.endpoint.concurrency"
         )
     device = recipe.spec.model.device
-    workers = placement.workers or _default_workers(device)
     assignment = Assignment.of(recipe, plan, again)
 
     def cost(work: Work) -> float:
@@ -57,11 +58,11 @@ def open_executor(
     def say(line: str) -> None:
         console.print(Text(line, "yellow"), soft_wrap=True)
 
+    if placement.executor == "ray":
+        return WorkerExecutor(RayWorkers(assignment, placement), cost, say)
+    workers = placement.workers or _default_workers(device)
     check_workers(workers, device)
-    from verax.run.executors.processes import Processes  # noqa: PLC0415
-
-    pool: Workers = Processes(assignment, workers)
-    return WorkerExecutor(pool, workers, cost, say)
+    return WorkerExecutor(Processes(assignment, workers), cost, say)
 
 
 def _default_workers(device: str) -> int:

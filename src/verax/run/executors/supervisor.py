@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from verax.run.execute import KeyedRow, Shard, Work
 from verax.run.executors.dispatch import Dispatcher
-from verax.run.executors.worker import Begun, Computed, Message, Order, Ready, Stopped, orders
+from verax.run.executors.worker import Begun, Computed, Died, Message, Order, Ready, Stopped, orders
 from verax.types import UserError
 
 STARTS = 3
 """Workers that may die in a row before they have prepared the run."""
 
 
-class Died(NamedTuple):
-    """A worker ended unexpectedly: how, and its last words, if there are any."""
-
-    reason: str
-    last_words: str = ""
-
-
 class Workers(Protocol):
     """Workers by number, wherever they run."""
+
+    @property
+    def capacity(self) -> int:
+        """Number of workers that there is room for; it may change."""
 
     def start(self, worker: int) -> None:
         """Start a worker, or the one that replaces a dead one."""
@@ -48,14 +45,13 @@ class WorkerExecutor:
     """Computes shards in several workers; a worker that dies is replaced.
 
     Args:
-        workers: where they run.
-        most: number of workers at most; fewer are started if there is less work.
+        workers: where they run; fewer are started than there is room for if there is less work.
         cost: estimated effort of the work on one input, in any unit.
         say: called with a line about each worker that dies.
     """
 
-    def __init__(self, workers: Workers, most: int, cost: Callable[[Work], float], say: Callable[[str], None]) -> None:
-        self._workers, self._most, self._cost, self._say = workers, most, cost, say
+    def __init__(self, workers: Workers, cost: Callable[[Work], float], say: Callable[[str], None]) -> None:
+        self._workers, self._cost, self._say = workers, cost, say
         self._ready: set[int] = set()
         self._started: set[int] = set()
         self._failed_starts = 0
@@ -67,7 +63,7 @@ class WorkerExecutor:
 
     def map(self, shards: Iterable[Shard]) -> Iterator[KeyedRow]:
         """Rows of all shards, as they arrive."""
-        dispatcher = Dispatcher(iter(chain.from_iterable(shards)), self._cost, self._most)
+        dispatcher = Dispatcher(iter(chain.from_iterable(shards)), self._cost, self._workers.capacity)
         self._send(dispatcher)
         while not dispatcher.is_finished:
             for worker, message in self._workers.receive():
@@ -81,13 +77,12 @@ class WorkerExecutor:
         self._workers.close()
 
     def _send(self, dispatcher: Dispatcher) -> None:
-        """Start as many workers as there is work for, and send each of them enough."""
-        for worker in range(self._most):
+        """Start as many workers as there is work for, and send enough to each that is ready."""
+        for worker in range(min(self._workers.capacity, len(self._started) + dispatcher.n_waiting)):
             if worker not in self._started:
-                if not dispatcher.n_waiting:
-                    continue
                 self._workers.start(worker)
                 self._started.add(worker)
+        for worker in self._ready:
             while (shard := dispatcher.next_shard(worker)) is not None:
                 self._workers.send(worker, orders(shard))
 

@@ -64,6 +64,13 @@ class Stopped(NamedTuple):
     is_user_error: bool
 
 
+class Died(NamedTuple):
+    """A worker ended unexpectedly: how, and its last words, if there are any."""
+
+    reason: str
+    last_words: str = ""
+
+
 Message = Ready | Begun | Computed | Stopped
 Incoming = SimpleQueue["tuple[Order, ...] | None"]
 
@@ -124,12 +131,12 @@ def orders(shard: Shard) -> tuple[Order, ...]:
     return tuple(Order(one.planned.instance.id, frozenset(one.todo), dict(one.rows)) for one in shard)
 
 
-def serve(assignment: Assignment, incoming: Incoming, emit: Callable[[Message], None]) -> None:
+def serve(assignment: Assignment, emit: Callable[[Message], None], incoming: Incoming) -> None:
     """Compute everything that arrives until None does.
 
     Args:
-        incoming: shards, in the order in which they are computed.
         emit: called with each message to the driver; may block while the driver is busy.
+        incoming: shards, in the order in which they are computed.
     """
     try:
         execution = assignment.open()
