@@ -79,11 +79,9 @@ class RayWorkers:
         self._ray, self._disconnect = connect(placement)
         self._assignment, self._placement = assignment, placement
         self._gpus = _uses_gpus(self._ray, assignment.recipe.spec.model.device)
-        self._actor = self._ray.remote(Actor).options(
-            num_cpus=placement.cpus_per_worker,
-            num_gpus=int(self._gpus),
-            concurrency_groups={"send": 1, "receive": 1},  # in the order of the calls
-        )
+        resources = {"num_cpus": placement.cpus_per_worker, "num_gpus": int(self._gpus)}
+        # both methods at the same time, and the calls of each in their order
+        self._actor = self._ray.remote(concurrency_groups={"send": 1, "receive": 1}, **resources)(Actor)
         self._alive: dict[int, Any] = {}
         self._receiving: dict[Any, int] = {}
         self._capacity, self._looked = 0, -LOOK
