@@ -13,6 +13,7 @@ from typing import Any
 from rich.console import Console
 
 from verax.engine.engine import Engine
+from verax.engine.reproducible import reproducible
 from verax.models.subject import Subject
 from verax.results.manifest import Counts, Manifest
 from verax.results.run import Run
@@ -60,7 +61,7 @@ def execute_run(
         fail_on_error: stop with `TooManyFailures` after this many failed rows.
     """
     model = prepared.run.model
-    with _frozen(), Store.open(folder, say=console.print) as store:
+    with _frozen(), reproducible(model), Store.open(folder, say=console.print) as store:
         for line in store.repaired:
             console.print(line, markup=False)
         plan = prepared.plan_again(_to_retry(model, folder, retry_failed))
