@@ -66,7 +66,7 @@ class Execution:
     """
 
     def __init__(self, plan: Plan, engine: Engine) -> None:
-        self.plan, self._engine = plan, engine
+        self._plan, self._engine = plan, engine
         self._rows: deque[KeyedRow] = deque()
 
     def rows(self, works: Iterable[Work]) -> Iterator[KeyedRow]:
@@ -86,7 +86,7 @@ class Execution:
             yield self._rows.popleft()
 
     def _tasks(self, work: Work) -> Iterator[Task[Any]]:
-        instance = _InstanceWork(work, Subject(work.planned.instance, self.plan.run.model, self.plan.run.parts))
+        instance = _InstanceWork(work, Subject(work.planned.instance, self._plan.run.model, self._plan.run.parts))
         unreadable = self._unreadable(instance)
         prediction = work.planned.prediction
         if prediction is not None and prediction in work.todo:
@@ -176,7 +176,7 @@ class Execution:
         """Call a metric with the arguments from its providers."""
         if isinstance(provided, Undefined):
             raise provided
-        arguments = {**provided, **self.plan.providers.arguments(request, deferred=False)}
+        arguments = {**provided, **self._plan.providers.arguments(request, deferred=False)}
         return (yield from as_generator(partial(request.metric.component, **arguments), request.x, request.row))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
+from verax.engine.reproducible import reproducible
 from verax.models.subject import Subject
 from verax.results.manifest import Counts, Manifest
 from verax.results.run import Run
@@ -60,7 +61,7 @@ def execute_run(
         placement: where the rows are computed.
     """
     model = prepared.run.model
-    with _frozen(), Store.open(folder, say=console.print) as store:
+    with _frozen(), reproducible(model), Store.open(folder, say=console.print) as store:
         for line in store.repaired:
             console.print(line, markup=False)
         again = _to_retry(model, folder, retry_failed)

@@ -126,13 +126,13 @@ def test_a_worker_whose_software_model_or_data_differ_says_so(place: Path) -> No
     spec = {"model": section(place), "data": str(write_data(place, 3)), "methods": METHODS, "metrics": METRICS}
     prepared = prepare(parse_spec(spec))
     assignment = Assignment.of(prepared.recipe, prepared.plan, frozenset())
-    assignment.open()
+    assignment.plan()
     newer = {**installed_versions(), "torch": "99.0"}
     with pytest.raises(UserError, match=r"it has torch .* and the driver 99.0: install the same version"):
-        replace(assignment, versions=newer).open()
+        replace(assignment, versions=newer).plan()
     write_data(place, 4)
     with pytest.raises(UserError, match=r"its data differs from the driver's"):
-        assignment.open()
+        assignment.plan()
 
 
 def test_a_worker_that_cannot_start_ends_the_run_with_its_last_words(place: Path) -> None:

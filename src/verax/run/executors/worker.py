@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from rich.console import Console
 
+from verax.engine.reproducible import reproducible
 from verax.run.execute import Execution, Shard, Work, engine_of
 from verax.run.plan import Plan
 from verax.run.prepare import Recipe
@@ -98,8 +99,8 @@ class Assignment:
         """The assignment of every worker of a run."""
         return cls(recipe, again, _hashes(plan), installed_versions(), tuple(sys.path))
 
-    def open(self) -> Execution:
-        """Prepare the run; raises UserError if it is not the driver's."""
+    def plan(self) -> Plan:
+        """Prepare the run and plan it; raises UserError if it is not the driver's."""
         for name, there in self.versions.items():
             here = installed_versions()[name]
             if here != there:
@@ -110,10 +111,7 @@ class Assignment:
         for name, found in _hashes(plan).items():
             if found != self.expected[name]:
                 raise UserError(f"its {name} differs from the driver's: give all of them the same files")
-        engine = engine_of(plan)
-        for provider in plan.providers:
-            provider.prepare(engine, Console(quiet=True))
-        return Execution(plan, engine)
+        return plan
 
 
 def installed_versions() -> dict[str, str]:
@@ -139,12 +137,17 @@ def serve(assignment: Assignment, emit: Callable[[Message], None], incoming: Inc
         incoming: shards, in the order in which they are computed.
     """
     try:
-        execution = assignment.open()
-        emit(Ready())
-        stream = _Stream(execution.plan, incoming, lambda: emit(Begun()))
-        while stream.wait():
-            for key, row in execution.rows(stream.works()):
-                emit(Computed(key, row))
+        plan = assignment.plan()
+        with reproducible(plan.run.model):
+            engine = engine_of(plan)
+            for provider in plan.providers:
+                provider.prepare(engine, Console(quiet=True))
+            execution = Execution(plan, engine)
+            emit(Ready())
+            stream = _Stream(plan, incoming, lambda: emit(Begun()))
+            while stream.wait():
+                for key, row in execution.rows(stream.works()):
+                    emit(Computed(key, row))
     except UserError as error:
         emit(Stopped(str(error), is_user_error=True))
     except Exception:  # noqa: BLE001 - the driver raises it
