@@ -103,7 +103,8 @@ def rows_in(folder: Path) -> Counter[tuple[str, str]]:
 
 
 def _without_cost(row: Row) -> Row:
-    return replace(row, cost=Cost()) if hasattr(row, "cost") else row  # type: ignore[call-arg, type-var, return-value]
+    changes: dict[str, Any] = {"cost": Cost()} if hasattr(row, "cost") else {}
+    return replace(row, **changes)
 
 
 def compare(folder: Path, undisturbed: Path) -> dict[str, int]:
