@@ -25,7 +25,7 @@ from verax.run.prepare import Prepared
 from verax.run.progress import progress_bar
 from verax.run.providers import Request, Stage
 from verax.run.rows import TEMPORARY
-from verax.store.read import RunTables, read_keys, read_reasons, read_rows
+from verax.store.read import RunTables, read_reasons, read_rows
 from verax.store.store import Store
 from verax.store.tables import Row
 from verax.types import FAILED, Highlight, Nle, Score, Skip, Undefined, UserError
@@ -63,7 +63,7 @@ def execute_run(
     with _frozen(), Store.open(folder, say=console.print) as store:
         for line in store.repaired:
             console.print(line, markup=False)
-        plan = prepared.plan_again(_to_retry(model, folder, retry_failed))
+        plan = prepared.plan_again(to_retry(model, folder, retry_failed))
         left = plan.remaining(store.keys)
         announce(left)
         earlier, _ = Manifest.read(store.card)
@@ -89,13 +89,7 @@ def execute_run(
     return Run(folder)
 
 
-def remaining_in(prepared: Prepared, folder: Path, *, retry_failed: bool = False) -> Remaining:
-    """Remaining work in a folder that may hold some rows; nothing is written."""
-    again = _to_retry(prepared.run.model, folder, retry_failed)
-    return prepared.plan_again(again).remaining(read_keys(folder))
-
-
-def _to_retry(model: Any, folder: Path, retry_failed: bool) -> frozenset[str]:
+def to_retry(model: Any, folder: Path, retry_failed: bool) -> frozenset[str]:
     """Keys of stored rows without a result that are computed again: all that failed, or those that may work now."""
     failed = {
         key
@@ -118,7 +112,7 @@ class Driver:
 
     def run(self, left: Remaining) -> None:
         """Compute all missing rows."""
-        engine = _engine(self._plan)
+        engine = run_engine(self._plan)
         if left.done < left.rows:
             for provider in self._plan.providers:
                 provider.prepare(engine, self._console)
@@ -234,7 +228,7 @@ class Driver:
                     yield score.key, undefined
 
 
-def _engine(plan: Plan) -> Engine:
+def run_engine(plan: Plan) -> Engine:
     """The engine of a run; fewer tasks are open at a time where only text is generated."""
     spec, model = plan.run.spec, plan.run.model
     if plan.run.scores_words:
