@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -130,8 +131,8 @@ def _expected(left: Remaining, sample: Sample, labels: int) -> Expected:
             add("text", passes, passes * load.words / load.rows)
             continue
         for kind in ("forward", "backward"):
-            share = sample.share(cell, kind)
-            add(kind, share * getattr(load, kind), share * getattr(load, f"{kind}_words"))
+            numbers = (kind, f"{kind}_words")
+            add(kind, *(sample.share(cell, number) * getattr(load, number) for number in numbers))
     seconds: float | None = sample.seconds_per_row * (left.rows - left.done - left.deferred)
     if any(passes for passes, _ in totals.values()):
         forward, backward = sample.pace("forward"), sample.pace("backward")
@@ -147,24 +148,22 @@ def _expected(left: Remaining, sample: Sample, labels: int) -> Expected:
 
 def _disk(left: Remaining, rows: list[KeyedRow]) -> int:
     """Bytes of the missing rows, new inputs included, as Parquet and in the plan, from those of some rows."""
-    tables: dict[TableName, list[dict[str, Any]]] = {}
+    sampled: dict[TableName, list[dict[str, Any]]] = {}
     for position, (key, row) in enumerate(rows):
         table, plain = encode(key, position, row)
-        tables.setdefault(table, []).append(plain)
-    size = {}
-    for table, members in tables.items():
-        half = len(members) // 2  # the difference of two files, as each has a header that is larger than a row
-        sizes = [len(parquet(arrow_table(table, some))) for some in (members[:half], members)]
-        size[table] = (sizes[1] - sizes[0]) / (len(members) - half)
-    mean = sum(size[table] * len(members) for table, members in tables.items()) / max(1, len(rows))
-    total = left.new * (size.get("instances", mean) + KEY)
+        sampled.setdefault(table, []).append(plain)
+    missing: Counter[TableName] = Counter({"instances": left.new})
     for cell, load in left.cells.items():
-        table: TableName = (
-            "scores" if cell.metric else "predictions" if cell.explainer == PREDICTION else "explanations"
-        )
-        table = "texts" if table == "explanations" and load.inputs else table
-        total += load.rows * (size.get(table, mean) + KEY)
-    return round(total)
+        explained: TableName = "texts" if load.inputs else "explanations"
+        missing["scores" if cell.metric else "predictions" if cell.explainer == PREDICTION else explained] += load.rows
+    total, spare = 0.0, list[float]()
+    for table, members in sampled.items():
+        half = len(members) // 2
+        some, every = (len(parquet(arrow_table(table, part))) for part in (members[:half], members))
+        spare.append((every - some) / (len(members) - half))  # a row more, without the header of a file
+        if (rows_left := missing.pop(table, 0)) > 0:
+            total += every + spare[-1] * (rows_left - len(members))
+    return round(total + missing.total() * max(spare, default=0.0) + KEY * (left.new + left.rows - left.done))
 
 
 @contextmanager

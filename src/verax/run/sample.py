@@ -89,15 +89,18 @@ class Sample:
         """For runs that ask the model nothing."""
         return self.seconds / max(1, len(self.rows))
 
-    def share(self, cell: Cell, direction: str) -> float:
-        """Share of the passes of a cell that were computed, as no other row had asked for them; 1 if it is unknown."""
-        planned, computed = self.planned.get(cell), self.computed.get(cell)
-        at_most = getattr(planned, f"{direction}_words", 0)
-        return min(1.0, getattr(computed, f"{direction}_words") / at_most) if at_most else 1.0
+    def share(self, cell: Cell, number: str) -> float:
+        """Share of the planned passes of a cell that were computed, as no other row had asked for them.
+
+        Args:
+            number: a field of `Load`: `forward`, `forward_words`, `backward` or `backward_words`.
+        """
+        at_most = getattr(self.planned.get(cell), number, 0)
+        return getattr(self.computed[cell], number) / at_most if at_most else 1.0
 
 
 def take_sample(plan: Plan, present: Collection[str], seconds: float) -> Sample:
-    """Compute missing rows of some inputs for some seconds: of one input, then of two others, four, ...
+    """Compute missing rows of one input, then of two others, four, ...: for some seconds after the first.
 
     Scores that wait for all explanations, or for a provider that takes passes to prepare, are left out.
     """
@@ -110,10 +113,12 @@ def take_sample(plan: Plan, present: Collection[str], seconds: float) -> Sample:
             provider.prepare(engine, Console(quiet=True))
     works = _works(plan, present, unprepared)
     start = time.perf_counter()
-    size = 1
-    while time.perf_counter() < start + seconds and (some := list(islice(works, size))):
+    end, size = start + seconds, 1
+    while (size == 1 or time.perf_counter() < end) and (some := list(islice(works, size))):
         with suppress(_TimeIsUp):
-            _compute(plan, some, sample, start + seconds)
+            _compute(plan, some, sample, end)
+        if size == 1:  # the first round also loads what torch loads at first use
+            end = time.perf_counter() + seconds
         size *= 2
     sample.seconds = time.perf_counter() - start
     return sample
