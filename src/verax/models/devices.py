@@ -86,6 +86,13 @@ def check_half(dtype: torch.dtype, device: torch.device) -> None:
         raise UserError(f"dtype: this CPU can't compute in {name} ({problem}); use float32")
 
 
+def half_precision(name: str, device: torch.device) -> torch.dtype:
+    """The half precision of a name; a UserError if the device can't compute in it."""
+    dtype: torch.dtype = getattr(torch, name)
+    check_half(dtype, device)
+    return dtype
+
+
 @cache
 def _probe(code: str) -> str | None:
     """Why a Python program fails, found out in a process of its own; None if it does not.
