@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from verax.cli.app import Device, DTypeOption, app, model_line, notes, out
+from verax.cli.app import Device, DTypeOption, app, model_line, notes, out, print_table
 from verax.types import UserError
 
 if TYPE_CHECKING:
@@ -134,7 +134,9 @@ def run(
     cpus_per_worker: Annotated[
         int, typer.Option(help="Of --executor ray: cores of a worker.", min=1, rich_help_panel="Workers")
     ] = 1,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Time a few seconds of the run, print what it would take, and stop.")
+    ] = False,
 ) -> None:
     """Explain and measure as a spec defines; an interrupted run is continued.
 
@@ -153,7 +155,6 @@ def run(
     `verax run spec.yaml --workers 8`
     """
     from verax.models.endpoint import Permissions
-    from verax.run.execute_run import remaining_in
     from verax.run.executors import placement_of
     from verax.run.prepare import prepare
     from verax.run.spec import override, parse_spec, preset_spec, read_spec
@@ -204,7 +205,7 @@ def run(
     with notes.status("loading model and data"):
         prepared = prepare(parsed, permissions=Permissions(frozenset(allow_key_env or ()), allow_insecure))
     if dry_run:
-        _announce(prepared, folder, remaining_in(prepared, folder, retry_failed=retry_failed))
+        _estimate(prepared, folder, workers=placement.workers or 1, retry_failed=retry_failed)
         return
     how: Any = {"retry_failed": retry_failed, "fail_on_error": fail_on_error, "placement": placement}
     show_run(prepared, folder, shlex.join(command), **how)
@@ -342,9 +343,20 @@ def _count(counter: Counter[str], methods: Labels, rows: IntArray | BoolArray) -
     counter.update({methods.names[code]: n for code, n in zip(codes.tolist(), numbers.tolist(), strict=True)})
 
 
+def _estimate(prepared: Prepared, folder: Path, *, workers: int, retry_failed: bool) -> None:
+    """Print what is left of a run and what it takes."""
+    from verax.cli.cost_table import cost_table
+    from verax.run.cost import estimate_cost
+
+    with notes.status("timing a few seconds of the run"):
+        cost = estimate_cost(prepared, folder, workers=workers, retry_failed=retry_failed)
+    _announce(prepared, folder, cost.left)
+    print_table(cost_table(cost))
+
+
 def _announce(prepared: Prepared, folder: Path, left: Remaining) -> None:
     from verax.results.render.numbers import plural
-    from verax.run.endpoint import endpoint_of, most_requests
+    from verax.run.endpoint import endpoint_of
 
     run, plan = prepared.run, prepared.plan
     counted = "predictions, explanations, scores" if run.scores_words else "explanations, scores"
@@ -358,7 +370,7 @@ def _announce(prepared: Prepared, folder: Path, left: Remaining) -> None:
     if run.scores_words:
         lines[-1] += f", computing at most {left.passes.forward} forward and {left.passes.backward} backward passes"
     if endpoint_of(run.model) is not None:
-        lines.append(f"at most {most_requests(run)} requests in all, repeated ones not counted")
+        lines.append(f"at most {plural(left.requests, 'request')}, repeated ones not counted")
     if left.done < left.rows:
         lines += [line for provider in plan.providers if (line := provider.announcement()) is not None]
     for line in lines:

@@ -26,7 +26,7 @@ from verax.run.prepare import Prepared
 from verax.run.progress import progress_bar
 from verax.run.providers import Request, Stage
 from verax.run.rows import TEMPORARY
-from verax.store.read import RunTables, read_keys, read_reasons, read_rows
+from verax.store.read import RunTables, read_reasons, read_rows
 from verax.store.store import Store
 from verax.store.tables import Row
 from verax.types import FAILED, Highlight, Nle, Score, Skip, Undefined, UserError
@@ -64,7 +64,7 @@ def execute_run(
     with _frozen(), reproducible(model), Store.open(folder, say=console.print) as store:
         for line in store.repaired:
             console.print(line, markup=False)
-        again = _to_retry(model, folder, retry_failed)
+        again = to_retry(model, folder, retry_failed)
         plan = prepared.plan_again(again)
         left = plan.remaining(store.keys)
         announce(left)
@@ -92,13 +92,7 @@ def execute_run(
     return Run(folder)
 
 
-def remaining_in(prepared: Prepared, folder: Path, *, retry_failed: bool = False) -> Remaining:
-    """Remaining work in a folder that may hold some rows; nothing is written."""
-    again = _to_retry(prepared.run.model, folder, retry_failed)
-    return prepared.plan_again(again).remaining(read_keys(folder))
-
-
-def _to_retry(model: Any, folder: Path, retry_failed: bool) -> frozenset[str]:
+def to_retry(model: Any, folder: Path, retry_failed: bool) -> frozenset[str]:
     """Keys of stored rows without a result that are computed again: all that failed, or those that may work now."""
     failed = {
         key
@@ -136,7 +130,8 @@ class Driver:
 
     def run_immediate(self, executor: Executor, left: Remaining) -> None:
         """Compute rows that depend on one instance only."""
-        with progress_bar(left.rows - left.deferred, left.done, self._console) as on_row:
+        workers = None if isinstance(executor, InlineExecutor) else lambda: executor.live
+        with progress_bar(left.rows - left.deferred, left.done, self._console, workers) as on_row:
             for key, row in executor.map(self._shards(deferred=False)):
                 self._append(key, row)
                 on_row(row)

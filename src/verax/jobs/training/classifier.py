@@ -113,11 +113,16 @@ class Training:
         hashes, train, validation = fingerprint(base), input_keys(data.train), input_keys(data.validation)
         settings = {"version": VERSION, "metric": data.train.metric}
         self.key = key_of(
-            **settings, base=hashes, recipe=asdict(self.recipe), select=spec.select, train=train, validation=validation
+            **settings,
+            base=hashes,
+            recipe=self.recipe.as_dict(),
+            select=spec.select,
+            train=train,
+            validation=validation,
         )
         named = {
             **settings,
-            **asdict(self.recipe),
+            **self.recipe.as_dict(),
             "select": spec.select,
             "base": key_of(base=hashes),
             "data": key_of(inputs=train),
@@ -202,7 +207,7 @@ class Training:
             "base": self.spec.base,
             "data": self.spec.data.name,
             "metric": metric,
-            "recipe": asdict(self.recipe),
+            "recipe": self.recipe.as_dict(),
             "on_long": self.spec.on_long,
             "left_out": dict(self.data.left_out),
             "select": selection,

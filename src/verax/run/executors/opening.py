@@ -16,7 +16,7 @@ from verax.run.executors.processes import Processes
 from verax.run.executors.ray import RayWorkers
 from verax.run.executors.supervisor import WorkerExecutor
 from verax.run.executors.worker import Assignment
-from verax.run.plan import Plan
+from verax.run.plan import Plan, length
 from verax.run.prepare import Prepared
 from verax.types import UserError
 
@@ -51,9 +51,10 @@ def open_executor(
     assignment = Assignment.of(recipe, plan, again)
 
     def cost(work: Work) -> float:
-        passes = plan.passes(work.planned, work.todo)
-        words = sum(len(part.words) for part in work.planned.instance.parts)
-        return float((1 + passes.forward + 2 * passes.backward) * (1 + words))
+        present = set(work.planned.row_keys()) - set(work.todo)
+        loads = list(plan.missing(work.planned, present))
+        passes = sum(1 + load.passes.forward + 2 * load.passes.backward + load.inputs for load in loads)
+        return float(passes * (1 + length(work.planned.instance)))
 
     def say(line: str) -> None:
         console.print(Text(line, "yellow"), soft_wrap=True)

@@ -114,6 +114,10 @@ class Provider:
         """Further passes of the metric on an input of n units, caused by what is provided."""
         return ()
 
+    def preparation(self) -> Iterable[tuple[int, Passes]]:
+        """Passes that `prepare` takes at most: words of an input, and passes about it."""
+        return ()
+
     def prepare(self, engine: Engine, console: Console) -> None:
         """Prepare before the first instance; called only if rows are missing."""
 
