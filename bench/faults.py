@@ -75,6 +75,11 @@ class Campaign:
             raise RuntimeError(f"the driver ended with {code}: {self._log.read_text()[-2000:]}")
         return None
 
+    def stored(self) -> int:
+        """Bytes in the folder of the run, which grow with its rows."""
+        files = [path for path in self.out.rglob("*") if path.suffix in {".log", ".parquet"}]
+        return sum(path.stat().st_size for path in files if path.exists())
+
     def kill_driver(self) -> None:
         """End the driver as a power cut would, and see its workers end."""
         assert self._driver is not None  # noqa: S101 - `driver` has started it
@@ -141,12 +146,11 @@ def disturb(
         driver = campaign.driver()
         if driver is None:
             break
-        started = time.monotonic()
-        while not (alive := _alive(workers, driver)) and time.monotonic() < started + PATIENCE:
-            if campaign.driver() is None:
-                return killed
-            time.sleep(0.2)
-        time.sleep(rng.uniform(0, 12))
+        # mostly after new rows; else at any time, while workers load, too
+        before, until = campaign.stored(), time.monotonic() + (PATIENCE if rng.random() < 0.8 else rng.uniform(0, 10))
+        while campaign.stored() == before and time.monotonic() < until and campaign.driver() is not None:
+            time.sleep(0.1)
+        time.sleep(rng.uniform(0, 3))
         choice = rng.random()
         if campaign.driver() is None:
             break

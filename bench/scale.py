@@ -26,10 +26,11 @@ import torch
 from rich.console import Console
 
 from verax.run.execute import Execution, Shard, Work, engine_of
-from verax.run.executors import Executor, ExecutorName, InlineExecutor, Placement
+from verax.run.executors import Executor, InlineExecutor
 from verax.run.executors.opening import open_executor
 from verax.run.executors.supervisor import WorkerExecutor
 from verax.run.executors.worker import Begun, Computed, Message, Order, Ready
+from verax.run.placement import ExecutorName, Placement
 from verax.run.plan import Plan
 from verax.run.prepare import Prepared, prepare
 from verax.run.spec import parse_spec

@@ -25,8 +25,8 @@ from verax.results.run import Run as _Run
 from verax.run.checking import check_fit, check_prompts
 from verax.run.context import TEXT
 from verax.run.execute_run import execute_run
-from verax.run.executors import placement_of
 from verax.run.parameters import Configured, from_config
+from verax.run.placement import placement_of
 from verax.run.prepare import prepare
 from verax.run.rows import as_explanation, predict
 from verax.run.rows import explain as explain_by

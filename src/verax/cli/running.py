@@ -155,7 +155,7 @@ def run(
     `verax run spec.yaml --workers 8`
     """
     from verax.models.endpoint import Permissions
-    from verax.run.executors import placement_of
+    from verax.run.placement import placement_of
     from verax.run.prepare import prepare
     from verax.run.spec import override, parse_spec, preset_spec, read_spec
 

@@ -19,8 +19,9 @@ from verax.results.run import Run
 from verax.run.card import closing_manifest, opening_manifest
 from verax.run.endpoint import endpoint_of, moved, unanswered, with_requests
 from verax.run.execute import Execution, Shard, Work, engine_of
-from verax.run.executors import Executor, InlineExecutor, Placement
+from verax.run.executors import Executor, InlineExecutor
 from verax.run.executors.opening import open_executor
+from verax.run.placement import INLINE, Placement
 from verax.run.plan import Plan, PlanKeys, PlannedExplanation, PlannedInstance, PlannedScore, Remaining
 from verax.run.prepare import Prepared
 from verax.run.progress import progress_bar
@@ -31,7 +32,6 @@ from verax.store.store import Store
 from verax.store.tables import Row
 from verax.types import FAILED, Highlight, Nle, Score, Skip, Undefined, UserError
 
-INLINE = Placement()
 SHARD = 16
 """Instances in a shard."""
 MOST_READ, MOST_PLANNED = 20_000, 200_000
@@ -79,7 +79,7 @@ def execute_run(
         try:
             if endpoint is not None:
                 endpoint.use_store(store)
-            driver = Driver(plan, store, console, fail_on_error)
+            driver = Driver(plan, store, console, fail_on_error, placement)
             driver.run(left, partial(open_executor, placement, prepared, plan, again, console))
         finally:  # also where `max_requests` or invalid input ends the run
             if endpoint is not None:
@@ -109,8 +109,15 @@ class TooManyFailures(UserError):
 class Driver:
     """Computes and stores the missing rows of a plan."""
 
-    def __init__(self, plan: Plan, store: Store, console: Console, fail_on_error: int | None = None) -> None:
-        self._plan, self._store, self._console = plan, store, console
+    def __init__(
+        self,
+        plan: Plan,
+        store: Store,
+        console: Console,
+        fail_on_error: int | None = None,
+        placement: Placement = INLINE,
+    ) -> None:
+        self._plan, self._store, self._console, self._placement = plan, store, console, placement
         self._failed, self._fail_on_error = 0, fail_on_error
 
     def run(self, left: Remaining, open_executor: Callable[[InlineExecutor], Executor]) -> None:
@@ -139,7 +146,7 @@ class Driver:
     def run_deferred(self, executor: Executor, left: Remaining) -> None:
         """Compute rows that had to wait until every explanation is stored."""
         read = partial(self._with_stored, self._plan)
-        stage = Stage(self._plan, self._store.keys, read, self._store.folder, self._console)
+        stage = Stage(self._plan, self._store.keys, read, self._store.folder, self._console, self._placement)
         for provider in self._plan.providers:
             for key, row in provider.after(stage):
                 self._store.append(key, row)

@@ -21,8 +21,8 @@ from verax.jobs.training.spec import TrainSpec
 from verax.jobs.training.splits import Splits, input_keys, open_splits
 from verax.models.checkpoint import load_base, load_tokenizer
 from verax.models.load import checkpoint_folder, fingerprint
-from verax.run.executors import Placement, check_workers, device_of_worker
 from verax.run.executors.tasks import raise_failed, run_tasks
+from verax.run.placement import Placement, check_workers, device_of_worker
 from verax.stats.performance import constant, most_frequent, performance
 from verax.store.artifact import Artifact, read_json
 from verax.store.files import replace_file

@@ -11,11 +11,12 @@ from rich.text import Text
 from verax.models.devices import resolve_device
 from verax.run.endpoint import endpoint_of
 from verax.run.execute import Work
-from verax.run.executors import Executor, InlineExecutor, Placement, check_workers
+from verax.run.executors import Executor, InlineExecutor
 from verax.run.executors.processes import Processes
 from verax.run.executors.ray import RayWorkers
 from verax.run.executors.supervisor import WorkerExecutor
 from verax.run.executors.worker import Assignment
+from verax.run.placement import Placement, check_workers
 from verax.run.plan import Plan, length
 from verax.run.prepare import Prepared
 from verax.types import UserError

@@ -10,9 +10,9 @@ from multiprocessing.connection import wait
 
 import torch
 
-from verax.run.executors import device_of_worker
 from verax.run.executors.child import Child
 from verax.run.executors.worker import Assignment, Died, Message, Order, serve
+from verax.run.placement import device_of_worker
 from verax.types import UserError
 
 AT_ONCE = 64

@@ -16,10 +16,10 @@ from typing import Any
 
 import torch
 
-from verax.run.executors import Placement
 from verax.run.executors.processes import pickled
 from verax.run.executors.tasks import Task, outcome
 from verax.run.executors.worker import Assignment, Died, Incoming, Message, Order, Stopped, serve
+from verax.run.placement import Placement
 from verax.types import UserError
 from verax.types.errors import first_line
 
@@ -118,7 +118,8 @@ class RayWorkers:
             try:
                 messages = self._ray.get(reference)
             except self._ray.exceptions.RayError as error:
-                del self._alive[worker]
+                # one that only can't be reached must not go on: messages of it are lost
+                self._ray.kill(self._alive.pop(worker))
                 yield worker, _death(error)
                 continue
             self._listen(worker, self._alive[worker])
@@ -229,6 +230,8 @@ def _room(resources: Mapping[str, float], placement: Placement, *, gpus: bool) -
 
 def _death(error: Exception) -> Died:
     """How an actor or task died, in a line of Ray's many."""
+    if type(error).__name__ == "ActorUnavailableError":
+        return Died("can't be reached any more")
     text = " ".join(str(error).split())
     detail = re.search(r"Worker exit detail: (.*?)(?:\. There are|$)", text)
     return Died(f"died: {detail[1] if detail else text[:200]}")

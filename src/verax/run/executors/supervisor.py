@@ -11,7 +11,7 @@ from verax.run.executors.dispatch import Dispatcher
 from verax.run.executors.worker import Begun, Computed, Died, Message, Order, Ready, Stopped, orders
 from verax.types import UserError
 
-STARTS = 3
+STARTS = 5
 """Workers that may die in a row before they have prepared the run."""
 
 

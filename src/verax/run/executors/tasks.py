@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from rich.console import Console
 
-from verax.run.executors import Placement
 from verax.run.executors.child import Child
 from verax.run.executors.processes import pickled
+from verax.run.placement import Placement
 from verax.run.progress import progress_counter
 from verax.types import UserError
 
