@@ -39,6 +39,9 @@ class Undefined(Exception):
         self.reason = reason
         self.detail = detail
 
+    def __reduce__(self) -> tuple[type[Undefined], tuple[str, str]]:
+        return type(self), (self.reason, self.detail)
+
 
 def require_at_least(component: str, least: int, **parameters: int | None) -> None:
     """Reject parameters of a method or metric below a minimum; None is accepted."""

@@ -21,7 +21,7 @@ from verax.jobs.training.spec import TrainSpec
 from verax.jobs.training.splits import Splits, input_keys, open_splits
 from verax.models.checkpoint import load_base, load_tokenizer
 from verax.models.load import checkpoint_folder, fingerprint
-from verax.run.executors.tasks import raise_failed, run_tasks
+from verax.run.executors.tasks import finish_tasks
 from verax.run.placement import Placement, check_workers, device_of_worker
 from verax.stats.performance import constant, most_frequent, performance
 from verax.store.artifact import Artifact, read_json
@@ -77,7 +77,7 @@ def train_classifiers(
 def _train_in_processes(trainings: Sequence[Training], spec: TrainSpec, console: Console) -> None:
     """Run trainings in as many processes as the spec says; a failed one is reported when the others have finished."""
     tasks = {f"masking {one.masking}, seed {one.seed}": partial(_train_one, *one.arguments) for one in trainings}
-    raise_failed("training", run_tasks(tasks, Placement("processes", spec.workers), "training", console))
+    finish_tasks(tasks, Placement("processes", spec.workers), "training", console)
 
 
 def _train_one(spec: TrainSpec, *arguments: Any) -> None:
