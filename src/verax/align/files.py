@@ -21,8 +21,6 @@ def read_two_files(source: Path, target: Path, split: Split, langs: tuple[str, s
 
     Args:
         source, target: UTF-8, one sentence a line; the first is the reference.
-        split: finds the words.
-        langs: languages of the two files.
     """
     sides = [
         [_text(raw, f"{path}:{number}: the line", split, lang) for number, raw in _lines(path)]

@@ -52,9 +52,7 @@ def assemble(
         source: rows to read; closed at the end.
         columns: meaning of each column; parts and label are guessed from the first row if omitted.
         labels: class names in index order; None: those the source declares, otherwise the sorted set of those seen.
-        lang: language of rows that do not declare one.
         limit: maximum number of rows (of parallel data: per language); None for all.
-        options: languages to keep, word segmentation and alignment files.
     """
     options = options or LanguageOptions()
     if limit is not None and limit < 1:

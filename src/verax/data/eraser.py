@@ -39,7 +39,6 @@ def load_eraser(
 
     Args:
         split: of a folder: `train`, `validation` or `test` (default, unless there is only one); of a file: recorded.
-        limit: maximum number of annotations.
         labels: class names in index order; default: those seen, sorted.
     """
     if path.is_dir():

@@ -38,11 +38,9 @@ class Format:
     """The published format of a public data set.
 
     Args:
-        name: name used in messages.
         readers: row readers by file suffix.
         fits: whether a file is in this format, given the cells of its first row.
         convert: converts rows of the file to rows with the cells that `columns` names.
-        columns: meaning of these cells, and the performance measure.
         labels: class names in index order; None: those seen, sorted.
         companions: files that are read together with a file.
     """
@@ -69,8 +67,6 @@ class Format:
 
         Args:
             limit: maximum number of instances per language.
-            labels: class names in a custom order.
-            options: languages to keep, word segmentation and alignment files.
         """
         options = options or LanguageOptions()
         if self.columns.gold_words or self.columns.span_pairs:

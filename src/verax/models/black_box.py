@@ -38,8 +38,6 @@ class BlackBox:
 
     Args:
         answer: takes a list of texts, each a tuple of its parts; returns probabilities, shape [texts, classes].
-        labels: names of its classes.
-        name: for tables and the run card.
         version: identifies this version of the model; part of every key in the store.
         mask_text: what `mask` writes; without it the model cannot mask.
         outputs: what the callable returns; logits are any numbers whose softmax is the probabilities.

@@ -37,8 +37,6 @@ class HFGenerator:
 
     Args:
         model: a transformers model with a language modelling head.
-        tokenizer: its tokenizer.
-        name: as the user gave it.
         fingerprint: hashes of weights and tokenizer; the tokens that begin and end a text and the arguments of the
             chat template are added to it.
 

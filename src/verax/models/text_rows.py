@@ -56,7 +56,6 @@ def likelihoods(
     """Log-likelihood of each continuation, summed over its tokens, shape [rows]; every prompt is read once.
 
     Args:
-        prompts: ids of each prompt.
         rows: for each continuation, the number of its prompt, and its ids.
     """
     texts, present = padded([text for _, text in rows], pad, model.device, left=False)

@@ -77,7 +77,6 @@ def picture(highlight: Highlight, instance: Instance, *, inline: bool, top: int 
 
     Args:
         inline: write styles into each element, for places without the style sheet of the page.
-        top: number of arcs.
     """
     if highlight.kind == "token":
         return words_html(highlight, instance, inline=inline)
@@ -89,7 +88,6 @@ def arcs_html(highlight: Highlight, instance: Instance, *, inline: bool, top: in
 
     Args:
         inline: for places without the style sheet of the page, which hides pairs beyond the reader's choice.
-        top: number of pairs.
     """
     pairs = top_pairs(highlight, instance, top)
     if not pairs:

@@ -59,12 +59,10 @@ class SentenceContrast:
     """The content of two sentences that differ in one thing.
 
     Args:
-        kind: kind of the subject of both sentences.
         known: what both say about it; of form `alive`, the right one about the subject, the wrong one about `other`.
         right: what the right sentence adds; of form `alive`, the relation in both.
         wrong: what the wrong sentence adds; excluded by `known`.
         aside: unrelated information, for a sentence about kinds.
-        other: kind of the second thing, if there is one.
     """
 
     form: ContrastForm

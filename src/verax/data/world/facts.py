@@ -43,8 +43,6 @@ class Judgement:
     Args:
         label: `entailment`, `neutral` or `contradiction`.
         matches: pairs of a fact of the premise and the fact of the hypothesis that it bears on, including kinds.
-        premise: deciding facts of the premise.
-        hypothesis: deciding facts of the hypothesis.
     """
 
     label: str

@@ -23,7 +23,6 @@ def gold_annotations(
 
     Args:
         parts: part indices of the premise and the hypothesis; a span pair names the lower part first.
-        explanations: written explanations to include.
     """
     pairs: list[Unit] = []
     for known, asked in judgement.matches:

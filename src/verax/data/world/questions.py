@@ -67,10 +67,7 @@ class ChoiceQuestion:
     """The content of a question.
 
     Args:
-        kind: kind of the subject.
         given: what the question says about the subject; `right` follows from it.
-        right: the right choice.
-        wrong: the other choices.
         other: kind of a second person or thing that `misleading` is about; None: there is none.
         misleading: supports the first wrong choice; in a question about certainty, supports its opposite.
         verb: what the people do in a question about kinds.

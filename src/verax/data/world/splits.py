@@ -23,9 +23,6 @@ class DrawnTask:
     """A registered task whose instances are drawn at random.
 
     Args:
-        name: registered name, `world/...`.
-        summary: description in `verax list datasets`.
-        labels: class names in index order.
         compose: makes an instance from a random source, the split, a label and an id.
         maskable: indices of the parts that may be masked; None: all.
     """
@@ -41,7 +38,6 @@ class DrawnTask:
 
         Args:
             split: `train`, `validation` or `test`; what an instance is about in one split occurs in no other.
-            limit: maximum number of instances; default: all of the split.
             seed: another seed draws other instances of the same split.
         """
         task, count = self.name.removeprefix("world/"), draw_size(split, limit)

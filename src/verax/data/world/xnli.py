@@ -62,7 +62,6 @@ def load(split: str = "test", limit: int | None = None, seed: int = 0, langs: Se
         split: `train`, `validation` or `test`. The claims of the hypotheses of a split occur in no other.
         limit: maximum number of inputs, each in every language; default: all of the split.
         seed: another seed draws other instances of the same split.
-        langs: languages; default: all six.
     """
     chosen = _check_languages(langs)
     instances: list[Instance] = []

@@ -46,8 +46,6 @@ def build_highlights(spec: HighlightsSpec, out: Path, *, command: str, console: 
 
     Args:
         out: the folder of the dataset and of the runs it is made from.
-        command: the command line that reproduces it.
-        console: for progress and notices.
     """
     opened = open_spec(spec)
     identity = opened.identity()

@@ -43,7 +43,6 @@ def highlighted_rows(
 
     Args:
         run: explains all inputs by the method, and aligns translations with their references.
-        labels: the classes of the model.
     """
     alignments = {row.instance_id: row for row in run.alignments()}
     if not any(row.links for row in alignments.values()):
@@ -91,12 +90,8 @@ class Language:
     """One language of the dataset.
 
     Args:
-        rows: number of inputs.
-        left_out: number of inputs that are not in the dataset, by reason.
         words, highlighted: in all rows.
         plausibility: mean average precision of the method's own scores against the highlights; None without a value.
-        n: rows with a value.
-        skipped: rows without one, by reason.
     """
 
     lang: str
@@ -122,8 +117,6 @@ def validate(
 
     Args:
         left_out: number of inputs that are not among the rows, by language and reason.
-        run: explains all inputs.
-        label: label of the method.
     """
     explained, skipped = explanations(run, label), skip_reasons(run, label)
 

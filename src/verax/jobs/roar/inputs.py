@@ -33,7 +33,6 @@ class RoarSplit:
     """The instances of a split that the model can read.
 
     Args:
-        name: train, validation or test.
         parts: the parts whose words are masked; None for all.
         golds: index of each gold class among the model's classes, shape [instances].
         sizes: number of maskable words of each instance.
@@ -120,10 +119,6 @@ def mask_more(
     advance: Callable[[], object] = lambda: None,
 ) -> Masks:
     """The masks after a step: the model explains the words that are left, and the most important ones are masked too.
-
-    Args:
-        masks: the masks before the step.
-        advance: called after each explanation.
     """
     after = tuple(masked.copy() for masked in masks)
 

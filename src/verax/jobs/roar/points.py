@@ -53,7 +53,6 @@ class PointFiles:
 
     Args:
         key: the hash of everything that determines the result.
-        names: the names of the measures.
     """
 
     folder: Path

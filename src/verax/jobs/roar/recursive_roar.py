@@ -55,7 +55,6 @@ def roar(
 
     Args:
         out: the folder of the result and of the points.
-        console: for progress and notices.
         announce: called with the cost, in lines of text, before anything is trained.
         dry_run: stop there, and write nothing.
 

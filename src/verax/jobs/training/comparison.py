@@ -46,8 +46,6 @@ class SplitFigures:
     """Performance of one model on one split.
 
     Args:
-        unmasked: on the split as it is.
-        fully_masked: with everything masked; None without a mask token.
         majority: of always predicting the most frequent class of the training data.
         languages: performance in each language, if there are several.
     """

@@ -51,7 +51,6 @@ def train_editor(
     """Train an editor; a finished one is left as it is, an interrupted training continues.
 
     Args:
-        out: the folder of the editor.
         announce: called with the data, the number of trainings (1) and how many are finished, before any class is
             predicted or anything is trained.
 

@@ -63,12 +63,10 @@ class CounterfactualTest:
     random; the unedited input, asked again, shows how often the prediction changes by itself.
 
     Args:
-        editor: proposes edits.
         match: what counts as mentioned, see `WordMatch`.
         noise: number of random edits.
         repeats: how often the unedited input is asked again; a deterministic model is not, since it never changes.
         semantic: a match by meaning, which is recorded next to that of words and does not affect the value.
-        seed: of the random words.
         parts: parts that may be edited, all by default.
         pipeline: name of the spaCy pipeline for words and lemmas.
     """

@@ -53,7 +53,6 @@ def read_nli(explanation: str, parts: Sequence[str] = (), pipeline: str = PIPELI
     """Premise and hypothesis by the first template whose halves are statements (Atanasova et al. 2023, Section 2.2).
 
     Args:
-        explanation: the text.
         parts: premise and hypothesis of the input. The half that has more words of the premise becomes the premise, and
             a half that names no subject (`running does not mean ...`) may take that of the premise.
 

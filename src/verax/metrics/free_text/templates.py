@@ -45,7 +45,6 @@ class Phrasing:
         literals: the words before the first gap, between gaps and after the last, with a space on both sides; a single
             space if there are none, at the beginning or the end.
         gaps: their names, in the order of the sentence.
-        words: all words of the literals.
     """
 
     literals: tuple[str, ...]

@@ -42,9 +42,6 @@ class LinkQuality(NamedTuple):
     Args:
         measured: what quality means: `F1` against the links that came with the data, if the run has them too, or else
             the share of words of the reference that have a link.
-        languages: a point for each language.
-        quarters: a point for each quarter of the pairs, from the worst links to the best.
-        correlation: over all pairs.
     """
 
     measured: str

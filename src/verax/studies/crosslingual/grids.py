@@ -152,7 +152,6 @@ def resample(
     Args:
         values: of one run, shape [groups, methods, languages]; of several, shape [runs, methods, layers]; NaN where
             there is none.
-        averaged: the methods that averages are over.
         overall: whether the mean over languages comes first, as a further layer.
     """
     n, methods, columns = values.shape

@@ -31,7 +31,6 @@ class Explainer(NamedTuple):
         labels: its label in each run.
         row: name with aggregation; methods that differ only in their output share a row.
         output: what it explains, the column; None for a method that does not depend on it, which is in every column.
-        role: what it is compared as.
     """
 
     labels: tuple[str, ...]
@@ -54,7 +53,6 @@ class Measure(NamedTuple):
     """A metric of the runs and what it measures here.
 
     Args:
-        metric: its label.
         aligner: name of the aligner with the parameters that are not default; None for measures in one language.
         aligner_labels: labels that the alignments of this aligner may have in a run, the most specific first.
         controlling: features of the form of words that are held constant.

@@ -52,15 +52,11 @@ class MetricTrial:
     """A metric on trial with explanations of one kind, or the reason why it is not.
 
     Args:
-        label: of the metric in the run card.
-        display: its short name.
         kind: of the explanations; None if the metric has no value at all.
         overall: share of pairs ranked rightly, over inputs of exactly known truth, or over all if there are none.
-        n: number of these inputs.
         exact: whether their truth is known exactly.
         by_group, by_pair: the same for each group of inputs, and for each pair of levels.
         ranks: whether the metric is meant to rank explanations.
-        reason: why there is no value.
     """
 
     label: str

@@ -47,13 +47,7 @@ class MaskedRun:
         series: by method and instance, the series of its score: `gold`, `predicted` at each point of each masking, and
             the number of `maskings` (1 by default); empty where it was skipped.
         p_values: by method, the p-values of each tested instance at each masking ratio.
-        metric: how performance is measured on the data.
-        baseline: label of the random measure.
-        signed: for each method, whether it distinguishes support from opposition.
         majority: the most frequent class of the training data; None if it is not known.
-        seed: of the model.
-        training: of the model.
-        data: name of the data set.
     """
 
     series: Mapping[str, Mapping[str, Series]]

@@ -30,11 +30,7 @@ def roar_findings(folders: Sequence[Path]) -> Findings:
 
 
 def masking_of(results: Mapping[Path, RoarResult]) -> Masking:
-    """The curves of one ROAR, with intervals over instances; of several, means and intervals over their seeds.
-
-    Args:
-        results: by folder.
-    """
+    """The curves of one ROAR, with intervals over instances; of several, means and intervals over their seeds."""
     _require_same(results)
     curves = [_curves(result) for result in results.values()]
     return Masking((curves[0] if len(curves) == 1 else averaged(curves[0].name, curves),))

@@ -44,8 +44,6 @@ class Entry:
 
     Args:
         method: its label in the run; of several methods of the same kind and base the first, but all random ones.
-        value: the mean; of simulatability the RSF.
-        n: instances that have a value.
         difference: of the value from that of the random explanation that it is compared with on the leaderboard too,
             over the `pairs` instances that both have; None for the random one itself.
         p: of that difference, in the joint test of all kinds and bases under the property.
@@ -53,7 +51,6 @@ class Entry:
         like_random: not significantly different, although it could have been.
         best: whether no other kind of its base is significantly better. Never for random explanations.
         words: of flips, the mean number of words in the largest perturbation.
-        bounds: of complexity.
         maximum: of agreement within the budget, the mean of the highest value that so few words can have.
         sf: of simulatability, the F1 that the RSF is made from.
     """
@@ -81,9 +78,6 @@ class Property:
     """One property, measured by one metric of the run.
 
     Args:
-        metric: its label in the run.
-        parameters: of the metric.
-        over: what the intervals are over.
         seeds: of simulatability, number of agents trained for each explanation.
         without: of simulatability, F1 of agents that see no explanation.
         too_few: why nothing could become significant; None where something could.
@@ -116,12 +110,7 @@ class Stability:
 
 @dataclass(frozen=True, slots=True)
 class UnifiedRun:
-    """All properties that a run measured, in the order of `PropertyName`, and the stability of its spans.
-
-    Args:
-        model, data: their names.
-        f1: macro F1 of the model on the explained inputs.
-    """
+    """All properties that a run measured, in the order of `PropertyName`, and the stability of its spans."""
 
     name: str
     properties: tuple[Property, ...]

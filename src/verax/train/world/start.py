@@ -156,7 +156,6 @@ def _attend_to_similar_and_near(query: Tensor, key: Tensor, width: int, size: in
     Args:
         query, key: shape [hidden, hidden].
         width: number of dimensions that hold positions.
-        size: number of rows of a head.
     """
     hidden, frequencies = len(query), _frequencies(width)
     half = hidden // 2
