@@ -21,7 +21,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from support import tiny
 from verax.cli import main
 from verax.data.text import split_words
-from verax.jobs.training.classifier import Training
+from verax.jobs.training.classifier import ClassifierTraining
 from verax.jobs.training.spec import TrainSpec
 from verax.jobs.training.splits import Splits, hold_out, open_splits
 from verax.models.load import load_model
@@ -393,7 +393,7 @@ def test_parts_that_may_be_masked_are_the_datas_to_say(checkpoint: Callable[[str
         data = open_splits(spec)
         marked = Dataset(data.train.name, data.train.instances, data.train.labels, maskable=(0,))
         splits = Splits(marked, data.validation, None)
-        recipes.append(Training(spec, tmp_path, checkpoint("bert"), splits, "half", 0).recipe.parts)
+        recipes.append(ClassifierTraining(spec, tmp_path, checkpoint("bert"), splits, "half", 0).recipe.parts)
     assert recipes == [None, (0,)]
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.special import entr
 
-from verax.metrics.ranking import Budget, Matched, best_first, by_budget
+from verax.metrics.ranking import Budget, BudgetSource, best_first, by_budget
 from verax.models.subject import Subject
 from verax.registry import ShortForms
 from verax.types import FloatArray, Highlight, Measured, MeasuredProperty, Passes, Undefined
@@ -27,7 +27,7 @@ class Complexity:
 
     top: Literal["all", "span_pairs"] = "all"
     by: Literal["score", "magnitude"] = "score"
-    budget: Matched = "base"
+    budget: BudgetSource = "base"
 
     name: ClassVar[str] = "complexity"
     display: ClassVar[str] = "Complexity"

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from verax.metrics.ranking import Budget, Matched, Word, best_first, pieces_up_to, words_of
+from verax.metrics.ranking import Budget, BudgetSource, WordPlace, best_first, pieces_up_to, words_of
 from verax.models.subject import Subject
 from verax.train.agent import CLOSE, OPEN, rank_mark
 from verax.train.loop import FineTuning
@@ -59,7 +59,7 @@ class Simulatability:
 
     insertion: InsertionStyle = "symbol"
     k: int = 1
-    budget: Matched = "base"
+    budget: BudgetSource = "base"
     seeds: int = 3
     base: str | None = None
     lessons: str | None = None
@@ -138,7 +138,7 @@ def _pieces(highlight: Highlight, max_words: int) -> Iterator[list[list[Span]]]:
         yield [side for side in sides if side]
 
 
-def _runs(words: Sequence[Word]) -> list[Span]:
+def _runs(words: Sequence[WordPlace]) -> list[Span]:
     """Neighbouring words as spans."""
     runs: list[Span] = []
     for part, word in words:

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from verax.types import Estimate
 
-Format = Literal["text", "number", "percent", "count", "p_value", "flags"]
+CellFormat = Literal["text", "number", "percent", "count", "p_value", "flags"]
 """How values are written for people; JSON and CSV have full precision."""
 Value = str | int | float | bool | None
 
@@ -34,7 +34,7 @@ class Column:
 
     name: str
     title: str = ""
-    format: Format = "number"
+    format: CellFormat = "number"
     plot: bool = False
     marked: bool = False
 
@@ -66,7 +66,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """A row of a table; the first cell names it.
 
     Args:
@@ -95,7 +95,7 @@ class Table:
     name: str
     title: str
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     caption: str = ""
     notes: tuple[str, ...] = ()
     verdict: str = ""
@@ -176,10 +176,10 @@ def table_row(
     baseline: bool = False,
     compared_with: int | None = None,
     section: str = "",
-) -> Row:
+) -> TableRow:
     """A row from plain values, estimates and cells."""
     cells = tuple(value if isinstance(value, Cell) else Cell(value) for value in values)
-    return Row(cells, baseline, compared_with, section)
+    return TableRow(cells, baseline, compared_with, section)
 
 
 def from_records(name: str, title: str, records: Sequence[Mapping[str, Value]]) -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Annotated, Literal, NamedTuple
@@ -15,6 +15,8 @@ from verax.types.text import Span
 
 MeasuredProperty = Literal["faithfulness", "agreement", "complexity", "simulatability", "crosslingual", "consistency"]
 """The property of an explanation that a metric measures."""
+ScoreSeries = Mapping[str, Sequence[float]]
+"""Further numbers of a score, by name."""
 BY_BUDGET = "by_budget"
 """The series with the values of a metric at the budgets that other seeds of the span explanations would have set."""
 

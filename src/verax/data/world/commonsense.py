@@ -41,7 +41,7 @@ from verax.data.world.splits import DrawnTask, draw_for_split
 from verax.types import Human, Instance
 
 ContrastForm = Literal["kind", "value", "alive", "relation"]
-Tag = Literal["known", "claimed"]
+ContrastTag = Literal["known", "claimed"]
 
 LABELS = ("first", "second")
 _WEIGHTS = (3, 4, 1, 2)  # of the forms
@@ -164,13 +164,13 @@ _DRAW: Mapping[ContrastForm, Callable[[Random], SentenceContrast]] = {
 }
 
 
-def write_sentences(contrast: SentenceContrast, rng: Random) -> tuple[TaggedText[Tag], TaggedText[Tag]]:
+def write_sentences(contrast: SentenceContrast, rng: Random) -> tuple[TaggedText[ContrastTag], TaggedText[ContrastTag]]:
     """The right and the wrong sentence."""
     right, wrong = _WRITE[contrast.form](contrast, rng)
     return as_text(right + plain(".")), as_text(wrong + plain("."))
 
 
-def _write_kinds(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[Tag], ...]:
+def _write_kinds(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[ContrastTag], ...]:
     """ "The wet poodle is a dog." """
     if contrast.aside is None:
         raise ValueError("a sentence about kinds needs unrelated information")
@@ -181,7 +181,7 @@ def _write_kinds(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[Tag], 
     )
 
 
-def _write_values(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[Tag], ...]:
+def _write_values(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[ContrastTag], ...]:
     """ "The sleeping boy is running.", or "The boy is sleeping and running." """
     if rng.random() < 0.3:
         start = plain(f"the {contrast.noun} is") + _known(contrast) + plain("and")
@@ -191,7 +191,7 @@ def _write_values(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[Tag],
     return tuple(start + _claimed(value.words) for value in (contrast.right, contrast.wrong))
 
 
-def _write_alive(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[Tag], ...]:
+def _write_alive(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[ContrastTag], ...]:
     """ "The sleeping boy is near the table.", and "The boy is near the sleeping table." """
     if contrast.other is None:
         raise ValueError("a sentence about a living being needs a lifeless thing")
@@ -204,7 +204,7 @@ def _write_alive(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[Tag], 
     return tuple(plain("the") + a + plain(f"is {contrast.right.words} the") + b for a, b in nouns)
 
 
-def _write_relations(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[Tag], ...]:
+def _write_relations(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[ContrastTag], ...]:
     """ "The hat that is above the box is below the box." """
     known = _known(contrast) + plain(contrast.object)
     if rng.random() < 0.5:
@@ -216,7 +216,7 @@ def _write_relations(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[Ta
     )
 
 
-_WRITE: Mapping[ContrastForm, Callable[[SentenceContrast, Random], tuple[Phrase[Tag], ...]]] = {
+_WRITE: Mapping[ContrastForm, Callable[[SentenceContrast, Random], tuple[Phrase[ContrastTag], ...]]] = {
     "kind": _write_kinds,
     "value": _write_values,
     "alive": _write_alive,
@@ -224,22 +224,24 @@ _WRITE: Mapping[ContrastForm, Callable[[SentenceContrast, Random], tuple[Phrase[
 }
 
 
-def _known(contrast: SentenceContrast) -> Phrase[Tag]:
+def _known(contrast: SentenceContrast) -> Phrase[ContrastTag]:
     return tagged(contrast.known.words, "known", FUNCTION_WORDS)
 
 
-def _claimed(words: str) -> Phrase[Tag]:
+def _claimed(words: str) -> Phrase[ContrastTag]:
     return tagged(words, "claimed", FUNCTION_WORDS)
 
 
-def _qualified(noun: Phrase[Tag], value: Phrase[Tag], concept: str, kind: str, rng: Random) -> Phrase[Tag]:
+def _qualified(
+    noun: Phrase[ContrastTag], value: Phrase[ContrastTag], concept: str, kind: str, rng: Random
+) -> Phrase[ContrastTag]:
     """A noun with a value: a place follows it, others precede it or form a relative clause."""
     if dimension_of(concept) == "place":
         return noun + value
     return _described(noun, value, rng.random() < 0.4, kind)
 
 
-def _described(noun: Phrase[Tag], value: Phrase[Tag], clause: bool, kind: str) -> Phrase[Tag]:
+def _described(noun: Phrase[ContrastTag], value: Phrase[ContrastTag], clause: bool, kind: str) -> Phrase[ContrastTag]:
     return noun + plain(f"{_relative(kind)} is") + value if clause else value + noun
 
 

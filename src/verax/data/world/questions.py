@@ -32,7 +32,7 @@ from verax.data.world.splits import DrawnTask, draw_for_split
 from verax.types import Human, Instance, Span
 
 QuestionForm = Literal["kind", "member", "value", "sure", "excluded"]
-Tag = Literal["given", "asked"]
+QuestionTag = Literal["given", "asked"]
 
 
 class Verb(NamedTuple):
@@ -197,13 +197,13 @@ _DRAW: Mapping[QuestionForm, Callable[[Random, QuestionForm], ChoiceQuestion]] =
 }
 
 
-def write_question(question: ChoiceQuestion, rng: Random) -> TaggedText[Tag]:
+def write_question(question: ChoiceQuestion, rng: Random) -> TaggedText[QuestionTag]:
     """The given information in random order, and the question."""
     given = _two_values(question, rng) if question.about_certainty else _two_clauses(question, rng)
     return as_text(given + plain(".") + _asked(question, rng) + plain("?"))
 
 
-def _two_clauses(question: ChoiceQuestion, rng: Random) -> Phrase[Tag]:
+def _two_clauses(question: ChoiceQuestion, rng: Random) -> Phrase[QuestionTag]:
     """A clause about the subject, and often one about another person or thing."""
     own = plain(article(question.subject)) + _subject(question) + _predicate(question, question.given)
     if question.other is None:
@@ -213,19 +213,19 @@ def _two_clauses(question: ChoiceQuestion, rng: Random) -> Phrase[Tag]:
     return first + plain(rng.choice((", and", ", while"))) + second
 
 
-def _predicate(question: ChoiceQuestion, term: Term) -> Phrase[Tag]:
+def _predicate(question: ChoiceQuestion, term: Term) -> Phrase[QuestionTag]:
     if not question.about_kinds:
         return plain("is") + _value(question, term)
     verb = question.verb.past if question.form == "kind" else f"wants to {question.verb.base}"
     return plain(f"{verb} {article(term.words)}") + _value(question, term)
 
 
-def _two_values(question: ChoiceQuestion, rng: Random) -> Phrase[Tag]:
+def _two_values(question: ChoiceQuestion, rng: Random) -> Phrase[QuestionTag]:
     first, second = rng.sample([_value(question, question.given), _value(question, question.misleading)], 2)
     return plain(f"{with_article(question.subject)} is") + first + plain("and") + second
 
 
-def _asked(question: ChoiceQuestion, rng: Random) -> Phrase[Tag]:
+def _asked(question: ChoiceQuestion, rng: Random) -> Phrase[QuestionTag]:
     if question.form == "sure":
         return plain("what") + _asked_words("must") + plain(f"the {question.subject} be")
     if question.form == "excluded":
@@ -238,16 +238,16 @@ def _asked(question: ChoiceQuestion, rng: Random) -> Phrase[Tag]:
     return plain(f"what {auxiliary} the") + _subject(question) + plain(question.verb.base)
 
 
-def _subject(question: ChoiceQuestion) -> Phrase[Tag]:
+def _subject(question: ChoiceQuestion) -> Phrase[QuestionTag]:
     """The subject, which is gold if there is another person or thing."""
     return plain(question.subject) if question.other is None else _asked_words(question.subject)
 
 
-def _asked_words(words: str) -> Phrase[Tag]:
+def _asked_words(words: str) -> Phrase[QuestionTag]:
     return tagged(words, "asked", FUNCTION_WORDS)
 
 
-def _value(question: ChoiceQuestion, term: Term) -> Phrase[Tag]:
+def _value(question: ChoiceQuestion, term: Term) -> Phrase[QuestionTag]:
     return tagged(term.words, "given", FUNCTION_WORDS) if term is question.given else plain(term.words)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Console
 
 from verax.jobs.highlights.choose import ChosenMethod, explanations, normalised, skip_reasons
-from verax.jobs.highlights.dataset import Highlighted, Words
+from verax.jobs.highlights.dataset import Highlighted, WordIndices
 from verax.jobs.highlights.explain import ParallelInputs
 from verax.metrics.agreement import average_precision
 from verax.models.classifier import Classifier
@@ -30,7 +30,7 @@ def project(highlighted: Set[int], links: Links) -> set[int]:
     return {translation for reference, translation in links if reference in highlighted}
 
 
-def by_part(instance: Instance, words: Set[int]) -> Words:
+def by_part(instance: Instance, words: Set[int]) -> WordIndices:
     """Words that are counted over all parts, as sorted words of each part."""
     ends = accumulate((len(part.words) for part in instance.parts), initial=0)
     return tuple(tuple(sorted(word - start for word in words if start <= word < end)) for start, end in pairwise(ends))

@@ -118,7 +118,7 @@ def mask_more(
     steps: int,
     advance: Callable[[], object] = lambda: None,
 ) -> Masks:
-    """The masks after a step: the model explains the words that are left, and the most important ones are masked too."""
+    """The masks after a step: the model explains the words that are left, and the most important ones are masked."""
     after = tuple(masked.copy() for masked in masks)
 
     def questions() -> Iterator[tuple[int, QuestionGenerator[Attribution]]]:

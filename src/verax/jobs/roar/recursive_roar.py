@@ -34,9 +34,10 @@ from verax.run.progress import progress_counter
 from verax.stats.performance import most_frequent
 from verax.store.artifact import Artifact, ArtifactRecord, read_json
 from verax.store.keys import key_of
-from verax.studies.masking.analysis import MaskedRun, Series, masking_curves
+from verax.studies.masking.analysis import MaskedRun, masking_curves
 from verax.train.fine_tuning import fit_rows
 from verax.types import UserError
+from verax.types.score import ScoreSeries
 
 KIND = "ROAR"
 _OLD_KEY = "key"
@@ -270,7 +271,7 @@ class Roar:
             cost=cost,
         )
 
-    def _series(self, measure: int) -> dict[str, Series]:
+    def _series(self, measure: int) -> dict[str, ScoreSeries]:
         """The gold class of each test instance, and the class that is predicted at each step of a measure."""
         steps, test = self.spec.steps, self.splits[2]
         points = [self.files.finished(point_of(measure, step, steps)) for step in range(steps + 1)]

@@ -18,7 +18,7 @@ from verax.models.devices import resolve_device
 from verax.run.progress import progress_counter
 from verax.types import UserError
 
-Task = Callable[[int], object]
+TrainingTask = Callable[[int], object]
 """Work that can be pickled; it is called with the number of the worker, from 0."""
 
 
@@ -35,7 +35,7 @@ def device_of_worker(device: str, worker: int) -> str:
     return f"cuda:{worker % torch.cuda.device_count()}" if found == "cuda" else found
 
 
-def run_in_processes(tasks: Mapping[str, Task], workers: int, console: Console) -> dict[str, str]:
+def run_in_processes(tasks: Mapping[str, TrainingTask], workers: int, console: Console) -> dict[str, str]:
     """Run tasks in processes of their own, at most `workers` at a time, and return why some failed, by name.
 
     A process that dies stops no other one. If this process ends, however it does, so do they.
@@ -79,7 +79,7 @@ def _problem(exit_code: int, told: Connection) -> str:
         return f"ended with exit code {exit_code}"
 
 
-def _work(task: Task, worker: int, threads: int, telling: Connection) -> None:
+def _work(task: TrainingTask, worker: int, threads: int, telling: Connection) -> None:
     """Do the work of one process; Ctrl-C is left to the parent, which ends its workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -229,7 +229,7 @@ def _first(manifest: Manifest, name: MeasureName, metric: str) -> Measure | None
     return None
 
 
-class Values(NamedTuple):
+class MeasureValues(NamedTuple):
     """The values of a measure.
 
     Args:
@@ -281,7 +281,7 @@ class LanguageRun:
         """Whether there are scores of a measure."""
         return len(self.run.scores.where(metric=measure.metric)) > 0
 
-    def values(self, metric: str, methods: Sequence[str], languages: Sequence[str]) -> Values:
+    def values(self, metric: str, methods: Sequence[str], languages: Sequence[str]) -> MeasureValues:
         """The values of one metric by group, method and language; scores of others are left out."""
         scores = self.run.scores
         names, codes = scores.instance.names, scores.instance.codes
@@ -298,7 +298,7 @@ class LanguageRun:
         values[group, method, language] = value
         skipped = np.zeros((len(methods), len(languages)), np.int64)
         np.add.at(skipped, (method, language), np.isnan(value))
-        return Values(values, skipped)
+        return MeasureValues(values, skipped)
 
     def by_group(self, known: Mapping[str, float], languages: Sequence[str]) -> FloatArray:
         """Numbers by instance as an array, shape [groups, languages], NaN where there is none."""

@@ -28,7 +28,7 @@ PAIRS: tuple[LevelPair, ...] = tuple(pair for pair in combinations(_TIERS, 2) if
 """Pairs of levels, the truer one first."""
 _COSTS = ("forward_asked", "backward_asked", "seconds")
 
-Standing = Literal["better", "chance", "worse", "unknown"]
+AgainstChance = Literal["better", "chance", "worse", "unknown"]
 """Compared with chance: the interval is above 0.5, contains it, is below it, or there is none."""
 
 
@@ -72,7 +72,7 @@ class MetricTrial:
     reason: str = ""
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> AgainstChance:
         """The verdict on the metric, which its interval decides."""
         if self.overall is None or self.overall.interval is None:
             return "unknown"

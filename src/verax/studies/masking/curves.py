@@ -161,7 +161,7 @@ class MaskingCurves:
 
 
 @dataclass(frozen=True, slots=True)
-class Masking:
+class MaskingResult:
     """The curves of each data set and training, or of each metric of one run.
 
     Args:
