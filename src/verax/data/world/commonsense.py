@@ -12,6 +12,7 @@ from operator import attrgetter
 from random import Random
 from typing import Literal, get_args
 
+from verax.data.world import read_toml
 from verax.data.world.knowledge import (
     AFFORDS,
     LIVING,
@@ -249,25 +250,7 @@ def _relative(kind: str) -> str:
     return "who" if group_of(kind) == "person" else "that"
 
 
-_EXCLUDED = (
-    "what is {known}{object} cannot be {wrong}{object}",
-    "the {noun} cannot be {known}{object} and {wrong}{object} at the same time",
-    "if the {noun} is {known}{object}, then the {noun} is not {wrong}{object}",
-)
-_EXPLANATIONS: Mapping[ContrastForm, tuple[str, ...]] = {
-    "kind": (
-        "{a_known} is {a_right}, not {a_wrong}",
-        "{a_known} cannot be {a_wrong}",
-        "every {known} is {a_right}, and no {right} is {a_wrong}",
-    ),
-    "value": _EXCLUDED,
-    "alive": (
-        "{a_thing} cannot be {known}",
-        "only people and animals can be {known}, and {a_thing} is neither of them",
-        "if something is {known}, then it is not {a_thing}",
-    ),
-    "relation": _EXCLUDED,
-}
+_EXPLANATIONS: Mapping[ContrastForm, list[str]] = read_toml("explanations_en.toml")["contrasts"]
 
 
 def explain(contrast: SentenceContrast) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from random import Random
 from typing import Literal, NamedTuple, get_args
 
 from verax.data.text import split_words
+from verax.data.world import read_toml
 from verax.data.world.knowledge import AFFORDS, CHILDREN, dimension_of, excludes, group_of, narrower, values, wider
 from verax.data.world.lexicon_en import FUNCTION_WORDS, article, to_sentence, with_article, words_of
 from verax.data.world.paraphrases_en import (
@@ -251,34 +252,7 @@ def _value(question: ChoiceQuestion, term: Term) -> Phrase[QuestionTag]:
     return tagged(term.words, "given", FUNCTION_WORDS) if term is question.given else plain(term.words)
 
 
-_EXPLANATIONS: Mapping[QuestionForm, tuple[str, ...]] = {
-    "kind": (
-        "{a_given} is {a_right}",
-        "if the {subject} {past} {a_given}, then the {subject} {past} {a_right}",
-        "every {given} is {a_right}, and no {given} is {wrong}",
-    ),
-    "member": (
-        "{a_right} is {a_given}",
-        "whoever wants {a_given} can take {a_right}",
-        "every {right} is {a_given}, but {no_wrong} is {a_given}",
-    ),
-    "value": (
-        "what is {given} is {right}",
-        "if the {subject} is {given}, then the {subject} is {right}",
-        "the {subject} cannot be {wrong}, because the {subject} is {given}",
-    ),
-    "sure": (
-        "what is {given} is {right}",
-        "if the {subject} is {given}, then the {subject} is {right}",
-        "the {subject} must be {right}, because the {subject} is {given}",
-    ),
-    "excluded": (
-        "what is {given} cannot be {right}",
-        "if the {subject} is {given}, then the {subject} is not {right}",
-        "the {subject} cannot be {given} and {right} at the same time",
-    ),
-}
-"""Templates of the rule, of the rule applied to the question, and of what it excludes."""
+_EXPLANATIONS: Mapping[QuestionForm, list[str]] = read_toml("explanations_en.toml")["questions"]
 
 
 def explain(question: ChoiceQuestion) -> tuple[str, ...]:
