@@ -149,7 +149,7 @@ def _train(
 def _train_classifiers(command: Command, content: dict[str, Any], folder: Path, as_json: bool) -> None:
     from verax.jobs.training.card import planted_line
     from verax.jobs.training.classifier import train_classifiers
-    from verax.jobs.training.comparison import comparison_tables, folder_of, variants, write_comparison
+    from verax.jobs.training.comparison import comparison_tables, variant_folder, variants, write_comparison
     from verax.jobs.training.folder import FACTS
     from verax.jobs.training.planting import FILE as PLANTED
     from verax.jobs.training.spec import TrainSpec, parse_plain
@@ -159,7 +159,7 @@ def _train_classifiers(command: Command, content: dict[str, Any], folder: Path, 
     parsed = parse(TrainSpec, content) if command == "masked" else parse_plain(content)
     comparison = train_classifiers(parsed, folder, console=notes, announce=announce)
     written = write_comparison(folder, parsed, comparison)
-    models = [str(folder_of(folder, parsed, variant)) for variant in variants(parsed)]
+    models = [str(variant_folder(folder, parsed, variant)) for variant in variants(parsed)]
     if as_json:
         print_json({"models": models, **comparison._asdict()})
         return

@@ -113,7 +113,7 @@ def select_rows(
     return SelectedRows([row for row in chosen if row.parallel_id in whole], counts, shared, provenance)
 
 
-def check_labels(name: str, instances: Sequence[Instance]) -> None:
+def check_same_labels(name: str, instances: Sequence[Instance]) -> None:
     """Check that the translations of an input have the same label."""
     first: dict[str, Instance] = {}
     for instance in instances:

@@ -95,7 +95,7 @@ class ArcLayout:
     arcs: tuple[Arc, ...]
 
 
-def layout(instance: Instance, units: Sequence[Unit], *, bracketed: bool) -> ArcLayout:
+def lay_out_arcs(instance: Instance, units: Sequence[Unit], *, bracketed: bool) -> ArcLayout:
     """Lay out the words of an instance, and an arc between the spans of each unit.
 
     Args:

@@ -70,7 +70,7 @@ class ParallelLayout(NamedTuple):
     marks: tuple[LinkNumber, ...]
 
 
-def layout(reference: Instance, translation: Instance, links: Links) -> ParallelLayout:
+def lay_out_parallel(reference: Instance, translation: Instance, links: Links) -> ParallelLayout:
     """Lay out two instances, part by part and stanza by stanza, and the links between their words.
 
     Args:

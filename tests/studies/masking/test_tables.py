@@ -17,7 +17,7 @@ from verax.results.render.terminal import show_findings
 from verax.studies.masking import STUDY
 from verax.studies.masking.curves import MaskingCurve, MaskingCurves, MaskingResult, SeedValues, Training, paper_name
 from verax.studies.masking.figures import between, figures
-from verax.studies.masking.tables import distribution, flags, performance, ratios, tables
+from verax.studies.masking.tables import distribution, flags, performance_sentence, ratios, tables
 from verax.types import Estimate
 
 RANDOM = (1.0, 0.9, 0.8, 0.7, 0.5)
@@ -238,13 +238,13 @@ def test_a_measure_without_an_area_says_so_and_has_no_bound_to_break() -> None:
 
 
 def test_performance_and_validity_in_words() -> None:
-    words = performance(three())
+    words = performance_sentence(three())
     for number in ("100.0 [95.0, 100.0]", "50.0 [45.0, 55.0]", "52.0"):
         assert number in words
     assert "the most frequent class of the measured data" in words
-    told = performance(replace(three(), majority_of="training"))
+    told = performance_sentence(replace(three(), majority_of="training"))
     assert "the most frequent class of the training data gives 52.0" in told
-    below = performance(replace(three(), majority=0.56))
+    below = performance_sentence(replace(three(), majority=0.56))
     assert below.startswith(words.replace("52.0", "56.0"))
     assert len(below) > len(words), "a model that is worse than a constant is warned of"
     found = {

@@ -17,7 +17,9 @@ _FORMATS = {"esnli": ESNLI, "fever": FEVER, "spanex-snli": SPANEX_SNLI, "spanex-
 
 def _public_set(name: str, kind: str, **described: Any) -> PublicSet:
     """One data set; lists of the description become tuples, and files of annotated data get their format."""
-    fields = {field: tuple(value) if isinstance(value, list) else value for field, value in described.items()}
+    fields: dict[str, Any] = {
+        field: tuple(value) if isinstance(value, list) else value for field, value in described.items()
+    }
     if kind == "files":
         fields["files"] = {split: tuple(several) for split, several in fields["files"].items()}
         fields["format"] = _FORMATS[name]

@@ -24,7 +24,7 @@ from verax.data.world.knowledge import (
     relations,
     values,
 )
-from verax.data.world.lexicon_en import FUNCTION_WORDS, article, to_sentence, with_article, words_of
+from verax.data.world.lexicon_en import FUNCTION_WORDS, article, synonyms, to_sentence, with_article
 from verax.data.world.paraphrases_en import (
     Term,
     contradictions,
@@ -83,12 +83,12 @@ class SentenceContrast:
     @property
     def noun(self) -> str:
         """The noun for the subject."""
-        return self.known.words if self.form == "kind" else words_of(self.kind)[0]
+        return self.known.words if self.form == "kind" else synonyms(self.kind)[0]
 
     @property
     def object(self) -> str:
         """A space, "the" and the second thing; empty without one."""
-        return "" if self.other is None else f" the {words_of(self.other)[0]}"
+        return "" if self.other is None else f" the {synonyms(self.other)[0]}"
 
 
 def compose(rng: Random, split: str, label: str, name: str) -> Instance:
@@ -100,7 +100,7 @@ def compose(rng: Random, split: str, label: str, name: str) -> Instance:
     words[place] = wrong.content_words(("known", "claimed"))
     pairs = tuple(tuple(sorted((a, b))) for a in wrong.spans("known", place) for b in wrong.spans("claimed", place))
     parts = (wrong.text, right.text) if place == 0 else (right.text, wrong.text)
-    return Instance(name, parts, label, human=Human(tuple(words), pairs, explain(contrast)))
+    return Instance(name, parts, label, human=Human(tuple(words), pairs, explain_contrast(contrast)))
 
 
 def draw_contrast(rng: Random) -> SentenceContrast:
@@ -196,7 +196,7 @@ def _write_alive(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[Contra
     """ "The sleeping boy is near the table.", and "The boy is near the sleeping table." """
     if contrast.other is None:
         raise ValueError("a sentence about a living being needs a lifeless thing")
-    living, thing = plain(contrast.noun), _claimed(words_of(contrast.other)[0])
+    living, thing = plain(contrast.noun), _claimed(synonyms(contrast.other)[0])
     clause = rng.random() < 0.5
     nouns = (
         (_described(living, _known(contrast), clause, contrast.kind), thing),
@@ -253,7 +253,7 @@ def _relative(kind: str) -> str:
 _EXPLANATIONS: Mapping[ContrastForm, list[str]] = read_toml("explanations_en.toml")["contrasts"]
 
 
-def explain(contrast: SentenceContrast) -> tuple[str, ...]:
+def explain_contrast(contrast: SentenceContrast) -> tuple[str, ...]:
     """Three explanations that refute the wrong sentence."""
     terms = {"known": contrast.known.words, "right": contrast.right.words, "wrong": contrast.wrong.words}
     fields = {
@@ -261,7 +261,7 @@ def explain(contrast: SentenceContrast) -> tuple[str, ...]:
         **{f"a_{name}": with_article(words) for name, words in terms.items()},
         "noun": contrast.noun,
         "object": contrast.object,
-        "a_thing": "" if contrast.other is None else with_article(words_of(contrast.other)[0]),
+        "a_thing": "" if contrast.other is None else with_article(synonyms(contrast.other)[0]),
     }
     return tuple(to_sentence(template.format(**fields)) for template in _EXPLANATIONS[contrast.form])
 

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from verax.data.world import read_toml
 from verax.data.world.knowledge import PARTS, group_of, narrower, values
-from verax.data.world.lexicon_en import article, to_sentence, words_of
+from verax.data.world.lexicon_en import article, synonyms, to_sentence
 from verax.data.world.phrase import Phrase, TaggedText, TaggedToken, as_text, plain, tagged
 from verax.data.world.splits import DrawnTask, draw_for_split
 from verax.types import Human, Instance
@@ -134,7 +134,7 @@ def _contrast(rng: Random, *conjunctions: str) -> Phrase[OpinionTag]:
 def _direct(rng: Random, opinion: Opinion) -> Phrase[OpinionTag]:
     """A neutral description and the deciding clause."""
     dimension = rng.choice(("colour", "place"))
-    value = rng.choice(words_of(rng.choice(values(group_of(opinion.thing), dimension))))
+    value = rng.choice(synonyms(rng.choice(values(group_of(opinion.thing), dimension))))
     description = plain(f"the {opinion.thing} is {value}") + plain(rng.choice((".", ", and")))
     return description + _clause(rng, opinion.evaluation, rng.choice(("it", f"the {opinion.thing}")))
 

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, get_args
 from verax.data.text import split_words
 from verax.data.world import read_toml
 from verax.data.world.knowledge import AFFORDS, CHILDREN, dimension_of, excludes, group_of, narrower, values, wider
-from verax.data.world.lexicon_en import FUNCTION_WORDS, article, to_sentence, with_article, words_of
+from verax.data.world.lexicon_en import FUNCTION_WORDS, article, synonyms, to_sentence, with_article
 from verax.data.world.paraphrases_en import (
     Term,
     content_words,
@@ -104,7 +104,7 @@ class ChoiceQuestion:
     @property
     def subject(self) -> str:
         """The noun for the subject."""
-        return words_of(self.kind)[0]
+        return synonyms(self.kind)[0]
 
     def choice(self, term: Term) -> str:
         """The text of a choice."""
@@ -126,7 +126,7 @@ def compose(rng: Random, split: str, label: str, name: str) -> Instance:
     gold: list[tuple[int, ...]] = [text.content_words(("given", "asked")), (), (), ()]
     gold[1 + place] = tuple(number for number, word in enumerate(words) if word in deciding)
     pairs = tuple((span, right) for span in text.spans("given", 0))
-    return Instance(name, (text.text, *texts), label, human=Human(tuple(gold), pairs, explain(question)))
+    return Instance(name, (text.text, *texts), label, human=Human(tuple(gold), pairs, explain_choice(question)))
 
 
 def draw_question(rng: Random) -> ChoiceQuestion:
@@ -209,7 +209,7 @@ def _two_clauses(question: ChoiceQuestion, rng: Random) -> Phrase[QuestionTag]:
     own = plain(article(question.subject)) + _subject(question) + _predicate(question, question.given)
     if question.other is None:
         return own
-    other = plain(with_article(words_of(question.other)[0])) + _predicate(question, question.misleading)
+    other = plain(with_article(synonyms(question.other)[0])) + _predicate(question, question.misleading)
     first, second = rng.sample((own, other), 2)
     return first + plain(rng.choice((", and", ", while"))) + second
 
@@ -255,7 +255,7 @@ def _value(question: ChoiceQuestion, term: Term) -> Phrase[QuestionTag]:
 _EXPLANATIONS: Mapping[QuestionForm, list[str]] = read_toml("explanations_en.toml")["questions"]
 
 
-def explain(question: ChoiceQuestion) -> tuple[str, ...]:
+def explain_choice(question: ChoiceQuestion) -> tuple[str, ...]:
     """Three explanations of the right choice."""
     fields = {
         "subject": question.subject,

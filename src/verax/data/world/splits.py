@@ -42,7 +42,7 @@ class DrawnTask:
         """
         task, count = self.name.removeprefix("world/"), draw_size(split, limit)
         instances = draw_balanced(task, self.labels, self.compose, _texts, split, count, seed)
-        return Dataset(self.name, tuple(instances), self.labels, provenance(split, seed), self.maskable)
+        return Dataset(self.name, tuple(instances), self.labels, drawn_provenance(split, seed), self.maskable)
 
 
 def _texts(instance: Instance) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ def draw_balanced(
     return list(items.values())
 
 
-def provenance(split: str, seed: int) -> dict[str, str]:
+def drawn_provenance(split: str, seed: int) -> dict[str, str]:
     """Provenance of a drawn dataset."""
     return {"source": "verax, built in", "split": split, "seed": str(seed), "licence": "Apache-2.0"}
 

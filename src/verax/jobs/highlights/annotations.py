@@ -80,7 +80,7 @@ def write_annotations(folder: Path, sampled: Mapping[str, Sequence[Highlighted]]
         replace_file(path, buffer.getvalue().encode())
 
 
-def check_file(
+def check_sample(
     path: Path, lang: str, written: Mapping[str, tuple[Sequence[Text], WordIndices]], names: Sequence[str]
 ) -> CheckedSample:
     """Compare the highlights that were written with those of the edited file.

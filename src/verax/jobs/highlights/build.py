@@ -14,7 +14,7 @@ from rich.console import Console
 
 from verax.data.table import read_jsonl
 from verax.jobs.highlights.annotations import FOLDER as SAMPLES
-from verax.jobs.highlights.annotations import CheckedSample, check_file, sample, write_annotations
+from verax.jobs.highlights.annotations import CheckedSample, check_sample, sample, write_annotations
 from verax.jobs.highlights.card import Built, card_text
 from verax.jobs.highlights.choose import ChosenMethod, choose
 from verax.jobs.highlights.dataset import (
@@ -22,7 +22,7 @@ from verax.jobs.highlights.dataset import (
     FOLDER,
     JSONL,
     part_names,
-    reading,
+    reading_options,
     split_name,
     texts,
     write_jsonl,
@@ -85,7 +85,7 @@ def _write(
         languages=languages,
         run=run.manifest,
         tuning=None if tuned_on is None else tuned_on.manifest,
-        reading=reading(rows, names),
+        reading=reading_options(rows, names),
         sampled={lang: len(chosen) for lang, chosen in sampled.items()},
         command=command,
     )
@@ -142,7 +142,7 @@ def check_highlights(folder: Path) -> list[CheckedSample]:
     present = [lang for lang, path in files.items() if path.exists()]
     if not present:
         raise UserError(f"{folder / SAMPLES} has none of the files that were written there for people to edit")
-    return [check_file(files[lang], lang, written[lang], parts) for lang in present]
+    return [check_sample(files[lang], lang, written[lang], parts) for lang in present]
 
 
 def _read_sample(folder: Path) -> tuple[dict[str, list[str]], list[str]]:

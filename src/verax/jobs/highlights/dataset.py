@@ -103,7 +103,7 @@ def texts(row: Record, names: Sequence[str]) -> tuple[tuple[Text, ...], WordIndi
         raise row.error(names[0], f"the row is not as it was written: {error}") from None
 
 
-def reading(rows: Sequence[Highlighted], names: Sequence[str]) -> dict[str, Any]:
+def reading_options(rows: Sequence[Highlighted], names: Sequence[str]) -> dict[str, Any]:
     """The options of `load_dataset` that read the rows again, the highlighted words as gold.
 
     Texts are split again by the rules of their language. If that gives other words than those that were explained, gold

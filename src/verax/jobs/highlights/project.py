@@ -10,7 +10,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 from rich.console import Console
 
-from verax.jobs.highlights.choose import ChosenMethod, explanations, normalised, skip_reasons
+from verax.jobs.highlights.choose import ChosenMethod, explanations, normalised_scores, skip_reasons
 from verax.jobs.highlights.dataset import Highlighted, WordIndices
 from verax.jobs.highlights.explain import ParallelInputs
 from verax.metrics.agreement import average_precision
@@ -80,7 +80,7 @@ def _reference_words(parallel: ParallelInputs, choice: ChosenMethod, run: Run) -
         if instance.id not in explained:
             words[instance.id] = skipped[instance.id]
             continue
-        scores = normalised(instance, explained[instance.id])
+        scores = normalised_scores(instance, explained[instance.id])
         words[instance.id] = UNSCORED if scores is None else set(np.flatnonzero(scores >= choice.threshold).tolist())
     return words
 

@@ -92,7 +92,7 @@ class Roar:
 
     def __init__(self, spec: RoarSpec, out: Path) -> None:
         self.spec = spec
-        self.methods = measures(spec)
+        self.methods = roar_methods(spec)
         data = open_splits(spec)
         if data.test is None:
             raise UserError("ROAR evaluates its models on a test set: name one with --test")
@@ -282,7 +282,7 @@ class Roar:
         }
 
 
-def measures(spec: RoarSpec) -> list[Configured[Method]]:
+def roar_methods(spec: RoarSpec) -> list[Configured[Method]]:
     """The measures of a spec, with the random one; refuse duplicates and methods that do not score words."""
     methods: list[Configured[Method]] = [from_config("methods", given, spec.seed) for given in spec.methods]
     if not any(method.name == BASELINE for method in methods):

@@ -13,7 +13,14 @@ import numpy as np
 from rich.console import Console
 
 from verax.jobs.training.card import classifier_card, curves_svg
-from verax.jobs.training.comparison import Comparison, ModelVariant, SplitFigures, compare, folder_of, variants
+from verax.jobs.training.comparison import (
+    Comparison,
+    ModelVariant,
+    SplitFigures,
+    compare_models,
+    variant_folder,
+    variants,
+)
 from verax.jobs.training.folder import FACTS, checkpoint_files, finish_model, older_record
 from verax.jobs.training.planting import FILE as PLANTED
 from verax.jobs.training.planting import Plant, measure_plant
@@ -70,7 +77,7 @@ def train_classifiers(
             title = f"training {number} of {len(trainings)}: masking {training.masking}, seed {training.seed}"
             console.print(title, highlight=False)
         training.run(console)
-    return compare(spec, out)
+    return compare_models(spec, out)
 
 
 def _train_in_processes(trainings: Sequence[ClassifierTraining], spec: TrainSpec, console: Console) -> None:
@@ -128,7 +135,7 @@ class ClassifierTraining:
         }
         self.artifacts = {
             selection: Artifact(
-                folder_of(out, spec, ModelVariant(masking, selection, seed)),
+                variant_folder(out, spec, ModelVariant(masking, selection, seed)),
                 KIND,
                 self.key,
                 {**named, "selected_on": selection},

@@ -34,7 +34,7 @@ def variants(spec: TrainSpec) -> list[ModelVariant]:
     return [ModelVariant(m, s, seed) for m in dict.fromkeys(spec.masking) for seed in spec.seeds for s in spec.select]
 
 
-def folder_of(out: Path, spec: TrainSpec, variant: ModelVariant) -> Path:
+def variant_folder(out: Path, spec: TrainSpec, variant: ModelVariant) -> Path:
     """The folder of a model: `out` itself if it is the only one."""
     if len(variants(spec)) == 1:
         return out
@@ -69,11 +69,11 @@ class Comparison(NamedTuple):
     languages: list[dict[str, Any]]
 
 
-def compare(spec: TrainSpec, out: Path) -> Comparison:
+def compare_models(spec: TrainSpec, out: Path) -> Comparison:
     """Performance of the finished models (Figures 7 to 15 of the masking paper, Table 7 of the cross-lingual one)."""
     comparison = Comparison([], [])
     for masking, select in product(dict.fromkeys(spec.masking), dict.fromkeys(spec.select)):
-        folders = [folder_of(out, spec, ModelVariant(masking, select, seed)) for seed in spec.seeds]
+        folders = [variant_folder(out, spec, ModelVariant(masking, select, seed)) for seed in spec.seeds]
         by_seed = [(read_json(folder / FACTS) or {})["figures"] for folder in folders]
         for split in (name for name in by_seed[0] if all(name in figures for figures in by_seed)):
             seeds = [SplitFigures(**figures[split]) for figures in by_seed]

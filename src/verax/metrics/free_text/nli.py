@@ -44,7 +44,7 @@ class NliReading:
     label: str
 
 
-def provenance(pipeline: str = PIPELINE) -> dict[str, str]:
+def templates_provenance(pipeline: str = PIPELINE) -> dict[str, str]:
     """The templates and the spaCy pipeline that determine a reading."""
     return {"templates": f"nli {VERSION}", "pipeline": linguistics(pipeline).name}
 
@@ -59,7 +59,7 @@ def read_nli(explanation: str, parts: Sequence[str] = (), pipeline: str = PIPELI
     Raises Undefined if no template matches (`no_template`), or a half is no statement (`no_subject`, `no_verb`,
     `no_statement`).
     """
-    sentences = tuple(normalised(explanation))
+    sentences = tuple(normalised_sentences(explanation))
     if not sentences:
         raise Undefined("empty", "the explanation has no word")
     statements, first = Statements(tuple(parts), pipeline), None
@@ -77,7 +77,7 @@ def read_nli(explanation: str, parts: Sequence[str] = (), pipeline: str = PIPELI
     raise first or Undefined("no_template", f"{explanation[:80]!r}")
 
 
-def normalised(explanation: str) -> Iterator[NormalisedSentence]:
+def normalised_sentences(explanation: str) -> Iterator[NormalisedSentence]:
     """Sentences of an explanation, without quotation marks and brackets, with contractions written in full.
 
     A sentence that begins with `because` or `since` comes without it, and then as it is, for templates that begin so.

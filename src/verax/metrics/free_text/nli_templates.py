@@ -14,8 +14,9 @@ VERSION: int = _TABLES["version"]
 
 def _template(listed: str | list[str], group: dict[str, Any]) -> Template:
     """A phrase, or a phrase with the premise and the hypothesis that are made from it."""
-    phrase, *halves = [listed] if isinstance(listed, str) else listed
-    return Template(phrase.format(**_TABLES["words"]), group["label"], *halves, nouns=group.get("nouns", False))
+    phrase, premise, hypothesis = (listed, "X", "Y") if isinstance(listed, str) else listed
+    nouns: bool = group.get("nouns", False)
+    return Template(phrase.format(**_TABLES["words"]), group["label"], premise, hypothesis, nouns)
 
 
 NLI_TEMPLATES = tuple(_template(listed, group) for group in _TABLES["groups"] for listed in group["templates"])

@@ -89,7 +89,7 @@ class NliByTemplates:
     @property
     def provenance(self) -> Mapping[str, str]:
         """The templates and the pipeline."""
-        return {"reconstruction": "nli", **nli.provenance(self.pipeline)}
+        return {"reconstruction": "nli", **nli.templates_provenance(self.pipeline)}
 
     def reconstruct(self, x: Subject, explanation: str, predicted: str) -> Reconstructed:
         """The pair that the explanation states, whatever the predicted class."""

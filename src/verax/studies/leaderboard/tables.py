@@ -240,7 +240,7 @@ def ranking(made: RunBoards, board: Board) -> Table:
         _ranking_columns(board),
         tuple(rows),
         caption,
-        verdict=verdict(board, made.run.manifest.display),
+        verdict=ranking_verdict(board, made.run.manifest.display),
     )
 
 
@@ -274,7 +274,7 @@ def _value(value: object) -> str:
     return f"({', '.join(inner)})" if inner else ""
 
 
-def verdict(board: Board, display: Callable[[str], str] = str) -> str:
+def ranking_verdict(board: Board, display: Callable[[str], str] = str) -> str:
     """What a ranking says, in a few sentences."""
     known = [standing for standing in board.standings if standing.mean is not None]
     if not known:

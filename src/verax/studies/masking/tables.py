@@ -170,7 +170,7 @@ def _table(group: MaskingCurves, name: str) -> Table:
         _COLUMNS,
         tuple(rows),
         caption=intervals(group),
-        verdict=" ".join([performance(group), distribution(group)]),
+        verdict=" ".join([performance_sentence(group), distribution(group)]),
     )
 
 
@@ -208,7 +208,7 @@ def flags(group: MaskingCurves, curve: MaskingCurve) -> list[str]:
     return found
 
 
-def performance(group: MaskingCurves) -> str:
+def performance_sentence(group: MaskingCurves) -> str:
     """Performance with nothing and with everything masked, compared with the most frequent class."""
     name, last = PERFORMANCE[group.random.metric], group.random.curve[-1]
     words = (
