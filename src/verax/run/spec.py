@@ -23,7 +23,7 @@ _MOST_VALUES = 100_000
 class Section(BaseModel):
     """A part of a spec; unknown fields are rejected."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), use_attribute_docstrings=True)
 
 
 class EndpointSpec(Section):
