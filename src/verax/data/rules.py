@@ -114,13 +114,6 @@ def fired(parts: Sequence[Collection[str]], rules: Collection[RuleName] = RULES)
     ]
 
 
-def label_of(parts: Sequence[Collection[str]], rules: Collection[RuleName] = RULES) -> str:
-    """The label that the rules give to the words of each part; a mix of both labels is not defined."""
-    labels = {clause.label for _, clause in fired(parts, rules)} or {"neutral"}
-    (label,) = labels
-    return label
-
-
 def rule_of(instance: Instance) -> RuleName | None:
     """The rule that decides an input of two parts, if exactly one does."""
     if len(instance.parts) != 2:
