@@ -237,7 +237,7 @@ def test_who_knows_the_decisive_word_is_above_random(
     def measures(spec: RoarSpec) -> list[Configured[Any]]:
         return [from_config("methods", "random", spec.seed), Configured("knows", Knows())]
 
-    monkeypatch.setattr(recursive_roar, "measures", measures)
+    monkeypatch.setattr(recursive_roar, "roar_methods", measures)
     result = roar(spec_of(toy, steps=3, epochs=4), tmp_path / "out", console=QUIET)
     assert result is not None
     knows = result.measures[1]
