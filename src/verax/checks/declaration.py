@@ -20,7 +20,6 @@ def label_and_component(namespace: Namespace, given: Any, model: Classifier, see
 
     Args:
         given: a name, `{name: {parameter: value}}`, or an object, which may be invalid in any way.
-        seed: for components with a `seed` that was not given.
     """
     if isinstance(given, type):
         raise UserError(f"{namespace}: {given.__name__} is a class; give an object of it: {given.__name__}()")

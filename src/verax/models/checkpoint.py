@@ -66,7 +66,6 @@ def load_base(folder: Path, name: str, labels: Sequence[str], *, seed: int, devi
 
     Args:
         folder: holds the checkpoint, as safetensors.
-        seed: of the new head.
     """
     place = resolve_device(device)
     fingerprint(folder)  # rejects a folder without weights or tokenizer

@@ -71,7 +71,6 @@ class Arc:
     Args:
         ends: in the order of the unit's spans.
         above: whether each end is above its line.
-        path: in the syntax of SVG.
         spots: positions for its label.
         stretches: of both spans.
     """

@@ -42,7 +42,6 @@ class RoarResult:
     """A finished ROAR: one seed, all measures.
 
     Args:
-        key: the hash of everything that determines the result.
         spec: the fields of the spec, defaults included.
         left_out: number of unreadable instances of each split, by reason.
         baseline: the label of the random measure, which is among the measures.

@@ -47,7 +47,6 @@ class Cell:
         value: a plain value or an estimate; None together with `reason`. Flags are joined by `; `.
         reason: why there is no value; empty where none is expected.
         shown: text for people instead of a text value, such as a display name.
-        difference: of the value from that of its baseline.
         details: further lines that an interactive output shows on request.
     """
 
@@ -87,9 +86,7 @@ class Table:
 
     Args:
         name: identifies the table within its study, such as `--table comprehensiveness`.
-        caption: what the table shows, in a sentence or two.
         notes: how to read it; a note that several tables of a study share is shown once.
-        verdict: the conclusion, in a sentence.
     """
 
     name: str

@@ -165,11 +165,7 @@ class AgentData(NamedTuple):
 
 @dataclass(frozen=True)
 class Agent:
-    """One agent, which is determined by its start, recipe and data.
-
-    Args:
-        folder: holds the answers of finished agents and the state of unfinished ones.
-    """
+    """One agent, which is determined by its start, recipe and data."""
 
     start: AgentStart
     recipe: FineTuning

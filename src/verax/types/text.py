@@ -135,12 +135,7 @@ class GivenAlignment:
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """Aligned words of an input and its translation.
-
-    Args:
-        links: words are counted over all parts, in reading order.
-        reason, detail: why there are no links.
-    """
+    """Aligned words of an input and its translation (`links`: words are counted over all parts, in reading order)."""
 
     instance_id: str
     reference_id: str
@@ -157,7 +152,6 @@ class Dataset:
     Args:
         provenance: source of the rows: path or name, split, licence, citation.
         maskable: parts whose words may be masked (the paragraph, not the question); None for all.
-        metric: of a model's performance.
         aligned: word alignments that came with the data, by instance id.
     """
 

@@ -42,11 +42,7 @@ RECORD = "build.json"
 
 
 def build_highlights(spec: HighlightsSpec, out: Path, *, command: str, console: Console) -> Built:
-    """Make a dataset with highlights; nothing is computed twice.
-
-    Args:
-        out: the folder of the dataset and of the runs it is made from.
-    """
+    """Make a dataset with highlights; nothing is computed twice."""
     opened = open_spec(spec)
     identity = opened.identity()
     # before the dataset is written another recipe may use what the runs hold

@@ -90,7 +90,6 @@ class Language:
     """One language of the dataset.
 
     Args:
-        words, highlighted: in all rows.
         plausibility: mean average precision of the method's own scores against the highlights; None without a value.
     """
 

@@ -55,7 +55,6 @@ def roar(
     """Run Recursive ROAR; what is finished is left as it is, what was interrupted continues.
 
     Args:
-        out: the folder of the result and of the points.
         announce: called with the cost, in lines of text, before anything is trained.
         dry_run: stop there, and write nothing.
 

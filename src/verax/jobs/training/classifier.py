@@ -50,7 +50,6 @@ def train_classifiers(
     """Train every model of a spec; finished models are left as they are, interrupted trainings continue.
 
     Args:
-        out: the folder of the model, or of the models if there are several.
         announce: called with the data, the number of trainings and how many of them are finished, before training.
     """
     check_workers(spec.workers)

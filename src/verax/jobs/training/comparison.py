@@ -60,7 +60,6 @@ class Comparison(NamedTuple):
     """Means over seeds, as records.
 
     Args:
-        rows: each masking and selection on each split.
         languages: the same in each language of a split that has several, and in all of them (`lang` is None);
             `deviation` is the standard deviation over seeds, None for a single one.
     """

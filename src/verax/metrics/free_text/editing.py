@@ -105,7 +105,6 @@ class Editor(Protocol):
 
         Args:
             wanted: classes that the prediction should change to.
-            parts: parts that may be edited, all by default.
         """
 
 
@@ -173,7 +172,6 @@ def random_insertions(
         like: words of the edits to resemble, in turn; one content word if there are none.
         vocabulary: words, as often as they occur; those without a letter are not drawn.
         stops: function words, in lower case.
-        parts: parts that may be edited, all by default.
     """
     rng = rng_of(seed, (part.raw for part in instance.parts), b"noise")
     fit = [number for number in editable_parts(instance, parts) if position_count(instance.parts[number])]

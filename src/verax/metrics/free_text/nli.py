@@ -35,7 +35,6 @@ class NliReading:
     Args:
         premise, hypothesis: statements with a subject and a verb each, without a full stop.
         template: the phrase that matched.
-        label: the class that the phrase supports.
     """
 
     premise: str

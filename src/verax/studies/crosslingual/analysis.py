@@ -64,7 +64,6 @@ class CrossLingual:
         split: faithfulness where both languages have the same prediction, and where they have not.
         spreads: mean and standard deviation of each measure over methods (Section 3.2.3).
         architectures: of several runs; empty for one.
-        runs: number of runs that values are the means of.
         over: what the intervals are over: inputs with all their translations, or runs.
     """
 

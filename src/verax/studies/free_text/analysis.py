@@ -107,7 +107,6 @@ class MethodComparison:
     """Two methods under one test, over the `n` instances that both were tested on.
 
     Args:
-        difference: second minus first.
         p: joint test of all methods under the same test, adjusted for their pairs.
     """
 
