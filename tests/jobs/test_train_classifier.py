@@ -149,8 +149,10 @@ def test_one_model_is_a_normal_checkpoint_with_its_card(
     assert (facts["recipe"]["masking"], facts["recipe"]["epochs"], facts["select"]) == ("half", 3, "both")
     _check_card((out / "README.md").read_text(), facts)
     picture = ElementTree.fromstring((out / "curves.svg").read_text())  # noqa: S314 - our own
-    lines = picture.findall("{http://www.w3.org/2000/svg}polyline")
-    assert [len(line.attrib["points"].split()) for line in lines] == [3, 3, 3]
+    lines = [
+        path for path in picture.iter("{http://www.w3.org/2000/svg}path") if "line" in path.attrib["class"].split()
+    ]
+    assert [len(line.attrib["d"].split("L")) for line in lines] == [3, 3, 3]
 
     about = load_model(out).about
     assert {name: about[name] for name in ("masking", "selected_on", "training_seed", "training_majority")} == {
