@@ -27,24 +27,20 @@ from verax.types import (
     Human,
     Measured,
     MeasuredProperty,
-    Passes,
+    NoPasses,
     Span,
     Undefined,
     UserError,
 )
 
 
-class _Agreement:
+class _Agreement(NoPasses):
     """What metrics of agreement have in common."""
 
     cost: ClassVar[str] = "none"
     measures: ClassVar[MeasuredProperty] = "agreement"
     higher_is_better: ClassVar[bool] = True
     range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-
-    def passes(self, n: int) -> Passes:
-        """No pass."""
-        return Passes(0, 0)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from verax.types import (
     Instance,
     Measured,
     MeasuredProperty,
-    Passes,
+    NoPasses,
     Span,
     Text,
     Undefined,
@@ -38,7 +38,7 @@ class Answers(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Simulatability:
+class Simulatability(NoPasses):
     """Share of agents that predict the model's class given the explanation, minus the share without it.
 
     An agent has the architecture of the model and learns to predict the model's class. It is trained on 60 % of the
@@ -87,10 +87,6 @@ class Simulatability:
         )
         if not 0 < self.learning_rate < 1:
             raise UserError(f"simulatability: learning_rate: got {self.learning_rate:g}, it must lie between 0 and 1")
-
-    def passes(self, n: int) -> Passes:
-        """No pass of the model: the agents are asked."""
-        return Passes(0, 0)
 
     def shown(self, instance: Instance, highlight: Highlight, budget: Budget) -> tuple[str, ...]:
         """The parts of an instance as an agent with explanations reads them."""
