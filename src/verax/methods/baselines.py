@@ -12,7 +12,7 @@ from verax.engine.protocols import Method, requirements
 from verax.engine.questions import QuestionGenerator
 from verax.methods.pairs import Pairing, pair_attribution, word_pairs
 from verax.models.subject import Subject
-from verax.models.word_form import FormFeature, word_form
+from verax.models.words import FormFeature, word_form
 from verax.types import Attribution, Base, Kind, NoPasses, Passes, Span, Unit, UserError, require_at_least
 
 

@@ -12,7 +12,7 @@ from verax.align.embedding import Embedding
 from verax.align.protocol import Aligner
 from verax.metrics.ranking import needs_tokens
 from verax.models.subject import Subject
-from verax.models.word_form import FORM_FEATURES, FormFeature, word_form
+from verax.models.words import FORM_FEATURES, FormFeature, word_form
 from verax.registry import ShortForms
 from verax.types import (
     FloatArray,
