@@ -56,6 +56,7 @@ FIELDS: dict[str, Any] = {
     "longest": option(int, "Inputs with more tokens are too long; default: the model's length.", min=4),
     "on_long": option(str, "Inputs that are too long: error leaves them out (default), truncate cuts them."),
     "micro_batch": option(int, "Inputs computed at once; default: all of a batch, halved if needed.", min=1),
+    "autocast": option(str, "Matrix products in bfloat16 or float16; weights and sums stay in float32."),
     "save_every": option(float, "Minutes between stored states within an epoch; default: 10.", min=0),
     "device": Device,
     "workers": option(int, "Trainings at the same time; default: 1.", min=1),
@@ -63,7 +64,7 @@ FIELDS: dict[str, Any] = {
     "plant_share": option(float, "Share of these inputs; default: 0.5.", min=0, max=1),
 }
 """Options that are fields of the spec of a classifier's training."""
-BATCHES = ("batch_size", "micro_batch", "save_every")
+BATCHES = ("batch_size", "micro_batch", "autocast", "save_every")
 _TEXT: dict[str, Any] = {
     **{name: FIELDS[name] for name in ("base", "validation", "test", *BATCHES, "device")},
     "epochs": option(int, "Default: 3.", min=1),

@@ -13,7 +13,7 @@ from verax.data.columns import Columns
 from verax.data.parallel import Missing
 from verax.data.segmenters import Segment
 from verax.models.endpoint.key import DEFAULT_VARIABLE
-from verax.models.load import DType, OnLong
+from verax.models.load import DeviceMap, DType, OnLong
 from verax.registry import resolve, unknown
 from verax.types import UserError
 
@@ -66,6 +66,8 @@ class ModelSpec(Section):
     """cpu, cuda, cuda:1, mps, or auto: the first of cuda, mps and cpu on this machine."""
     tf32: bool = False
     """Of a cuda device: float32 products round their factors to TF32, for speed."""
+    device_map: DeviceMap | None = None
+    """auto: a model that does not fit on one device is spread over all of them (needs the extra `accelerate`)."""
     labels: tuple[str, ...] | None = None
     """Names of the classes in the model's order; those of the checkpoint by default."""
     revision: str | None = None
