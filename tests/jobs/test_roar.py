@@ -34,7 +34,7 @@ from verax.results.roar import RoarMeasure, RoarResult, load_result
 from verax.run.parameters import Configured, from_config
 from verax.run.spec import parse
 from verax.studies.masking import STUDY
-from verax.studies.masking.curves import Masking
+from verax.studies.masking.curves import MaskingResult
 from verax.studies.masking.roar import masking_of, with_roar
 from verax.train.fine_tuning import predict
 from verax.train.world.start import BertShape, build_bert
@@ -237,7 +237,7 @@ def test_who_knows_the_decisive_word_is_above_random(
     def measures(spec: RoarSpec) -> list[Configured[Any]]:
         return [from_config("methods", "random", spec.seed), Configured("knows", Knows())]
 
-    monkeypatch.setattr(recursive_roar, "measures", measures)
+    monkeypatch.setattr(recursive_roar, "roar_methods", measures)
     result = roar(spec_of(toy, steps=3, epochs=4), tmp_path / "out", console=QUIET)
     assert result is not None
     knows = result.measures[1]
@@ -380,17 +380,17 @@ def test_it_is_a_column_next_to_recursive_masking_on_the_same_data(ran: Ran) -> 
     (one,) = masking_of(roar).groups
     measures = [curve for curve in one.curves if curve.method != one.baseline]
     runs = replace(one, data=ran.found.spec["test"]["name"])
-    (found,) = with_roar(Masking((runs,)), roar).groups
+    (found,) = with_roar(MaskingResult((runs,)), roar).groups
     assert {curve.method: curve.roar for curve in found.curves} == {
         one.baseline: None,
         **{curve.method: curve.racu for curve in measures},
     }
-    table = STUDY.tables(Masking((found,)))[0]
+    table = STUDY.tables(MaskingResult((found,)))[0]
     assert [record["roar"] for record in table.records()] == [curve.racu and curve.racu.value for curve in measures]
     with pytest.raises(
         UserError, match=r"a: a ROAR on .*train\.jsonl and .*test\.jsonl can't be compared with runs on x"
     ):
-        with_roar(Masking((replace(one, data="x"),)), roar)
+        with_roar(MaskingResult((replace(one, data="x"),)), roar)
 
 
 def test_the_most_frequent_class_is_that_of_the_training_data(ran: Ran) -> None:

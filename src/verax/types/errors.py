@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 FAILED = "failed"
+"""The reason of an unexpected error."""
 PREDICTION = "prediction"
 """The method of a skip that concerns the instance as a whole: the model cannot read it."""
-"""The reason of an unexpected error."""
 NOT_APPLICABLE = frozenset(
     {
         "needs_interactions",
