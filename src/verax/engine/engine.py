@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from verax.engine.asynchronous import InFlight
 from verax.engine.batches import answer_all
 from verax.engine.questions.base import Pass, Pending, Question, QuestionGenerator, next_question
+from verax.engine.reproducible import passes_are_alone
 from verax.types import Cost, UserError
 
 T = TypeVar("T")
@@ -55,8 +56,9 @@ class Task(Generic[T]):
 class Engine:
     """Pools the open questions of many generators into batches by length and token budget.
 
-    A result does not depend on the batch size, on the other instances or on their order (beyond rounding). Questions to
-    generators that answer concurrently are not pooled: a task continues as soon as its own answers have arrived.
+    A result does not depend on the batch size, on the other instances or on their order, beyond rounding; and not even
+    in its last bit where passes are `reproducible`. Questions to generators that answer concurrently are not pooled: a
+    task continues as soon as its own answers have arrived.
 
     Args:
         token_budget: tokens in one batch, whichever model is asked; by default what suits the device of each.
@@ -167,6 +169,8 @@ class Engine:
 
     def _budget(self, question: Question) -> int:
         """Tokens in a batch of the model that a question asks; fewer once a batch did not fit into memory."""
+        if passes_are_alone():
+            return 1  # less than any pass, each of which is then a batch
         known = self._budgets.get((id(question.model), question.budget), self.token_budget)
         return known if known is not None else question.budget_scale * token_budget(question.model)
 

@@ -14,8 +14,7 @@ from rich.console import Console
 from scipy.optimize import nnls
 
 from verax.engine.questions.base import Pass
-from verax.run.execute import Execution, KeyedRow, Work
-from verax.run.execute_run import run_engine
+from verax.run.execute import Execution, KeyedRow, Work, engine_of
 from verax.run.plan import Cell, Load, Plan, PlannedInstance, RowLoad, length
 from verax.run.providers import Provider
 from verax.types import PREDICTION, Cost, Instance, Passes
@@ -104,7 +103,7 @@ def take_sample(plan: Plan, present: Collection[str], seconds: float) -> Sample:
 
     Scores that wait for all explanations, or for a provider that takes passes to prepare, are left out.
     """
-    sample, engine = Sample(), run_engine(plan)
+    sample, engine = Sample(), engine_of(plan)
     unprepared: set[Provider] = set()
     for provider in plan.providers:
         if provider.deferred or any(True for _ in provider.preparation()):
@@ -126,7 +125,7 @@ def take_sample(plan: Plan, present: Collection[str], seconds: float) -> Sample:
 
 def _compute(plan: Plan, works: Sequence[Work], sample: Sample, end: float) -> None:
     """Compute one round; raises _TimeIsUp after the batch that is finished too late."""
-    engine, batches = run_engine(plan), list[TimedBatch]()
+    engine, batches = engine_of(plan), list[TimedBatch]()
     sample.batches.append(batches)
     last = time.perf_counter()
 
