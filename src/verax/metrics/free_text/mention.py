@@ -22,7 +22,7 @@ Match = Literal["any", "content", "substring"]
 Rule = Literal["word", "lemma", "substring", "none"]
 """The rule that matched: the same word, the same lemma, letters inside a word, or none."""
 
-WORDS_VERSION = 3
+WORDS_VERSION = 2
 COSINE_VERSION = 1
 """Raised whenever the rules or the similarities change: part of their provenance."""
 _HYPHENS = frozenset("-\u2010\u2011")
