@@ -280,6 +280,8 @@ def test_the_length_of_explanations_is_that_of_the_spec_or_the_flag(verax: Calla
     assert [row.untested for row in (*found.counterfactual, *found.reconstruction)] == [{"cut_off": 2}] * 2
     said = verax("explain", *PAIRS[0][:2], "--model", model["name"], "--max-new-tokens", "3", "--json")
     assert len(json.loads(said.out)["text"].split()) <= 3
+    refused = verax("explain", *PAIRS[0][:2], "--model", "world/nli", "--max-new-tokens", "3")
+    assert refused.err == "error: --max-new-tokens: it is for models that explain themselves in free text\n"
 
 
 def test_inputs_without_a_gold_class_are_explained_too(model: Rigged, tmp_path: Path) -> None:
