@@ -279,7 +279,7 @@ def evaluate(
     products: Sequence[str | Mapping[str, Any]] = (),
     granularity: str | None = None,
     explain: str | None = None,
-    controls: Sequence[str] = (),
+    controls: str | Sequence[str] = (),
     measured_langs: str | Sequence[str] = "reference",
     validation: Dataset | None = None,
     executor: str | None = None,
@@ -326,7 +326,7 @@ def evaluate(
             "metrics": [_echo("metrics", given, seed) for given in metrics],
             "explanations": list(explanations),
             "products": list(products),
-            "controls": list(controls),
+            "controls": controls,
             "measured_langs": measured_langs,
             "seed": seed,
         }
