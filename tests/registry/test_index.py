@@ -127,6 +127,7 @@ def test_classes_functions_and_objects_are_found_where_they_are_defined(package:
             "kind": "token",
             "summary": "A whole.",
             "defaults": {"part": {"part": {"size": 3}}, "sizes": [1, 2]},
+            "required": ["must"],
         },
         "made": {
             "target": "shop.others:make",

@@ -12,7 +12,6 @@ from rich.text import Text
 
 from verax.cli.app import Device, Json, app, notes, print_json, print_raw, print_table
 from verax.cli.explaining import open_inputs
-from verax.data.pharaoh import format_links
 from verax.registry import unknown
 from verax.results.render.numbers import plural
 from verax.types import Links, Undefined, UserError
@@ -113,6 +112,8 @@ def align(
     elif to is None and as_json:
         print_json([[list(link) for link in links] for links in aligned])
     elif to is None:
+        from verax.data.pharaoh import format_links
+
         print_raw("".join(f"{format_links(links)}\n" for links in aligned))
     for reason, numbers in skipped.items():
         line = f"not aligned: {plural(len(numbers), 'pair')} ({reason}); the first is pair {numbers[0]}"

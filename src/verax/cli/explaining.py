@@ -161,9 +161,6 @@ def explain(
 
     `verax explain "A red kettle is in the kitchen." "The kettle is blue." --model world/nli-mt-ra`
     """
-    from verax.api import SideBySide, default_method, explain_all
-    from verax.api import explain as explain_one
-    from verax.report import terminal
     from verax.run.parameters import from_config
 
     parameters = _parameters(settings or [])
@@ -177,6 +174,11 @@ def explain(
     for name in method or ():  # before the model is loaded, which may take minutes
         if name != "all":
             from_config("methods", {name: parameters}, seed)
+
+    from verax.api import SideBySide, default_method, explain_all
+    from verax.api import explain as explain_one
+    from verax.report import terminal
+
     options: dict[str, Any] = {"label": label, "seed": seed}
     try:
         with notes.status("explaining"):

@@ -162,11 +162,22 @@ def checkpoint_folder(name: str, revision: str | None) -> Path:
     folder = Path(name).expanduser()
     if folder.is_dir():
         return folder
+    check_model_name(name)
+    return _fetch(name, revision)
+
+
+def check_model_name(name: str) -> None:
+    """Reject a name that can be neither a shipped model, nor a folder, nor a hub id; nothing is imported or fetched."""
+    folder = Path(name).expanduser()
+    if name in entries("models") or name.startswith("python:") or folder.is_dir():
+        return
     if folder.exists():
         raise UserError(f"model: {name!r} is a file; give the folder that holds the checkpoint")
     if name.startswith(("/", ".", "~")) or name.count("/") > 1:
         raise UserError(f"model: there is no folder {name!r}; {unknown('model', name, entries('models'))}")
-    return _fetch(name, revision)
+    # a request to the hub takes half a minute without network, so a misspelled shipped model is rejected first
+    if name.partition("/")[0] in {shipped.partition("/")[0] for shipped in entries("models")}:
+        raise UserError(unknown("model", name, entries("models")))
 
 
 def _fetch(name: str, revision: str | None) -> Path:

@@ -42,8 +42,8 @@ def index_text() -> str:
         if name in index[namespace]:
             raise ValueError(f"{namespace}: {target} and {index[namespace][name]['target']} both declare {name!r}")
         fields = {"target": target, "kind": "built-in", **metadata(component)}
-        defaults = _defaults(component, names)
-        index[namespace][name] = {**fields, "defaults": defaults} if defaults else fields
+        own = {"defaults": _defaults(component, names), "required": _required(component)}
+        index[namespace][name] = fields | {key: value for key, value in own.items() if value}
     ordered = {namespace: dict(sorted(section.items(), key=_order)) for namespace, section in index.items()}
     return json.dumps(ordered, ensure_ascii=False, indent=1) + "\n"
 
@@ -90,12 +90,22 @@ def _defined(module: ModuleType) -> Iterator[tuple[str, Any]]:
     return ((name, value) for name, value in vars(module).items() if name not in imported and name[:2] != "__")
 
 
+def _fields(component: Any) -> tuple[dataclasses.Field[Any], ...]:
+    """The parameters of a class."""
+    is_class = isinstance(component, type) and dataclasses.is_dataclass(component)
+    return dataclasses.fields(component) if is_class else ()
+
+
+def _required(component: Any) -> list[str]:
+    """The parameters of a class that must be given."""
+    missing = dataclasses.MISSING
+    return [one.name for one in _fields(component) if one.default is missing and one.default_factory is missing]
+
+
 def _defaults(component: Any, names: Mapping[type, str]) -> dict[str, Any]:
     """The parameters of a class by default, without those that must be given."""
-    if not isinstance(component, type) or not dataclasses.is_dataclass(component):
-        return {}
     defaults = {}
-    for field in dataclasses.fields(component):
+    for field in _fields(component):
         if field.default is not dataclasses.MISSING:
             defaults[field.name] = _plain(field.default, names)
         elif field.default_factory is not dataclasses.MISSING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -38,6 +38,7 @@ class RegistryEntry:
         display: short name in tables and figures; `{parameter}` is replaced by the value of a parameter.
         short_forms: of the values of its parameters in tables and figures.
         defaults: parameters by default, as JSON values; a component among them as `{name: parameters}`.
+        required: parameters without a default.
         plug_in: the distribution of a plug-in; empty for built-in components.
     """
 
@@ -50,6 +51,7 @@ class RegistryEntry:
     display: str = ""
     short_forms: ShortForms = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    required: Sequence[str] = ()
     plug_in: str = ""
 
 
@@ -128,12 +130,17 @@ def described(entry: RegistryEntry) -> RegistryEntry:
     return replace(entry, **declared, summary=f"{summary} {entry.summary}".strip())
 
 
-def resolve(namespace: Namespace, name: str) -> Any:
-    """The object that a name is registered for, imported now."""
+def find_entry(namespace: Namespace, name: str) -> RegistryEntry:
+    """The entry of a name; nothing is imported."""
     table = entries(namespace)
     if name not in table:
         raise UserError(unknown(_singular(namespace), name, table))
-    entry = table[name]
+    return table[name]
+
+
+def resolve(namespace: Namespace, name: str) -> Any:
+    """The object that a name is registered for, imported now."""
+    entry = find_entry(namespace, name)
     try:
         return _load(entry.target)
     except (ImportError, AttributeError) as error:

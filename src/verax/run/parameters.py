@@ -14,7 +14,7 @@ from verax.align.protocol import Aligner
 from verax.engine.protocols import AnsweringMethod, Method, Metric, TextMetric
 from verax.metrics.free_text.editing import Editor
 from verax.metrics.free_text.reconstruction import Reconstruction
-from verax.registry import Namespace, registered_name, resolve, unknown
+from verax.registry import Namespace, find_entry, registered_name, resolve, unknown
 from verax.types import Target, UserError
 
 T = TypeVar("T", Method, Metric, Aligner, Editor, Reconstruction, AnsweringMethod, TextMetric)
@@ -64,17 +64,33 @@ def from_config(namespace: Namespace, given: Any, seed: int) -> Configured[Any]:
     """A component from a name, `{name: {parameter: value}}`, or an object; `seed` is for those without one."""
     if dataclasses.is_dataclass(given) and not isinstance(given, type):
         return as_configured(namespace, given)
+    check_known(namespace, given)
     name, parameters = named_parameters(namespace, given)
     return configure(name, resolve(namespace, name), parameters, seed)
+
+
+def check_known(namespace: Namespace, *several: Any) -> None:
+    """Reject unknown names and parameters by the index alone: a component may import scikit-learn; objects pass."""
+    for given in several:
+        if dataclasses.is_dataclass(given):
+            continue
+        name, parameters = named_parameters(namespace, given)
+        entry = find_entry(namespace, name)
+        if not entry.plug_in:
+            _check_parameters(name, parameters, {*entry.defaults, *entry.required})
+
+
+def _check_parameters(name: str, parameters: Collection[str], known: Collection[str]) -> None:
+    for parameter in parameters:
+        if parameter not in known:
+            problem = unknown("parameter", str(parameter), known) if known else "takes no parameter"
+            raise UserError(f"{name}: {problem}")
 
 
 def configure(name: str, kind: Any, parameters: Mapping[str, Any], seed: int) -> Configured[Any]:
     """A component of a class from its parameters; `seed` is used if it has a `seed` that is not among them."""
     fields = {field.name for field in dataclasses.fields(kind)}
-    for parameter in parameters:
-        if parameter not in fields:
-            problem = unknown("parameter", str(parameter), fields) if fields else "takes no parameter"
-            raise UserError(f"{name}: {problem}")
+    _check_parameters(name, parameters, fields)
     own = {"seed"} & fields - set(parameters)
     made = from_parameters(kind, {**dict.fromkeys(own, seed), **parameters}, name, seed)
     inner = [value for key, value in parameters.items() if isinstance(getattr(made, key), _PARTS)]

@@ -6,9 +6,6 @@ import os
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
-import torch
-
-from verax.models.devices import resolve_device
 from verax.types import UserError
 
 ExecutorName = Literal["inline", "processes", "ray"]
@@ -51,12 +48,9 @@ def placement_of(executor: str | None, workers: int | None, address: str | None,
 
 def check_workers(workers: int, device: str = "cpu") -> None:
     """Reject more workers than this machine has cores or, where they compute on GPUs, GPUs."""
-    if resolve_device(device).type == "cuda":
-        gpus = torch.cuda.device_count()
-        if workers > gpus:
-            raise UserError(
-                f"workers: got {workers}, and this machine has {gpus} GPUs; use at most one worker for each"
-            )
+    gpus = gpu_count(device)
+    if gpus and workers > gpus:
+        raise UserError(f"workers: got {workers}, and this machine has {gpus} GPUs; use at most one worker for each")
     cores = os.cpu_count() or 1
     if workers > cores:
         raise UserError(f"workers: got {workers}, and this machine has {cores} cores; use at most as many")
@@ -64,5 +58,23 @@ def check_workers(workers: int, device: str = "cpu") -> None:
 
 def device_of_worker(device: str, worker: int) -> str:
     """The device of a worker: of several GPUs, each worker has its own."""
+    from verax.models.devices import resolve_device  # noqa: PLC0415 - imports torch
+
     found = str(resolve_device(device))
-    return f"cuda:{worker % torch.cuda.device_count()}" if found == "cuda" else found
+    return f"cuda:{worker % gpu_count(device)}" if found == "cuda" else found
+
+
+def threads_of_worker(workers: int) -> int:
+    """The threads of this process, divided among workers."""
+    import torch  # noqa: PLC0415 - placements are checked before torch is needed
+
+    return max(1, torch.get_num_threads() // workers)
+
+
+def gpu_count(device: str) -> int:
+    """Number of GPUs that workers on a device can use; 0 if they compute on something else."""
+    import torch  # noqa: PLC0415
+
+    from verax.models.devices import resolve_device  # noqa: PLC0415 - imports torch
+
+    return torch.cuda.device_count() if resolve_device(device).type == "cuda" else 0

@@ -13,13 +13,14 @@ from verax.data.explanations import load_explanations
 from verax.engine.protocols import kinds_of
 from verax.methods.randomised import Randomised
 from verax.models.endpoint import Permissions
+from verax.models.load import check_model_name
 from verax.registry import entries
 from verax.results.manifest import CONTENT_FREE, RANDOMISED
 from verax.run.checking import check_fit, check_run, check_unique
 from verax.run.context import ALL, BASELINE, TEXT, WIDE, RunContext
 from verax.run.endpoint import with_cache
 from verax.run.opening import explains_itself, open_data, open_model, open_self_explainer, open_validation
-from verax.run.parameters import Configured, configure, from_config, named_parameters
+from verax.run.parameters import Configured, check_known, configure, from_config, named_parameters
 from verax.run.plan import Plan
 from verax.run.providers import Providers, find_provider
 from verax.run.spec import Spec
@@ -99,9 +100,15 @@ def prepare(
         permissions: what the spec's endpoint may do.
     """
     recipe = Recipe(spec, permissions, model, data, validation, methods, metrics)
-    explainers = [from_config("methods", given, spec.seed) for given in (spec.methods if methods is None else methods)]
     requested = spec.metrics if metrics is None else metrics
-    measures = [from_config("metrics", given, spec.seed) for given in requested if given != ALL]
+    methods = spec.methods if methods is None else methods
+    listed = [given for given in requested if given != ALL]
+    check_known("methods", *methods)
+    check_known("metrics", *listed)
+    if model is None and spec.model.endpoint is None:
+        check_model_name(spec.model.name)
+    explainers = [from_config("methods", given, spec.seed) for given in methods]
+    measures = [from_config("metrics", given, spec.seed) for given in listed]
     wanted = _Wanted.of(spec, explainers, () if ALL in requested else measures)
     given_data, data = data, open_data(spec.data, spec.seed) if data is None else data
     wide = _wide_data(spec, data) if given_data is None and wanted.text else data

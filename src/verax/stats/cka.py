@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from verax.types import Estimate, FloatArray
 
@@ -70,7 +70,7 @@ def matched(
         others = [rng.choice(len(target), batch, replace=False) for _ in range(candidates)]
         alike = _alike(_gram(source[rows]), _gram(target[np.stack([rows, *others])]))
         right += bool(alike[0] > alike[1:].max() + _TIE)
-    ends = stats.binomtest(right, batches).proportion_ci(method="wilson")
+    ends = scipy.stats.binomtest(right, batches).proportion_ci(method="wilson")
     accuracy = Estimate(right / batches, float(ends.low), float(ends.high))
     return Matched(accuracy, batches, 1 / (candidates + 1))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from verax.types import FloatArray
 
@@ -38,12 +38,12 @@ def spread(values: Sequence[float] | FloatArray) -> Spread:
 
 def pearson(pairs: Sequence[tuple[float, float]], noun: str) -> Correlation:
     """Pearson's correlation; `noun` names what the pairs are of, in the plural, for the reason."""
-    return _correlation(stats.pearsonr, pairs, noun)
+    return _correlation(scipy.stats.pearsonr, pairs, noun)
 
 
 def kendall(pairs: Sequence[tuple[float, float]], noun: str) -> Correlation:
     """Kendall's tau-b; `noun` names what the pairs are of, in the plural, for the reason."""
-    return _correlation(stats.kendalltau, pairs, noun)
+    return _correlation(scipy.stats.kendalltau, pairs, noun)
 
 
 def _correlation(coefficient: Callable[..., Any], pairs: Sequence[tuple[float, float]], noun: str) -> Correlation:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtr, ndtri
 
 from verax.types import Estimate, FloatArray, IntArray
 from verax.types.numbers import FEWEST
@@ -263,14 +263,14 @@ def _bca_ends(value: float, drawn: FloatArray, jackknife: FloatArray, level: flo
     # bits, which must not decide on which side of the value a tie falls.
     rounding = 1e-12 * max(abs(value), float(drawn[-1] - drawn[0]))
     below = np.searchsorted(drawn, value - rounding, "left") + np.searchsorted(drawn, value + rounding, "right")
-    bias = stats.norm.ppf(below / (2 * len(drawn)))
+    bias = ndtri(below / (2 * len(drawn)))
     spread = jackknife.mean() - jackknife if len(jackknife) else np.zeros(1)
     largest = float(np.abs(spread).max())
     scaled = spread / largest if largest > 0 else spread  # cubes of small numbers underflow
     bend = float((scaled**3).sum()) / (6 * float((scaled**2).sum()) ** 1.5) if largest > 0 else 0.0
     if np.isfinite(bias):
-        shifted = bias + stats.norm.ppf(tails)
-        tails = stats.norm.cdf(bias + shifted / (1 - bend * shifted))
+        shifted = bias + ndtri(tails)
+        tails = ndtr(bias + shifted / (1 - bend * shifted))
     return np.asarray(np.quantile(drawn, tails))
 
 
@@ -287,7 +287,7 @@ def _same(low: float, high: float) -> bool:
 
 def _wilson(value: float, n: int) -> Ends:
     """Wilson's interval of a share of n trials."""
-    z = float(stats.norm.ppf(0.975))
+    z = float(ndtri(0.975))
     centre, shrink = value + z**2 / (2 * n), 1 + z**2 / n
     half = z * math.sqrt(value * (1 - value) / n + (z / (2 * n)) ** 2)
     low, high = (centre - half) / shrink, (centre + half) / shrink

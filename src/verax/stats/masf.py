@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from verax.types import FloatArray, IntArray
 
@@ -190,4 +190,4 @@ def fisher(p: FloatArray) -> float:
         raise ValueError("no p-value to combine")
     if np.min(p) == 0.0:  # its logarithm is infinite: no other p-value outweighs it
         return 0.0
-    return float(stats.combine_pvalues(p, method="fisher").pvalue)
+    return float(scipy.stats.combine_pvalues(p, method="fisher").pvalue)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 
-import torch
 from rich.console import Console
 from rich.text import Text
 
-from verax.models.devices import resolve_device
 from verax.run.endpoint import endpoint_of
 from verax.run.execute import Work
 from verax.run.executors import Executor, InlineExecutor
@@ -16,7 +14,7 @@ from verax.run.executors.processes import Processes
 from verax.run.executors.ray import RayWorkers
 from verax.run.executors.supervisor import WorkerExecutor
 from verax.run.executors.worker import Assignment
-from verax.run.placement import Placement, check_workers
+from verax.run.placement import Placement, check_workers, gpu_count
 from verax.run.plan import Plan, length
 from verax.run.prepare import Prepared
 from verax.types import UserError
@@ -62,13 +60,6 @@ def open_executor(
 
     if placement.executor == "ray":
         return WorkerExecutor(RayWorkers(assignment, placement), cost, say)
-    workers = placement.workers or _default_workers(device)
+    workers = placement.workers or gpu_count(device) or os.cpu_count() or 1
     check_workers(workers, device)
     return WorkerExecutor(Processes(assignment, workers), cost, say)
-
-
-def _default_workers(device: str) -> int:
-    """One worker for each GPU, or for each core of a CPU."""
-    if resolve_device(device).type == "cuda":
-        return torch.cuda.device_count()
-    return os.cpu_count() or 1

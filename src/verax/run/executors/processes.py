@@ -8,11 +8,9 @@ from dataclasses import replace
 from functools import partial
 from multiprocessing.connection import wait
 
-import torch
-
 from verax.run.executors.child import Child
 from verax.run.executors.worker import Assignment, Died, Message, Order, serve
-from verax.run.placement import device_of_worker
+from verax.run.placement import device_of_worker, threads_of_worker
 from verax.types import UserError
 
 AT_ONCE = 64
@@ -34,7 +32,7 @@ class Processes:
             for name in (device_of_worker(device, worker) for worker in range(workers))
         ]
         self.capacity = workers
-        self._threads = max(1, torch.get_num_threads() // workers)
+        self._threads = threads_of_worker(workers)
         self._alive: dict[int, Child] = {}
 
     def start(self, worker: int) -> None:

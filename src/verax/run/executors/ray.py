@@ -14,8 +14,6 @@ from queue import Empty, Queue, SimpleQueue
 from threading import Thread
 from typing import Any
 
-import torch
-
 from verax.run.executors.processes import pickled
 from verax.run.executors.tasks import Failed, Task, result_of
 from verax.run.executors.worker import Assignment, Died, Incoming, Message, Order, Stopped, serve
@@ -40,6 +38,8 @@ class Actor:
     """
 
     def __init__(self, assignment: Assignment, threads: int) -> None:
+        import torch  # noqa: PLC0415 - on the node, not where the actor is started
+
         torch.set_num_threads(threads)
         self._incoming: Incoming = SimpleQueue()
         self._outgoing: Queue[Message] = Queue(IN_FLIGHT)

@@ -8,12 +8,11 @@ from multiprocessing.connection import wait
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
-import torch
 from rich.console import Console
 
 from verax.run.executors.child import Child
 from verax.run.executors.processes import pickled
-from verax.run.placement import Placement
+from verax.run.placement import Placement, threads_of_worker
 from verax.run.progress import progress_counter
 from verax.types import UserError
 
@@ -61,7 +60,7 @@ def finish_tasks(tasks: Mapping[str, Task], placement: Placement, what: str, con
 
 def _in_processes(tasks: Mapping[str, Task], workers: int) -> Iterator[tuple[str, Any]]:
     waiting, free = dict(tasks), list(range(workers))
-    threads = max(1, torch.get_num_threads() // workers)
+    threads = threads_of_worker(workers)
     running: dict[Any, tuple[str, int, Child]] = {}
     results: dict[str, Any] = {}
     try:
