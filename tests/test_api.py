@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
+import torch
+import transformers
 
 import verax
 from verax import Dataset, Explanation, Instance, UserError
@@ -79,12 +83,13 @@ def test_explain_all_shares_passes_and_says_what_is_skipped(classifier: Callable
     blind = verax.load_model(lambda texts: [[0.5, 0.5]] * len(texts), labels=["a", "b"])
     every = verax.explain_all(blind, "a b")
     assert {skip.reason for skip in every.skipped} == {"unfit", "needs_two_parts"}
-    assert [made.highlight.method for made in every.explanations] == ["random"], "the rest needs a mask or gradients"
+    by_masking = ["beam", "exact_shapley", "kernel_shap", "leave_one_out", "random"]
+    assert [made.highlight.method for made in every.explanations] == by_masking, "the rest needs a padding or gradients"
     for methods in ("lime", []):
         with pytest.raises(UserError, match="explain_all: methods: expected a list"):
             verax.explain_all(model, "a b", methods=methods)
-    with pytest.raises(UserError, match="can't remove words by 'mask'"):
-        verax.explain_all(blind, "a b", methods=["leave_one_out"])
+    with pytest.raises(UserError, match="can't remove words by 'pad'"):
+        verax.explain_all(blind, "a b", methods=["occlusion"])
 
 
 def test_a_model_is_trained_from_python(tmp_path: Path) -> None:
@@ -114,3 +119,56 @@ def test_interactions_are_given_as_pairs_and_not_as_scores_of_words() -> None:
     ]
     assert [set(part) for part in found["parts"]] == [{"text", "words", "offsets"}] * 2
     assert 'aria-label="The 2 pairs with the highest scores: 1. small red boat ↔ ship +0.5' in made._repr_html_()
+
+
+def test_a_pipeline_is_the_model_in_it(
+    checkpoint: Callable[[str], Path], classifier: Callable[..., Classifier]
+) -> None:
+    folder = str(checkpoint("bert"))
+    pipeline = transformers.pipeline("text-classification", folder, tokenizer=folder, dtype=torch.float64, device="cpu")
+    texts = ("The small boat", "a lake")
+    expected = verax.explain(classifier("bert"), *texts).highlight.scores
+    assert verax.explain(verax.load_model(pipeline), *texts).highlight.scores == expected
+    generator = transformers.pipeline("feature-extraction", folder, tokenizer=folder, device="cpu")
+    with pytest.raises(UserError, match="for text-classification, and this one is for feature-extraction"):
+        verax.load_model(generator)
+
+
+def test_a_target_is_that_of_the_method(classifier: Callable[..., Classifier]) -> None:
+    model, texts = classifier("bert"), ("The small boat", "a lake")
+    for label in model.labels:
+        found = verax.explain(model, *texts, method="leave_one_out", target=label)
+        assert found.row.target == Target(label)
+        same = verax.explain(model, *texts, method={"leave_one_out": {"target": label}})
+        assert found.highlight.scores == same.highlight.scores
+    with pytest.raises(UserError, match="give one of them"):
+        verax.explain(model, *texts, method={"leave_one_out": {"target": "gold"}}, target="loss")
+
+
+def test_a_frame_is_evaluated_and_two_runs_compared(classifier: Callable[..., Classifier], tmp_path: Path) -> None:
+    rows = [{"premise": "The small boat", "hypothesis": f"lake {number}", "label": "yes"} for number in range(6)]
+    what: tuple[list[str], list[str]] = (["leave_one_out"], ["comprehensiveness"])
+    first = verax.evaluate(classifier("bert"), pd.DataFrame(rows), *what, out=tmp_path / "a", progress=False)
+    second = verax.evaluate(classifier("bert", "float32"), rows, *what, out=tmp_path / "b", progress=False)
+    table = verax.compare(first, tmp_path / "b")
+    means = {row["method"]: row["mean_a"] for row in table.records()}
+    assert means == pytest.approx(first.score_table().groupby("method")["value"].mean().to_dict())
+    assert [row["mean_b"] for row in table.records()] == pytest.approx(list(means.values()), abs=1e-5)
+    assert repr(table).startswith("<Table comparison: 2 rows, columns metric, method")
+    assert repr(second) == f"Run({str(tmp_path / 'b')!r}: 12 explanations, 12 scores)"
+
+
+def test_short_forms(classifier: Callable[..., Classifier], instances: list[Instance]) -> None:
+    model = verax.load_model(
+        lambda texts: [[len(text) / 10, 0] for (text,) in texts], labels=["a", "b"], outputs="logits"
+    )
+    made = verax.explain(model, "boats on lakes here", method={"leave_one_out": {"removal": "delete"}})
+    assert repr(made) == "<Explanation of 'a' by leave_one_out(removal=delete): boats 0.6, lakes 0.6, here 0.5, ...>"
+    assert repr(made.row) == "<Highlight of input by leave_one_out(removal=delete): 4 scores (token)>"
+    assert repr(Dataset("pairs", tuple(instances), ("yes", "no"))) == "<Dataset pairs: 5 instances, classes yes, no>"
+    assert repr(classifier("bert")).startswith("<HFClassifier ")
+    assert repr(verax.explain_all(model, "a b", methods=["random"])) == "<SideBySide of 'a': random; 0 skipped>"
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    assert verax.__version__ == importlib.metadata.version("verax")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
     from verax.api import (
         Explanation,
         Run,
         SideBySide,
+        compare,
         evaluate,
         explain,
         explain_all,
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from verax.jobs.similarity import representation_similarity
     from verax.models.load import load_model
     from verax.models.self_explainer import load_self_explainer
+    from verax.results.table import Table
     from verax.types import (
         Attribution,
         Cost,
@@ -62,6 +66,7 @@ __all__ = [
     "Score",
     "SideBySide",
     "Span",
+    "Table",
     "Target",
     "Text",
     "Undefined",
@@ -69,6 +74,7 @@ __all__ = [
     "UserError",
     "check_explainer",
     "check_metric",
+    "compare",
     "evaluate",
     "explain",
     "explain_all",
@@ -86,6 +92,7 @@ __all__ = [
 
 _HOMES = {
     "Checked": "checks.checked",
+    "Table": "results.table",
     "check_explainer": "checks.explainer",
     "check_metric": "checks.metric",
     "import_explanations": "data.imports.load",
@@ -99,6 +106,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: `verax list` must not wait for scipy, nor for torch."""
+    if name == "__version__":
+        return importlib.metadata.version("verax")
     if name not in __all__:
         raise AttributeError(f"module 'verax' has no attribute {name!r}")
     for home in [_HOMES[name]] if name in _HOMES else ["types", "api"]:

@@ -1,4 +1,4 @@
-"""The Python interface: explain one input, evaluate methods on many, train models, open stored runs."""
+"""The Python interface: explain one input, evaluate methods on many, train models, open and compare stored runs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from verax.data.load import load_dataset
+from verax.data.memory import is_table
 from verax.data.segmenters import Splitter
 from verax.engine.engine import Engine, Task, TaskResult
 from verax.engine.protocols import Method, Metric
@@ -22,21 +24,25 @@ from verax.report.notebook import highlight_html
 from verax.report.page import write_report
 from verax.results.render.console import TerminalConsole
 from verax.results.run import Run as _Run
+from verax.results.table import Table
 from verax.run.checking import check_fit, check_prompts
 from verax.run.context import TEXT
 from verax.run.execute_run import execute_run
-from verax.run.parameters import Configured, from_config
+from verax.run.parameters import Configured, from_config, named_parameters
 from verax.run.placement import placement_of
 from verax.run.prepare import prepare
 from verax.run.rows import as_explanation, predict
 from verax.run.rows import explain as explain_by
 from verax.run.spec import parse, parse_spec
+from verax.studies.leaderboard import compare_runs
 from verax.types import Dataset, Highlight, Instance, Nle, Prediction, Skip, Span, Target, Undefined, UserError
 
 if TYPE_CHECKING:
     from verax.jobs.training.spec import TrainSpec
 
 T = TypeVar("T")
+_TOP = 3
+"""Units with the highest scores that the short form of an explanation shows."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,15 @@ class Explanation:
             "notes": dict(row.notes),
         }
 
+    def __repr__(self) -> str:
+        if isinstance(self.row, Nle):
+            shown = repr(self.row.text)
+        else:
+            ranked = sorted(zip(self.row.units, self.row.scores, strict=True), key=lambda item: -item[1])
+            named = [("–".join(span_texts(unit, self.instance)), score) for unit, score in ranked[:_TOP]]
+            shown = ", ".join(f"{words} {score:.3g}" for words, score in named) + ", ..." * (len(ranked) > _TOP)
+        return f"<Explanation of {self.prediction.label!r} by {self.row.method}: {shown}>"
+
     def _repr_html_(self) -> str:
         if isinstance(self.row, Nle):
             return f"<p><b>{escape(self.prediction.label)}</b>: {escape(self.row.text)}</p>"
@@ -120,6 +135,10 @@ class SideBySide:
         skipped = [{"method": skip.method, "reason": skip.reason, "detail": skip.detail} for skip in self.skipped]
         return {"explanations": [made.to_dict() for made in self.explanations], "skipped": skipped}
 
+    def __repr__(self) -> str:
+        methods = ", ".join(made.row.method for made in self.explanations)
+        return f"<SideBySide of {self.prediction.label!r}: {methods}; {len(self.skipped)} skipped>"
+
     def _repr_html_(self) -> str:
         return "".join(made._repr_html_() for made in self.explanations)
 
@@ -136,6 +155,7 @@ def explain(
     model: Classifier | SelfExplainer,
     *texts: str | Instance,
     method: str | Mapping[str, Any] | Method | None = None,
+    target: str | None = None,
     label: str | None = None,
     lang: str = "en",
     seed: int = 0,
@@ -146,13 +166,21 @@ def explain(
         model: from `load_model`, or from `load_self_explainer` for explanations in free text.
         texts: one instance of a dataset, or the texts of its parts (premise and hypothesis).
         method: a name, `{name: {parameter: value}}`, or a method object. Default: `integrated_gradients`; for a model
-            that explains itself the method that it was trained for, or `explain_then_answer`.
+            without gradients `leave_one_out`; for a model that explains itself the method that it was trained for, or
+            `explain_then_answer`.
+        target: what is explained: `prediction` (default), `gold`, `loss` or the name of a class.
         label: gold class of the texts, for targets that need it.
         lang: language of the texts.
         seed: for methods that draw at random.
     """
     instance = _as_instance(texts, label, lang)
-    named = from_config("methods", default_method(model) if method is None else method, seed)
+    given = default_method(model) if method is None else method
+    if target is not None:
+        name, parameters = named_parameters("methods", given)
+        if "target" in parameters:
+            raise UserError("target and the parameter target of the method are the same: give one of them")
+        given = {name: {**parameters, "target": target}}
+    named = from_config("methods", given, seed)
     check_fit(named, model)
     x, engine = Subject(instance, model), Engine()
     if named.component.kind == TEXT:
@@ -165,7 +193,7 @@ def default_method(model: Classifier | SelfExplainer) -> str:
     """The method that `explain` uses if none is named."""
     if isinstance(model, SelfExplainer):
         return model.setup or "explain_then_answer"
-    return "integrated_gradients"
+    return "integrated_gradients" if "gradients" in model.capabilities else "leave_one_out"
 
 
 def explain_all(
@@ -269,7 +297,7 @@ def _as_instance(texts: Sequence[str | Instance], label: str | None, lang: str) 
 
 def evaluate(
     model: str | Path | Mapping[str, Any] | Classifier | SelfExplainer,
-    data: str | Path | Mapping[str, Any] | Dataset,
+    data: str | Path | Mapping[str, Any] | Dataset | Any,
     methods: Sequence[str | Mapping[str, Any] | Method],
     metrics: Sequence[str | Mapping[str, Any] | Metric],
     *,
@@ -281,7 +309,7 @@ def evaluate(
     explain: str | None = None,
     controls: str | Sequence[str] = (),
     measured_langs: str | Sequence[str] = "reference",
-    validation: Dataset | None = None,
+    validation: Dataset | Any = None,
     executor: str | None = None,
     workers: int | None = None,
     address: str | None = None,
@@ -295,7 +323,8 @@ def evaluate(
 
     Args:
         model: from `load_model` or `load_self_explainer`; or a name, a folder or a section `model` as in a spec.
-        data: from `load_dataset`; or a name, a file or a section `data` as in a spec.
+        data: from `load_dataset`; or a name, a file or a section `data` as in a spec; or a pandas DataFrame, an Arrow
+            table, a list of dicts or a Hugging Face `Dataset`.
         methods: names, `{name: {parameter: value}}`, or method objects. `random` is always run with methods that give
             scores. Without any, metrics of free text measure the model's own way to explain itself.
         metrics: names, `{name: {parameter: value}}`, or metric objects.
@@ -316,6 +345,8 @@ def evaluate(
         progress: show a progress bar.
     """
     placement = placement_of(executor, workers, address, cpus_per_worker)
+    data = load_dataset(data) if is_table(data) else data
+    validation = load_dataset(validation) if is_table(validation) else validation
     folder = Path(tempfile.mkdtemp(prefix="verax-")) if out is None else Path(out)
     changes = {"granularity": granularity, "explain": explain}
     spec = parse_spec(
@@ -428,3 +459,14 @@ def _train(spec: TrainSpec, out: Path) -> list[Path]:
 def open_run(folder: Path | str) -> Run:
     """The run in a folder."""
     return Run(folder)
+
+
+def compare(first: _Run | Path | str, second: _Run | Path | str) -> Table:
+    """Two runs, or their folders, compared instance by instance: a joint test of all methods and metrics they share.
+
+    Returns:
+        A row for each method and metric (`pandas.DataFrame(table.records())`); what only one run has is in its notes.
+    """
+    opened = [given if isinstance(given, _Run) else Run(given) for given in (first, second)]
+    found = compare_runs(*opened)
+    return replace(found.tables[0], notes=(*found.tables[0].notes, *found.sentences))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import importlib.metadata
 import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -25,6 +27,7 @@ from support.fault_server import FaultServer
 from support.plug_ins import InstallPlugIn
 from verax.jobs.training.spec import EditorSpec, NleSpec, RecipeSpec, TrainSpec
 from verax.registry import entries
+from verax.results.run import Run
 
 VERAX = [sys.executable, "-m", "verax"]
 
@@ -286,6 +289,34 @@ def test_a_preset(verax: CallVerax, spec: Path, checkpoint: Callable[[str], Path
     assert "runs/attribution-table" in verax("run", "--preset", "attribution-table", "--limit", "2", "--dry-run").err
 
 
+def test_flags_can_take_the_place_of_a_spec(verax: CallVerax, checkpoint: Callable[[str], Path]) -> None:
+    Path("mine.csv").write_text("two,one,verdict\na lake,The small boat,yes\nthe wind,A tall woman,no\n")
+    flags = ("--model", checkpoint("bert"), "--data", "mine.csv", "--methods", "leave_one_out, saliency")
+    flags += ("--columns", "hypothesis=two,premise=one,label=verdict", "--metrics", "comprehensiveness")
+    said = verax("run", *flags, "--out", "out")
+    assert said.code == 0, said.err
+    run = Run(Path("out"))
+    assert run.methods == ("random", "leave_one_out", "saliency")
+    assert run.metrics == ("comprehensiveness",)
+    assert [[part.raw for part in one.parts] for one in run.inputs()] == [
+        ["The small boat", "a lake"],
+        ["A tall woman", "the wind"],
+    ]
+    assert "'leave_one_out, saliency'" in run.manifest.command
+    assert verax(*shlex.split(run.manifest.command)[1:]).code == 0, "the recorded command repeats the run"
+
+
+def test_flags_replace_methods_and_metrics_of_a_spec(verax: CallVerax, spec: Path) -> None:
+    said = verax("run", spec, "--methods", "random", "--metrics", "complexity", "--limit", "2", "--out", "out")
+    assert said.code == 0, said.err
+    assert (Run(Path("out")).methods, Run(Path("out")).metrics) == (("random",), ("complexity",))
+
+
+def test_version(verax: CallVerax) -> None:
+    said = verax("--version")
+    assert (said.code, said.out) == (0, f"verax {importlib.metadata.version('verax')}\n")
+
+
 def test_a_list_is_written_in_every_format(verax: CallVerax, tmp_path: Path) -> None:
     assert verax("list", "aligners", "--format", "csv").out.startswith('"name","display","kind"')
     assert verax("list", "aligners", "--format", "markdown").out.count("\n| ") > 3
@@ -342,6 +373,10 @@ def test_list_describes_plug_ins_and_survives_those_that_cannot_be_imported(
         (("rum", "x"), "Did you mean 'run'"),
         (("run", "--limt", "3", "x"), "--limit"),
         (("run",), "spec.yaml"),
+        (("run", "--model", "m", "--data", "d", "--metrics", "agreement"), "--out"),
+        (("run", "--preset", "unified", "--columns", "premise"), "write premise=COLUMN"),
+        (("run", "--preset", "unified", "--methods", "louvain,lemi"), "unknown method 'lemi'"),
+        (("run", "--preset", "unified", "--metrics", "agreemnt"), "did you mean 'agreement'"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(

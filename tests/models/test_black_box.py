@@ -17,6 +17,7 @@ from verax.data.text import split_words
 from verax.models.load import load_model
 from verax.types import Instance, UserError
 
+DELETE = {"leave_one_out": {"removal": "delete"}}
 SEEN: list[tuple[str, ...]] = []
 
 
@@ -48,6 +49,22 @@ def test_mask_text_stands_in() -> None:
     model = load_model(likes_boats, labels=["yes", "no"], mask_text="___")
     explain(model, "A boat", method="leave_one_out")
     assert set(SEEN) == {("A boat",), ("___ boat",), ("A ___",)}
+
+
+def test_a_plain_function_is_explained_with_nothing_else_given() -> None:
+    SEEN.clear()
+    made = explain(load_model(likes_boats, labels=["yes", "no"]), "A boat")
+    assert made.row.method == "leave_one_out"
+    assert set(SEEN) == {("A boat",), ("... boat",), ("A ...",)}
+
+
+def test_a_function_may_return_logits() -> None:
+    def logits(texts: list[tuple[str, ...]]) -> Any:
+        return [[len(text.split()), -3.5] for (text,) in texts]
+
+    made = explain(load_model(logits, labels=["yes", "no"], outputs="logits"), "A boat", target="yes", method=DELETE)
+    assert made.highlight.scores == (1, 1)
+    assert made.prediction.probabilities == pytest.approx((1 / (1 + np.exp(-5.5)), 1 / (1 + np.exp(5.5))))
 
 
 def test_a_module_of_the_current_folder_is_imported_only_on_request(tmp_path: Path) -> None:
@@ -95,8 +112,8 @@ def test_by_import_path() -> None:
 
 def test_what_it_cannot_do_is_said() -> None:
     model = load_model(likes_boats, labels=["yes", "no"])
-    with pytest.raises(UserError, match="rules it can do: delete"):
-        explain(model, "A boat", method="leave_one_out")
+    with pytest.raises(UserError, match="rules it can do: delete, mask"):
+        explain(model, "A boat", method="occlusion")
     with pytest.raises(UserError, match="needs gradients"):
         explain(model, "A boat", method="saliency")
     with pytest.raises(UserError, match="integrated_gradients needs gradients"):

@@ -11,6 +11,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -61,10 +62,19 @@ FormatOption = Annotated[OutputFormat, typer.Option("--format", "-f", help="Outp
 FileOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write to a file instead of the terminal.")]
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print_raw(f"verax {version('verax')}")
+        raise typer.Exit
+
+
 @app.callback()
 def _options(
     context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    _version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
 ) -> None:
     """Tell whether an explanation of a language model can be trusted."""
     context.obj = {"debug": debug}

@@ -48,9 +48,26 @@ def run(
     ] = None,
     device: Device = None,
     dtype: DTypeOption = None,
-    data: Annotated[str | None, typer.Option(help="Replaces the data of the spec.")] = None,
+    data: Annotated[str | None, typer.Option(help="Replaces the data of the spec.", rich_help_panel="Data")] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            help="Columns of the data, in place of the spec's: premise=first,hypothesis=second,label=verdict.",
+            metavar="NAME=COLUMN,...",
+            rich_help_panel="Data",
+        ),
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Replaces the methods of the spec: names, separated by commas.")
+    ] = None,
+    metrics: Annotated[
+        str | None, typer.Option(help="Replaces the metrics of the spec: names, separated by commas.")
+    ] = None,
     validation: Annotated[
-        str | None, typer.Option(help="Data that in_distribution learns from; default: the split `validation`.")
+        str | None,
+        typer.Option(
+            help="Data that in_distribution learns from; default: the split `validation`.", rich_help_panel="Data"
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Replaces the seed of the spec.", min=0)] = None,
     editor: Annotated[
@@ -148,6 +165,8 @@ def run(
 
     `verax run spec.yaml --sample 200 --seed 1`
 
+    `verax run --model my-model --data reviews.csv --methods lime,saliency --metrics comprehensiveness --out runs/mine`
+
     `verax run --preset attribution-table --model my-model --data reviews.csv`
 
     `verax run --preset nle --model my-nle-model --editor my-editor --data test.jsonl`
@@ -159,8 +178,11 @@ def run(
     from verax.run.prepare import prepare
     from verax.run.spec import override, parse_spec, preset_spec, read_spec
 
-    if spec is None and preset is None:
-        raise UserError("name a spec (verax run spec.yaml), a preset (--preset attribution-table), or both")
+    if spec is None and preset is None and (metrics is None or folder is None):
+        raise UserError(
+            "name a spec (verax run spec.yaml), a preset (--preset attribution-table), or both; or give --model, "
+            "--data, --methods, --metrics and --out"
+        )
     content = {} if spec is None else read_spec(spec)
     if preset is not None:
         content = preset_spec(preset, content)
@@ -174,10 +196,10 @@ def run(
             "device": device,
             "dtype": dtype,
         },
-        "data": {"name": data, "limit": limit, "sample": sample},
+        "data": {"name": data, "limit": limit, "sample": sample, "columns": _named_columns(columns)},
         "validation": {"name": validation},
     }
-    content = override(content, {"seed": seed}, sections)
+    content = override(content, {"seed": seed, "methods": _names(methods), "metrics": _names(metrics)}, sections)
     content = _edited_by(content, preset, editor)
     folder = folder or Path("runs") / (preset if spec is None else spec.stem)  # type: ignore[operator]
     command = ["verax", "run", *([] if spec is None else [str(spec)]), "--out", str(folder)]
@@ -190,6 +212,9 @@ def run(
         "--device": device,
         "--dtype": dtype,
         "--data": data,
+        "--columns": columns,
+        "--methods": methods,
+        "--metrics": metrics,
         "--validation": validation,
     }
     flags |= {"--seed": seed, "--editor": editor, "--endpoint": endpoint, "--import-from": import_from}
@@ -210,6 +235,22 @@ def run(
     how: Any = {"retry_failed": retry_failed, "fail_on_error": fail_on_error, "placement": placement}
     show_run(prepared, folder, shlex.join(command), **how)
     out.print(Text(f"Next: verax report {shlex.quote(str(folder))}"))
+
+
+def _names(given: str | None) -> list[str] | None:
+    """Names that are separated by commas."""
+    return None if given is None else [name.strip() for name in given.split(",") if name.strip()]
+
+
+def _named_columns(given: str | None) -> dict[str, Any] | None:
+    """The columns that `--columns` names; a field that is named again has several."""
+    columns: dict[str, list[str]] = {}
+    for item in _names(given) or ():
+        name, equals, column = item.partition("=")
+        if not equals or not name or not column:
+            raise UserError(f"--columns: got {item!r}; write premise=COLUMN,hypothesis=COLUMN,label=COLUMN")
+        columns.setdefault(name, []).append(column)
+    return {name: few[0] if len(few) == 1 else few for name, few in columns.items()} or None
 
 
 def _allow_imports(folder: Path, model: str) -> None:

@@ -24,6 +24,7 @@ KNOWN_PARTS: tuple[tuple[str, ...], ...] = (
     ("review",),
     ("tokens",),
 )
+PART_NAMES = frozenset(name for names in KNOWN_PARTS for name in names)
 KNOWN_LABELS = ("label", "gold_label")
 KNOWN_EXPLANATIONS = ("explanations", "explanation")
 KNOWN_PARALLEL_ID = "parallel_id"
@@ -44,7 +45,8 @@ class Columns(BaseModel):
 
     parts: Names = ()
     """Columns with the parts of an input, in order: [text], or [premise, hypothesis]. Default: the first known
-    combination among the columns: premise and hypothesis, sentence1 and sentence2, text, ..."""
+    combination among the columns: premise and hypothesis, sentence1 and sentence2, text, ... These names can also be
+    given instead: premise: first, hypothesis: second."""
     label: str | None = None
     """Column with the gold class: its name or index; null, empty or -1 means no label. Default: `label` or
     `gold_label`, if present."""
@@ -86,6 +88,20 @@ class Columns(BaseModel):
     metric: Performance = "accuracy"
     """Performance measure for this data: accuracy, macro_f1, micro_f1 or matthews."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _by_part_names(cls, given: Any) -> Any:
+        """Parts by their usual names, `{premise: first, hypothesis: second}`, in their usual order."""
+        named = {} if not isinstance(given, Mapping) else {name: given[name] for name in given if name in PART_NAMES}
+        if not named:
+            return given
+        usual = next((names for names in KNOWN_PARTS if set(names) == set(named)), None)
+        if usual is None or "parts" in given:
+            known = ", ".join(" and ".join(names) for names in KNOWN_PARTS if set(names) & set(named))
+            raise ValueError(f"{' and '.join(named)}: expected exactly the parts {known}, or parts: [...]")
+        others = {name: value for name, value in given.items() if name not in named}
+        return {**others, "parts": tuple(named[name] for name in usual)}
+
     @model_validator(mode="after")
     def _fit_together(self) -> Columns:
         gold = {name: value for name in GOLD if (value := getattr(self, name))}
@@ -126,7 +142,7 @@ def parse_columns(value: Columns | Mapping[str, Any] | None) -> Columns:
         first = error.errors()[0]
         field = ".".join(str(step) for step in first["loc"])
         if first["type"] == "extra_forbidden":
-            raise UserError(f"columns: {unknown('field', field, Columns.model_fields)}") from None
+            raise UserError(f"columns: {unknown('field', field, {*Columns.model_fields, *PART_NAMES})}") from None
         if first["type"] == "literal_error":
             raise UserError(f"columns.{field}: {unknown(field, str(first['input']), get_args(Performance))}") from None
         message = first["msg"].removeprefix("Value error, ")

@@ -24,7 +24,7 @@ def open_hub(name: str, split: str | None, revision: str | None, pick: Pick | No
     path, _, configuration = name.partition(":")
     datasets = _library()
     splits = _attempt(name, lambda: datasets.load_dataset(path, configuration or None, revision=revision))
-    return _source(name, splits, split, {"name": name} | ({"revision": revision} if revision else {}), pick)
+    return loaded_source(name, splits, split, {"name": name} | ({"revision": revision} if revision else {}), pick)
 
 
 def open_folder(path: Path, split: str | None) -> Source:
@@ -32,7 +32,7 @@ def open_folder(path: Path, split: str | None) -> Source:
     datasets = _library()
     saved = (path / "dataset_dict.json").exists() or (path / "state.json").exists()
     load = datasets.load_from_disk if saved else datasets.load_dataset
-    return _source(str(path), _attempt(str(path), lambda: load(str(path))), split, {"path": str(path)})
+    return loaded_source(str(path), _attempt(str(path), lambda: load(str(path))), split, {"path": str(path)})
 
 
 def _library() -> Any:
@@ -60,16 +60,17 @@ def _one_line(error: Exception) -> str:
     return line if len(line) <= 300 else f"{line[:297]}..."
 
 
-def _source(
+def loaded_source(
     name: str, loaded: Any, split: str | None, provenance: Mapping[str, str], pick: Pick | None = None
 ) -> Source:
+    """Open what the library loaded: a dataset, or several by split."""
     splits = loaded if isinstance(loaded, dict) else {str(loaded.split or "all"): loaded}
     chosen = split or (next(iter(splits)) if len(splits) == 1 else "test")
     if chosen not in splits:
         raise UserError(f"{name}: {unknown('split', chosen, splits)}")
     table = splits[chosen]
     class_names = {
-        column: tuple(feature.names) for column, feature in table.features.items() if hasattr(feature, "names")
+        column: tuple(feature.names) for column, feature in (table.features or {}).items() if hasattr(feature, "names")
     }
     about = {"license": table.info.license, "citation": table.info.citation}
     extra = {field: value for field, value in about.items() if value}

@@ -1,4 +1,4 @@
-"""`load_dataset`: load a built-in dataset, user files or a folder, or a Hugging Face dataset."""
+"""`load_dataset`: a built-in dataset, user files or a folder, a table in memory, or a Hugging Face dataset."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from verax.data.fever import FEVER
 from verax.data.files import languages_of, named_files
 from verax.data.formats import Format, first_cells
 from verax.data.hub import NotFound, open_folder, open_hub
+from verax.data.memory import is_table, open_table
 from verax.data.parallel import LANG, LanguageOptions, Missing, only_languages, with_language
 from verax.data.rows import Source, without_none
 from verax.data.segmenters import Segment
@@ -37,7 +38,7 @@ _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?(:[\w.-]+)?", re.ASCII)
 
 
 def load_dataset(
-    name: str | Path | Sequence[str | Path],
+    name: str | Path | Sequence[str | Path] | Any,
     *,
     split: str | None = None,
     limit: int | None = None,
@@ -53,7 +54,7 @@ def load_dataset(
     alignments: Mapping[str, str | Sequence[str]] | None = None,
     one_based: Sequence[str] = (),
 ) -> Dataset:
-    """Load instances by name.
+    """Load instances by name, or from a table in memory.
 
     Args:
         name: a name that `verax list datasets` shows; or the path of a JSONL, CSV, TSV or Parquet file, or of a folder
@@ -62,7 +63,8 @@ def load_dataset(
             format of ERASER, which are recognised unless `columns` are given; or a dataset of the Hugging Face hub,
             `owner/name` or `owner/name:configuration`. Several files are a list, comma-separated names, or a pattern
             (`test.*.jsonl`); if their names differ only in a language code, it is the default language of their rows.
-        split: `test` by default, or the only one available. For a file it is only recorded.
+            Or a table in memory: a pandas DataFrame, an Arrow table, a list of dicts, or a Hugging Face `Dataset`.
+        split: `test` by default, or the only one available. For a file or table it is only recorded.
         limit: maximum number of rows to read; of parallel data the maximum number of inputs, each in all languages.
         sample: number of inputs to draw at random by `seed`, out of the first `limit` if both are given; of parallel
             data each in all languages. They keep their order.
@@ -81,9 +83,11 @@ def load_dataset(
             part, one line per row of the second language.
         one_based: those of the files that count words from 1 instead of 0.
     """
+    table = open_table(name, split) if is_table(name) else None
+    names = [name] if isinstance(name, (str, Path)) else name
     request = _Request(
-        title=str(name) if isinstance(name, (str, Path)) else ", ".join(map(str, name)),
-        paths=tuple(named_files(name)),
+        title=", ".join(map(str, names)) if table is None else table.name,
+        paths=tuple(named_files(name)) if table is None else (),
         split=split,
         seed=seed,
         columns=columns,
@@ -93,7 +97,11 @@ def load_dataset(
         ),
         common={"limit": limit, "labels": labels, "lang": lang},
     )
-    dataset = _load_registered(request) if request.title in entries("datasets") else _read(request)
+    if table is not None:
+        _reject("the data is a table in memory", revision=revision)
+        dataset = assemble(table, columns=parse_columns(columns), options=request.options, **request.common)
+    else:
+        dataset = _load_registered(request) if request.title in entries("datasets") else _read(request)
     if limit is not None:
         dataset = replace(dataset, provenance={**dataset.provenance, "limit": str(limit)})
     return dataset if sample is None else draw_sample(dataset, sample, seed)

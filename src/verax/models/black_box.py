@@ -20,6 +20,8 @@ Predict = Callable[[list[tuple[str, ...]]], "np.typing.ArrayLike"]
 OutputKind = Literal["probabilities", "logits"]
 SUM_TOLERANCE = 1e-3
 """Difference from 1 that the sum of probabilities may have: those of float16 models are rounded."""
+MASK_TEXT = "..."
+"""What `mask` writes by default, as shap's masker of texts does."""
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -39,7 +41,7 @@ class BlackBox:
     Args:
         answer: takes a list of texts, each a tuple of its parts; returns probabilities, shape [texts, classes].
         version: identifies this version of the model; part of every key in the store.
-        mask_text: what `mask` writes; without it the model cannot mask.
+        mask_text: what `mask` writes; `MASK_TEXT` by default.
         outputs: what the callable returns; logits are any numbers whose softmax is the probabilities.
     """
 
@@ -55,20 +57,24 @@ class BlackBox:
     ) -> None:
         if len(set(labels)) < 2 or len(set(labels)) != len(labels):
             raise UserError(f"labels: a callable model needs at least two different class names, got {list(labels)}")
-        self._answer, self._mask_text, self._outputs = answer, mask_text, outputs
+        self._answer, self._outputs = answer, outputs
+        self._mask_text = MASK_TEXT if mask_text is None else mask_text
         self.name = name
         self.labels = tuple(labels)
         self.capabilities: frozenset[Capability] = frozenset({"outputs"})
-        self.removals = frozenset({"delete"} if mask_text is None else {"delete", "mask"})
+        self.removals = frozenset({"delete", "mask"})
         self.fingerprint = {
             "weights": version,
             "tokenizer": "none",
             "dtype": "float64",
             "classes": "/".join(self.labels),
-            "mask_text": str(mask_text),
+            "mask_text": str(mask_text),  # None for the default: a run from before there was one is continued
             **({} if outputs == "probabilities" else {"outputs": outputs}),
         }
         self.about = {"architecture": "callable", "device": "unknown"}
+
+    def __repr__(self) -> str:
+        return f"<BlackBox {self.name}: classes {', '.join(self.labels)}>"
 
     def encode(self, instance: Instance) -> Encoding:
         """The instance itself, without tokens."""

@@ -41,6 +41,9 @@ class HFClassifier(HFEncoder):
     The arguments are those of `HFEncoder`; the names of the classes are those of the checkpoint by default.
     """
 
+    def __repr__(self) -> str:
+        return f"<HFClassifier {self.name}: classes {', '.join(self.labels)}>"
+
     @property
     def removals(self) -> frozenset[str]:
         """Rules by which words can be removed."""

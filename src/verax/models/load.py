@@ -56,8 +56,9 @@ def load_model(
 
     Args:
         name: a shipped model (`verax list models`), a folder with a checkpoint, a hub id, a transformers model in
-            memory (then with its `tokenizer`), `python:module:function`, or a callable from a list of texts (each the
-            tuple of its parts) to probabilities of shape [texts, classes] (then with `labels`).
+            memory (then with its `tokenizer`), a transformers `pipeline` for text classification,
+            `python:module:function`, or a callable from a list of texts (each the tuple of its parts) to probabilities
+            of shape [texts, classes] (then with `labels`).
         tokenizer: the fast tokenizer of a model in memory.
         dtype: `float32`, `float64` for checks, `bfloat16`, `float16`, or `auto`, that of the checkpoint (on a CPU at
             least float32).
@@ -68,10 +69,12 @@ def load_model(
         revision: of a hub id.
         on_long: `error` skips an input that exceeds the model's length, with its reason; `truncate` cuts it and records
             how much.
-        mask_text: for a callable, what the rule `mask` writes in place of a word.
+        mask_text: for a callable, what the rule `mask` writes in place of a word; `...` by default.
         version: for a callable, identifies this version of it (part of every key in the store).
         outputs: what a callable returns: `probabilities`, whose rows sum to 1, or `logits`.
     """
+    if all(hasattr(name, attribute) for attribute in ("task", "model", "tokenizer", "postprocess")):
+        name, tokenizer = _opened_pipeline(name, tokenizer)
     in_memory = tokenizer is not None or hasattr(name, "get_input_embeddings")
     is_path = isinstance(name, str) and name.startswith("python:")
     if is_path or (callable(name) and not in_memory):
@@ -139,6 +142,16 @@ def _checkpoint(
     from verax.models.checkpoint import load_checkpoint  # noqa: PLC0415 - imports torch
 
     return (*load_checkpoint(home, str(name), dtype, device, use, **placing), facts)
+
+
+def _opened_pipeline(pipeline: Any, tokenizer: Any) -> tuple[Any, Any]:
+    """Model and tokenizer of a transformers pipeline."""
+    if pipeline.task != "text-classification":
+        raise UserError(
+            f"model: a pipeline must be one for text-classification, and this one is for {pipeline.task}; write a "
+            "function that calls it and returns probabilities"
+        )
+    return pipeline.model, tokenizer or pipeline.tokenizer
 
 
 def _import(name: str) -> Callable[..., Any]:

@@ -31,11 +31,7 @@ def is_deleted(state: States) -> BoolArray:
 def check_removal(removal: str, possible: Collection[str], model: str) -> None:
     """Reject a rule that the model does not support, naming those it does."""
     if removal not in possible:
-        hint = (
-            " (only a masked language model has a mask token, and a function with mask_text)"
-            if removal == "mask"
-            else ""
-        )
+        hint = " (only a masked language model has a mask token)" if removal == "mask" else ""
         can = ", ".join(sorted(possible))
         raise UserError(f"the model {model!r} can't remove words by {removal!r}{hint}; rules it can do: {can}")
 

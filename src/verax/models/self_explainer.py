@@ -42,6 +42,9 @@ class SelfExplainer:
     setup: TrainedMethodName | None = None
     max_new_tokens: int = MAX_NEW_TOKENS
 
+    def __repr__(self) -> str:
+        return f"<SelfExplainer {self.name}: classes {', '.join(self.labels)}>"
+
     @property
     def plain(self) -> bool:
         """Whether prompts are continued as they are: those that the model was trained on."""

@@ -102,6 +102,11 @@ class Table:
             if len(row.cells) != len(self.columns):
                 raise ValueError(f"{self.name}: {len(self.columns)} columns but a row of {len(row.cells)} cells")
 
+    def __repr__(self) -> str:
+        return (
+            f"<Table {self.name}: {len(self.rows)} rows, columns {', '.join(column.name for column in self.columns)}>"
+        )
+
     @property
     def marks(self) -> tuple[Mark, ...]:
         """Each mark that occurs, once, for the legend."""

@@ -76,7 +76,7 @@ class ModelSpec(Section):
     """For an input beyond the model's length: error skips it with its reason, truncate cuts it and records how many
     words were lost."""
     mask_text: str | None = None
-    """Of a callable: what the rule `mask` writes for a word."""
+    """Of a callable: what the rule `mask` writes for a word; `...` by default."""
     version: str = "unversioned"
     """Of a callable: tells this model from its next version; part of every key."""
     outputs: Literal["probabilities", "logits"] = "probabilities"

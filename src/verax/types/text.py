@@ -166,6 +166,9 @@ class Dataset:
     def __len__(self) -> int:
         return len(self.instances)
 
+    def __repr__(self) -> str:
+        return f"<Dataset {self.name}: {len(self)} instances, classes {', '.join(self.labels) or 'unknown'}>"
+
     @property
     def is_partial(self) -> bool:
         """Whether a limit or a sample left inputs out."""
