@@ -38,6 +38,17 @@ def run(
         int | None,
         typer.Option(help="Only N inputs, drawn at random by the seed (in each language).", min=1),
     ] = None,
+    until_decided: Annotated[
+        str | None,
+        typer.Option(
+            help="Take inputs in random order and stop once it is decided by a sequential test which methods differ "
+            "from random (random), or which one is best (best).",
+            metavar="random|best",
+        ),
+    ] = None,
+    max_inputs: Annotated[
+        int | None, typer.Option(help="Of --until-decided: stop after N inputs in any case.", metavar="N", min=1)
+    ] = None,
     model: Annotated[str | None, typer.Option(help="Replaces the model of the spec.", rich_help_panel="Model")] = None,
     on_long: Annotated[
         str | None,
@@ -121,6 +132,8 @@ def run(
 
     `verax run spec.yaml --sample 200 --seed 1`
 
+    `verax run spec.yaml --until-decided random --max-inputs 1000`
+
     `verax run --preset attribution-table --model my-model --data reviews.csv`
 
     `verax run --preset nle --model my-nle-model --editor my-editor --data test.jsonl`
@@ -147,6 +160,7 @@ def run(
         },
         "data": {"name": data, "limit": limit, "sample": sample},
         "validation": {"name": validation},
+        "until_decided": {"goal": until_decided, "max_inputs": max_inputs},
     }
     content = override(content, {"seed": seed}, sections)
     content = _edited_by(content, preset, editor)
@@ -156,6 +170,8 @@ def run(
         "--preset": preset,
         "--limit": limit,
         "--sample": sample,
+        "--until-decided": until_decided,
+        "--max-inputs": max_inputs,
         "--model": model,
         "--on-long": on_long,
         "--device": device,
@@ -261,7 +277,7 @@ def show_run(
     except TooManyFailures as error:
         notes.print(Text(f"unfinished: {error}", "red"), soft_wrap=True)
         raise typer.Exit(UNFINISHED) from None
-    for part in show_results([run.headline], findings_of([run])):
+    for part in show_results([run.headline, *run.notices], findings_of([run])):
         out.print(part)
     counts = run.manifest.counts
     if counts is not None:

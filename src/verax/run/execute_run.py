@@ -25,7 +25,8 @@ from verax.run.prepare import Prepared
 from verax.run.progress import progress_bar
 from verax.run.providers import Request, Stage
 from verax.run.rows import TEMPORARY
-from verax.store.read import RunTables, read_keys, read_reasons, read_rows
+from verax.run.until_decided import continued, look_sizes, looked
+from verax.store.read import RunTables, read_keys, read_reasons, read_rows, read_run_card
 from verax.store.store import Store
 from verax.store.tables import Row
 from verax.types import FAILED, Highlight, Nle, Score, Skip, Undefined, UserError
@@ -49,7 +50,7 @@ def execute_run(
     retry_failed: bool = False,
     fail_on_error: int | None = None,
 ) -> Run:
-    """Compute every row that a folder does not hold yet.
+    """Compute every row that a folder does not hold yet, or those of its first inputs until a ranking is decided.
 
     Args:
         folder: stored rows are not computed again, except those whose failure may have been temporary.
@@ -59,6 +60,38 @@ def execute_run(
         retry_failed: compute all rows again that failed.
         fail_on_error: stop with `TooManyFailures` after this many failed rows.
     """
+    compute = partial(
+        _compute,
+        folder=folder,
+        command=command,
+        console=console,
+        retry_failed=retry_failed,
+        fail_on_error=fail_on_error,
+    )
+    test = continued(prepared.run.until_decided, Manifest.read(read_run_card(folder))[0].until_decided)
+    if test is None:
+        return compute(prepared, announce=announce)
+    announce(remaining_in(prepared, folder, retry_failed=retry_failed))
+    for inputs in look_sizes(test.max_inputs, min(test.inputs, test.max_inputs)):
+        run = compute(prepared.first(inputs, test.looks), announce=lambda _: None)
+        test = run.manifest.until_decided or test
+        console.print(test.standing(run.manifest.display), markup=False, highlight=False, soft_wrap=True)
+        if test.finished:
+            break
+    return run
+
+
+def _compute(
+    prepared: Prepared,
+    folder: Path,
+    *,
+    command: str,
+    console: Console,
+    announce: Callable[[Remaining], None],
+    retry_failed: bool,
+    fail_on_error: int | None,
+) -> Run:
+    """Compute every missing row of a run, or of its first inputs."""
     model = prepared.run.model
     with _frozen(), Store.open(folder, say=console.print) as store:
         for line in store.repaired:
@@ -85,7 +118,7 @@ def execute_run(
         store.seal()
         manifest = closing_manifest(manifest, RunTables.open(folder))
         _check_counts(manifest.counts, left.rows)
-        store.write_card(manifest.card())
+        store.write_card(looked(manifest, Run(folder)).card())
     return Run(folder)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from verax.results.manifest import CONTENT_FREE, MetricEntry
+from verax.results.manifest import CONTENT_FREE, Manifest, MetricEntry
 from verax.results.matching import MatchedMethod, match_methods
 from verax.results.run import Run, run_names
 from verax.stats.intervals import Ends, bca_of_means
@@ -188,6 +188,16 @@ class MetricTest(NamedTuple):
     values: FloatArray
     test: JointTest
 
+    def baselines(self, manifest: Manifest) -> list[int | None]:
+        """The place of each method's random explanation, its own for that itself; None where it has no scores."""
+        labels = map(manifest.baseline, self.methods)
+        return [self.methods.index(label) if label in self.methods else None for label in labels]
+
+    def controls(self, manifest: Manifest) -> set[int]:
+        """Places of the methods that are never best: random explanations and other controls."""
+        own = enumerate(self.baselines(manifest))
+        return {i for i, base in own if base == i or manifest.method(self.methods[i]).baseline}
+
 
 def metric_test(run: Run, label: str, seed: int = 0) -> MetricTest:
     """The joint test of all methods that have scores under a metric, computed once for each run."""
@@ -200,7 +210,13 @@ def _test(run: Run, label: str, seed: int) -> MetricTest:
     methods = [method for method in ranked_methods(run) if method in scored]
     values = values_by_input(run, label, methods)[0]
     tolerance = run.manifest.tolerance(label)
-    test = joint_test(values, higher_is_better=metric.ascending, tolerance=tolerance, seed=seed)
+    test = joint_test(
+        values,
+        higher_is_better=metric.ascending,
+        tolerance=tolerance,
+        seed=seed,
+        sequential=run.manifest.sequential,
+    )
     return MetricTest(metric, tuple(methods), values, test)
 
 
@@ -228,14 +244,13 @@ def values_by_input(run: Run, metric: str, methods: Sequence[str]) -> tuple[Floa
 
 def _board(run: Run, tested: MetricTest, intervals: Sequence[Ends | None]) -> Board:
     metric, methods, values, test = tested
-    baselines = [run.manifest.baseline(method) for method in methods]
-    places = [methods.index(base) if base in methods else None for base in baselines]
+    places = tested.baselines(run.manifest)
     means = [mean_of(values[:, i]) for i in range(len(methods))]
     known = {i: mean for i, mean in enumerate(means) if mean is not None}
     order = sorted(known, key=lambda i: (-known[i] if metric.ascending else known[i], i))
     letters = test.letters(order)
     entries = [run.manifest.method(method) for method in methods]
-    controls = {i for i in range(len(methods)) if places[i] == i or entries[i].baseline}
+    controls = tested.controls(run.manifest)
     best = test.best(controls, order)
     form = test.strongest([i for i in known if entries[i].name == CONTENT_FREE])
     standings = []
@@ -244,7 +259,7 @@ def _board(run: Run, tested: MetricTest, intervals: Sequence[Ends | None]) -> Bo
         standings.append(
             Standing(
                 method=methods[i],
-                baseline=baselines[i],
+                baseline=run.manifest.baseline(methods[i]),
                 random=places[i] == i or entries[i].random,
                 mean=Estimate.of(known[i], intervals[i], int(test.shared[i, i])) if i in known else None,
                 baseline_mean=None if places[i] is None else mean_of(values[~np.isnan(values[:, i]), places[i]]),
