@@ -344,6 +344,8 @@ def _announce(prepared: Prepared, folder: Path, left: Remaining) -> None:
         lines[-1] += f", computing at most {left.passes.forward} forward and {left.passes.backward} backward passes"
     if endpoint_of(run.model) is not None:
         lines.append(f"at most {most_requests(run)} requests in all, repeated ones not counted")
+    if run.until_decided is not None:
+        lines.append(f"inputs are taken in random order until decided ({run.until_decided.goal}), so this is the most")
     if left.done < left.rows:
         lines += [line for provider in plan.providers if (line := provider.announcement()) is not None]
     for line in lines:

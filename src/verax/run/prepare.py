@@ -242,7 +242,9 @@ def _with_every_metric(run: RunContext, listed: Sequence[Configured[Any]]) -> Ru
             metric = _fitted(metric, replace(run, metrics=(metric,)))
             alone = replace(run, metrics=(metric,))
             check_run(alone)
-            Plan(alone, Providers(alone))
+            providers = Providers(alone)
+            Plan(alone, providers)
+            check_independent(alone, providers)
         except UserError as error:
             left_out[label] = str(error)
         else:

@@ -52,7 +52,7 @@ def limited(run: RunContext) -> RunContext:
 
 def check_independent(run: RunContext, providers: Providers) -> None:
     """Reject metrics whose scores change as inputs are added: they have no sequential test."""
-    for metric in run.metrics if run.until_decided is not None else ():
+    for metric in run.metrics if run.spec.until_decided is not None else ():
         if any(provider.learns for provider in providers.of(metric).values()):
             raise UserError(
                 f"until_decided: scores of {metric.label} depend on all inputs of the run, and change as inputs are "

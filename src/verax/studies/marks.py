@@ -15,6 +15,18 @@ JOINT_TEST = (
     "pairs by step-down max-T. Significant: p < 0.05. Intervals show the size of a value and decide nothing."
 )
 
+SEQUENTIAL_TEST = (
+    "Results decided when the run stopped, so every mark, letter and p-value of a metric comes from one sequential "
+    "test of all its methods, which is valid at any number of inputs: bets on the signs of the differences on the same "
+    "inputs, in the random order of the run, adjusted for the number of pairs by Holm's procedure. Significant: "
+    "p < 0.05. Intervals are computed as if the number of inputs had been fixed; they decide nothing."
+)
+
+
+def test_note(*, sequential: bool) -> str:
+    """Where marks, letters and p-values come from; `sequential` if the results of a run decided when it stopped."""
+    return SEQUENTIAL_TEST if sequential else JOINT_TEST
+
 
 def marks_of(*, best: bool, like_random: bool, worse: bool, best_mark: Mark = BEST) -> tuple[Mark, ...]:
     """The marks of a value; `best_mark` says among which methods it may be best."""

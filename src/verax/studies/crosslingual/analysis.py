@@ -71,6 +71,7 @@ class CrossLingual:
         runs: number of runs that values are the means of.
         over: what the intervals are over: inputs with all their translations, or runs.
         left_out: methods and metrics that not all runs have.
+        sequential: whether results decided how many inputs the run has.
     """
 
     reference: str
@@ -92,6 +93,7 @@ class CrossLingual:
     runs: int
     over: Literal["inputs", "runs"]
     left_out: tuple[str, ...] = ()
+    sequential: bool = False
 
     def rows(self, grid: Grid) -> list[GridRow]:
         """The rows of a grid that have a cell: methods, then controls and baselines, random scores last."""
@@ -150,6 +152,7 @@ def analyse(runs: Sequence[Run], *, seed: int = 0) -> CrossLingual | None:
         runs=len(runs),
         over="inputs" if len(runs) == 1 else "runs",
         left_out=(*unmatched, *_not_shared(read)),
+        sequential=made.sequential,
     )
 
 

@@ -23,7 +23,7 @@ from verax.stats.joint import (
     mean_of,
     mean_over_groups,
 )
-from verax.types import FAILED, NOT_APPLICABLE, Estimate, FloatArray
+from verax.types import FAILED, NOT_APPLICABLE, Estimate, FloatArray, UserError
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +124,11 @@ class Leaderboard:
 
     runs: tuple[RunBoards, ...]
     methods: tuple[MatchedMethod, ...]
+
+    @property
+    def sequential(self) -> bool:
+        """Whether the results of a run decided when it stopped."""
+        return any(run.run.manifest.sequential for run in self.runs)
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -305,7 +310,16 @@ class Contrast:
 
 
 def contrast(first: Run, second: Run, *, seed: int = 0) -> list[Contrast]:
-    """Each method under each metric that two runs share, in the order of the first run."""
+    """Each method under each metric that two runs share, in the order of the first run.
+
+    If results decided when a run stopped, the test is sequential, over the inputs in the order of that run.
+    """
+    stopped = [run for run in (first, second) if run.manifest.until_decided is not None]
+    if len({run.manifest.until_decided.order for run in stopped if run.manifest.until_decided}) > 1:
+        raise UserError(
+            f"{first.folder} and {second.folder} were run until decided in different orders of the inputs, so no test "
+            "of their differences is valid; run both with the same data and seed"
+        )
     metrics = [metric for metric in first.metrics if metric in second.metrics]
     methods = [one for one in match_methods([first, second]) if None not in one.labels]
     found: list[tuple[MetricEntry, MatchedMethod]] = []
@@ -319,12 +333,15 @@ def contrast(first: Run, second: Run, *, seed: int = 0) -> list[Contrast]:
     if not columns:
         return []
     ids = list(dict.fromkeys(one for pair in columns for side in pair for one in side))
+    if stopped:
+        place = {name: number for number, name in enumerate(stopped[0].instances.ids)}
+        ids.sort(key=lambda name: place.get(name, len(place)))
     a, b = (
         np.array([[pair[side].get(one, np.nan) for pair in columns] for one in ids]).reshape(len(ids), len(columns))
         for side in (0, 1)
     )
     tolerance = [max(run.manifest.tolerance(entry.label) for run in (first, second)) for entry, _ in found]
-    differences, p = joint_differences(b - a, tolerance=np.array(tolerance), seed=seed)
+    differences, p = joint_differences(b - a, tolerance=np.array(tolerance), seed=seed, sequential=bool(stopped))
     known = ~np.isnan(b - a)
     return [
         Contrast(

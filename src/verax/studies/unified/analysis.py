@@ -143,10 +143,14 @@ class UnifiedRun:
 
 @dataclass(frozen=True, slots=True)
 class Unified:
-    """The properties of each run, and of all inputs of several runs together."""
+    """The properties of each run, and of all inputs of several runs together.
+
+    `sequential` says whether the results of a run decided when it stopped.
+    """
 
     runs: tuple[UnifiedRun, ...]
     together: UnifiedRun | None = None
+    sequential: bool = False
 
     @property
     def sections(self) -> tuple[UnifiedRun, ...]:
@@ -163,7 +167,8 @@ def analyse(runs: Sequence[Run], seed: int = 0) -> Unified | None:
     for run, one in zip(runs, made, strict=True):
         if one is None:
             raise UserError(f"{run.folder} has fewer than two kinds of explanation under the properties of this study")
-    return Unified(tuple(found), _together(runs, seed) if len(runs) > 1 else None)
+    sequential = any(run.manifest.sequential for run in runs)
+    return Unified(tuple(found), _together(runs, seed) if len(runs) > 1 else None, sequential)
 
 
 def _one_run(name: str, run: Run, seed: int) -> UnifiedRun | None:
@@ -365,6 +370,7 @@ def _joined(
     values, _ = mean_over_groups(np.concatenate(blocks), positions, dict(zip(positions, inputs, strict=True)))
     test = joint_test(
         values,
+        sequential=any(run.manifest.sequential for run in runs),
         higher_is_better=metric.ascending,
         tolerance=max(run.manifest.tolerance(metric.label) for run in runs),
         seed=seed,
