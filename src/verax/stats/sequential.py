@@ -16,8 +16,8 @@ from verax.types import FloatArray, IntArray
 
 SEQUENTIAL = "betting on the signs of paired differences, Holm over all pairs"
 """The name of the test in run cards."""
-EFFECTS = tuple(2.0**-i for i in range(6))
-"""Sizes of effect, in root mean squares of a difference, that capital is divided among: from 1 down to 1/32."""
+EFFECTS = tuple(2.0**i for i in range(2, -6, -1))
+"""Sizes of effect, in root mean squares of a difference, that capital is divided among: from 4 down to 1/32."""
 _BLOCK = 200_000
 """Differences whose capital is computed at a time: about 50 MB."""
 

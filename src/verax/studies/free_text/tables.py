@@ -241,8 +241,8 @@ def _comparison(result: FreeText) -> Table:
     caption = (
         "Inconsistent explanations under each test, over the inputs that both were tested on; the difference, second "
         f"minus first, in points. p: {'sequential' if sequential else 'joint sign-flip'} test, adjusted for the pairs "
-        "of methods of one test. A model that ignores its input is seldom inconsistent: consider how much was found, and "
-        "accuracy, first."
+        "of methods of one test. A model that ignores its input is seldom inconsistent: consider how much was found, "
+        "and accuracy, first."
     )
     title = "Settings compared under the consistency tests"
     return Table("comparison", title, columns, tuple(lines), caption, (INTERVALS,))
