@@ -243,8 +243,8 @@ class Run:
         goals = {"random": "every method is decided against random", "best": "it is decided which method is best"}
         return (
             f"Run in random order until {goals.get(test.goal, test.goal)}: {test.standing(self.manifest.display)}.",
-            "p-values, letters and marks come from a sequential test, which is valid whenever a run stops. Intervals "
-            "and all other statistics are computed as if the number of inputs had been fixed.",
+            "The p-values, letters and marks of rankings come from a sequential test, which is valid whenever a run "
+            "stops. Intervals and all other statistics are computed as if the number of inputs had been fixed.",
         )
 
     @property

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from verax.results.run import Run
 from verax.results.table import Mark
 from verax.stats.joint import TooFew
 
@@ -23,9 +26,10 @@ SEQUENTIAL_TEST = (
 )
 
 
-def test_note(*, sequential: bool) -> str:
-    """Where marks, letters and p-values come from; `sequential` if the results of a run decided when it stopped."""
-    return SEQUENTIAL_TEST if sequential else JOINT_TEST
+def test_notes(runs: Iterable[Run]) -> tuple[str, ...]:
+    """Where marks, letters and p-values of some runs come from."""
+    sequential = {run.manifest.sequential for run in runs}
+    return tuple(note for note, kind in ((JOINT_TEST, False), (SEQUENTIAL_TEST, True)) if kind in sequential)
 
 
 def marks_of(*, best: bool, like_random: bool, worse: bool, best_mark: Mark = BEST) -> tuple[Mark, ...]:

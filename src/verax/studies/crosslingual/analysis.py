@@ -25,6 +25,7 @@ from verax.studies.crosslingual.rows import (
     outputs_of,
     reference_of,
 )
+from verax.studies.marks import JOINT_TEST, SEQUENTIAL_TEST
 from verax.types import UserError
 
 TOP = 5
@@ -71,7 +72,7 @@ class CrossLingual:
         runs: number of runs that values are the means of.
         over: what the intervals are over: inputs with all their translations, or runs.
         left_out: methods and metrics that not all runs have.
-        sequential: whether results decided how many inputs the run has.
+        notes: which tests the marks come from.
     """
 
     reference: str
@@ -93,7 +94,7 @@ class CrossLingual:
     runs: int
     over: Literal["inputs", "runs"]
     left_out: tuple[str, ...] = ()
-    sequential: bool = False
+    notes: tuple[str, ...] = ()
 
     def rows(self, grid: Grid) -> list[GridRow]:
         """The rows of a grid that have a cell: methods, then controls and baselines, random scores last."""
@@ -152,7 +153,7 @@ def analyse(runs: Sequence[Run], *, seed: int = 0) -> CrossLingual | None:
         runs=len(runs),
         over="inputs" if len(runs) == 1 else "runs",
         left_out=(*unmatched, *_not_shared(read)),
-        sequential=made.sequential,
+        notes=(SEQUENTIAL_TEST if made.sequential else JOINT_TEST,),
     )
 
 

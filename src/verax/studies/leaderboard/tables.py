@@ -11,7 +11,7 @@ from verax.results.table import Cell, Column, Row, Table, table_row
 from verax.stats.correlation import spread
 from verax.stats.joint import TooFew
 from verax.studies.leaderboard.analysis import Board, Contrast, Leaderboard, RunBoards, Standing
-from verax.studies.marks import marks_of, test_note, too_few
+from verax.studies.marks import marks_of, test_notes, too_few
 from verax.types import Estimate
 
 _VERDICT = (
@@ -59,7 +59,7 @@ def verdict_table(result: Leaderboard) -> Table | None:
             rows.append(table_row(name, *judged, section=made.name if several else ""))
     if not rows:
         return None
-    notes = (test_note(sequential=result.sequential),)
+    notes = test_notes(made.run for made in result.runs)
     return Table("verdict", "Verdict", _VERDICT, tuple(rows), verdict=_too_few(result), notes=notes)
 
 
@@ -419,7 +419,7 @@ def reading(result: Leaderboard) -> list[str]:
         "The interval covers the mean with 95 % confidence (BCa bootstrap over instances; none below 6, nor where all "
         "values are equal). In the drawing, the dot is the mean and the bar its interval; the grey line is the random "
         "explanation, the grey ribbon its interval.",
-        test_note(sequential=result.sequential),
+        *test_notes(made.run for made in result.runs),
         "p against random: each method compared with the random explanation of the same kind. Methods that share a "
         "letter are not significantly different. Skipped: no value for a reason that the run card counts; failed: an "
         "unexpected error; not applicable: the metric is not defined for that input or kind of explanation.",

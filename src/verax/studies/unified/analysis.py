@@ -18,6 +18,7 @@ from verax.stats.joint import JointTest, TooFew, joint_test, mean_of, mean_over_
 from verax.stats.performance import counted, performance
 from verax.stats.simulation import simulated_f1
 from verax.studies.leaderboard.analysis import metric_test, values_by_input
+from verax.studies.marks import test_notes
 from verax.types import BY_BUDGET, Base, Estimate, FloatArray, Kind, UserError
 
 KINDS: tuple[Kind, ...] = ("span_interaction", "token_interaction", "token")
@@ -145,12 +146,12 @@ class UnifiedRun:
 class Unified:
     """The properties of each run, and of all inputs of several runs together.
 
-    `sequential` says whether the results of a run decided when it stopped.
+    `notes` say which tests the marks come from.
     """
 
     runs: tuple[UnifiedRun, ...]
     together: UnifiedRun | None = None
-    sequential: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def sections(self) -> tuple[UnifiedRun, ...]:
@@ -167,8 +168,7 @@ def analyse(runs: Sequence[Run], seed: int = 0) -> Unified | None:
     for run, one in zip(runs, made, strict=True):
         if one is None:
             raise UserError(f"{run.folder} has fewer than two kinds of explanation under the properties of this study")
-    sequential = any(run.manifest.sequential for run in runs)
-    return Unified(tuple(found), _together(runs, seed) if len(runs) > 1 else None, sequential)
+    return Unified(tuple(found), _together(runs, seed) if len(runs) > 1 else None, test_notes(runs))
 
 
 def _one_run(name: str, run: Run, seed: int) -> UnifiedRun | None:
