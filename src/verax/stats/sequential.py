@@ -1,4 +1,4 @@
-"""A sequential test of paired differences: its p-values are valid whenever one stops to look at more inputs.
+"""A sequential test of paired differences: its p-values are valid at whichever number of inputs one stops.
 
 If two methods are equally good, the sign of a difference is a fair coin, whatever its size. So one can bet on signs,
 input by input, without any advantage: capital that starts at 1 exceeds 1 / p at any time with probability p at most
