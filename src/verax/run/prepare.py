@@ -24,12 +24,54 @@ from verax.run.opening import explains_itself, open_data, open_model, open_self_
 from verax.run.parameters import Configured, configure, from_config, named_parameters
 from verax.run.plan import Plan
 from verax.run.providers import Providers, find_provider
-from verax.run.spec import Spec
+from verax.run.spec import Spec, UntilDecidedSpec
 from verax.run.until_decided import check_independent, limited
 from verax.types import Dataset, Highlight, Undefined, UserError
 
 NOT_RANDOMISED = frozenset({BASELINE, CONTENT_FREE, RANDOMISED})
 """Methods that depend on no weights, or on randomised ones already."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a run is prepared from; another process prepares the same run from it.
+
+    Args:
+        spec: the run.
+        permissions: what the spec's endpoint may do.
+        model, data, validation: loaded objects, in place of those that the spec names.
+        methods, metrics: in place of those of the spec; names or objects.
+    """
+
+    spec: Spec
+    permissions: Permissions = Permissions()
+    model: Any = None
+    data: Dataset | None = None
+    validation: Dataset | None = None
+    methods: Sequence[Any] | None = None
+    metrics: Sequence[Any] | None = None
+
+    def on_device(self, device: str) -> Recipe:
+        """The recipe with the model on another device."""
+        model = self.spec.model.model_copy(update={"device": device})
+        return replace(self, spec=self.spec.model_copy(update={"model": model}))
+
+    def on_first(self, inputs: int) -> Recipe:
+        """The recipe of a run until decided with its first inputs only."""
+        section = {**self.spec.model_dump()["until_decided"], "max_inputs": inputs}
+        return replace(self, spec=self.spec.model_copy(update={"until_decided": UntilDecidedSpec(**section)}))
+
+    def prepare(self) -> Prepared:
+        """The run, ready to be executed."""
+        return prepare(
+            self.spec,
+            self.model,
+            self.data,
+            methods=self.methods,
+            metrics=self.metrics,
+            validation=self.validation,
+            permissions=self.permissions,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +81,7 @@ class Prepared:
     run: RunContext
     providers: Providers
     plan: Plan
+    recipe: Recipe
 
     def first(self, inputs: int, looks: tuple[int, ...]) -> Prepared:
         """The run on its first inputs, for the next look of its sequential test."""
@@ -47,7 +90,8 @@ class Prepared:
         data = first_inputs(self.run.data, inputs)
         run = replace(self.run, data=data, until_decided=test.model_copy(update={"looks": looks}))
         providers = Providers(run)
-        return replace(self, run=run, providers=providers, plan=Plan(run, providers))
+        plan = Plan(run, providers)
+        return replace(self, run=run, providers=providers, plan=plan, recipe=self.recipe.on_first(inputs))
 
     def plan_again(self, again: Collection[str]) -> Plan:
         """The plan, with other keys for stored rows that are to be computed again."""
@@ -72,6 +116,7 @@ def prepare(
         methods, metrics: in place of those of the spec; names or objects.
         permissions: what the spec's endpoint may do.
     """
+    recipe = Recipe(spec, permissions, model, data, validation, methods, metrics)
     explainers = [from_config("methods", given, spec.seed) for given in (spec.methods if methods is None else methods)]
     requested = spec.metrics if metrics is None else metrics
     measures = [from_config("metrics", given, spec.seed) for given in requested if given != ALL]
@@ -122,7 +167,7 @@ def prepare(
     run = limited(run)
     providers = Providers(run)
     check_independent(run, providers)
-    return Prepared(run, providers, Plan(run, providers))
+    return Prepared(run, providers, Plan(run, providers), recipe)
 
 
 @dataclass(frozen=True)
