@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -20,7 +20,7 @@ from verax.run.card import closing_manifest, opening_manifest
 from verax.run.endpoint import endpoint_of, moved, unanswered, with_requests
 from verax.run.execute import Execution, Shard, Work, engine_of
 from verax.run.executors import Executor, InlineExecutor
-from verax.run.executors.opening import open_executor
+from verax.run.executors.opening import SharedExecutor
 from verax.run.placement import INLINE, Placement
 from verax.run.plan import Plan, PlanKeys, PlannedExplanation, PlannedInstance, PlannedScore, Remaining
 from verax.run.prepare import Prepared
@@ -61,27 +61,28 @@ def execute_run(
         fail_on_error: stop with `TooManyFailures` after this many failed rows.
         placement: where the rows are computed.
     """
-    compute = partial(
-        _compute,
-        folder=folder,
-        command=command,
-        console=console,
-        retry_failed=retry_failed,
-        fail_on_error=fail_on_error,
-        placement=placement,
-    )
     test = continued(prepared.run.until_decided, Manifest.read(read_run_card(folder))[0].until_decided)
-    if test is None:
-        return compute(prepared, announce=announce)
-    whole = prepared.plan_again(to_retry(prepared.run.model, folder, retry_failed))
-    announce(whole.remaining(read_keys(folder)))
-    for inputs in look_sizes(test.max_inputs, min(test.inputs, test.max_inputs)):
-        run = compute(prepared.first(inputs, test.looks), announce=lambda _: None)
-        test = run.manifest.until_decided or test
-        console.print(test.standing(run.manifest.display), markup=False, highlight=False, soft_wrap=True)
-        if test.finished:
-            break
-    return run
+    with closing(SharedExecutor(placement, prepared, console)) as shared:
+        compute = partial(
+            _compute,
+            folder=folder,
+            command=command,
+            console=console,
+            retry_failed=retry_failed,
+            fail_on_error=fail_on_error,
+            shared=shared,
+        )
+        if test is None:
+            return compute(prepared, announce=announce)
+        whole = prepared.plan_again(to_retry(prepared.run.model, folder, retry_failed))
+        announce(whole.remaining(read_keys(folder)))
+        for inputs in look_sizes(test.max_inputs, min(test.inputs, test.max_inputs)):
+            run = compute(prepared.first(inputs, test.looks), announce=lambda _: None)
+            test = run.manifest.until_decided or test
+            console.print(test.standing(run.manifest.display), markup=False, highlight=False, soft_wrap=True)
+            if test.finished:
+                break
+        return run
 
 
 def _compute(
@@ -93,7 +94,7 @@ def _compute(
     announce: Callable[[Remaining], None],
     retry_failed: bool,
     fail_on_error: int | None,
-    placement: Placement,
+    shared: SharedExecutor,
 ) -> Run:
     """Compute every missing row of a run, or of its first inputs."""
     model = prepared.run.model
@@ -115,8 +116,7 @@ def _compute(
         try:
             if endpoint is not None:
                 endpoint.use_store(store)
-            driver = Driver(plan, store, console, fail_on_error, placement)
-            driver.run(left, partial(open_executor, placement, prepared, plan, again, console))
+            Driver(plan, store, console, fail_on_error, shared.placement).run(left, partial(shared.open, again))
         finally:  # also where `max_requests` or invalid input ends the run
             if endpoint is not None:
                 manifest = with_requests(manifest, endpoint.requests - sent, earlier)
@@ -156,7 +156,7 @@ class Driver:
         self._plan, self._store, self._console, self._placement = plan, store, console, placement
         self._failed, self._fail_on_error = 0, fail_on_error
 
-    def run(self, left: Remaining, open_executor: Callable[[InlineExecutor], Executor]) -> None:
+    def run(self, left: Remaining, open_executor: Callable[[InlineExecutor], AbstractContextManager[Executor]]) -> None:
         """Compute all missing rows.
 
         Args:
@@ -167,7 +167,7 @@ class Driver:
             for provider in self._plan.providers:
                 provider.prepare(engine, self._console)
         inline = InlineExecutor(Execution(self._plan, engine))
-        with closing(open_executor(inline)) as executor:
+        with open_executor(inline) as executor:
             self.run_immediate(executor, left)
         self.run_deferred(inline, left)  # quick to compute, but of much data: it stays here
 

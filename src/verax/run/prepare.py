@@ -24,7 +24,7 @@ from verax.run.opening import explains_itself, open_data, open_model, open_self_
 from verax.run.parameters import Configured, configure, from_config, named_parameters
 from verax.run.plan import Plan
 from verax.run.providers import Providers, find_provider
-from verax.run.spec import Spec, UntilDecidedSpec
+from verax.run.spec import Spec
 from verax.run.until_decided import check_independent, limited
 from verax.types import Dataset, Highlight, Undefined, UserError
 
@@ -56,11 +56,6 @@ class Recipe:
         model = self.spec.model.model_copy(update={"device": device})
         return replace(self, spec=self.spec.model_copy(update={"model": model}))
 
-    def on_first(self, inputs: int) -> Recipe:
-        """The recipe of a run until decided with its first inputs only."""
-        section = {**self.spec.model_dump()["until_decided"], "max_inputs": inputs}
-        return replace(self, spec=self.spec.model_copy(update={"until_decided": UntilDecidedSpec(**section)}))
-
     def prepare(self) -> Prepared:
         """The run, ready to be executed."""
         return prepare(
@@ -90,8 +85,7 @@ class Prepared:
         data = first_inputs(self.run.data, inputs)
         run = replace(self.run, data=data, until_decided=test.model_copy(update={"looks": looks}))
         providers = Providers(run)
-        plan = Plan(run, providers)
-        return replace(self, run=run, providers=providers, plan=plan, recipe=self.recipe.on_first(inputs))
+        return replace(self, run=run, providers=providers, plan=Plan(run, providers))
 
     def plan_again(self, again: Collection[str]) -> Plan:
         """The plan, with other keys for stored rows that are to be computed again."""
