@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from bisect import bisect_left
+from collections.abc import Callable
 
 import numpy as np
 
@@ -79,16 +80,19 @@ def stopping_times(runs: int, most: int) -> None:
 
 
 def _stop(values: FloatArray) -> int | None:
-    """The first look at which all are better; decisions are not taken back, so it is found by bisection."""
-    looks = list(look_sizes(len(values)))
-    place = bisect_left(looks, True, key=lambda n: _all_better(values[:n], sequential=True))
-    return looks[place] if place < len(looks) else None
+    return _first_look(len(values), lambda n: _all_better(values[:n], sequential=True))
 
 
 def _fixed(rng: np.random.Generator, methods: int, most: int, effect: float) -> int | None:
-    drawn = [scores(rng, "normal", methods, most, effect) for _ in range(20)]
-    found = ((n, sum(_all_better(values[:n], sequential=False) for values in drawn)) for n in look_sizes(most))
-    return next((n for n, decided in found if 2 * decided >= len(drawn)), None)
+    drawn = [scores(rng, "normal", methods, most, effect) for _ in range(60)]
+    return _first_look(most, lambda n: 2 * sum(_all_better(one[:n], sequential=False) for one in drawn) >= len(drawn))
+
+
+def _first_look(most: int, holds: Callable[[int], bool]) -> int | None:
+    """The first look at which something holds that holds from then on, by bisection: decisions are not taken back."""
+    looks = list(look_sizes(most))
+    place = bisect_left(looks, True, key=holds)
+    return looks[place] if place < len(looks) else None
 
 
 def _all_better(values: FloatArray, *, sequential: bool) -> bool:
