@@ -20,7 +20,7 @@ from verax.models.classifier import Classifier
 from verax.models.hf_classifier import HFClassifier
 from verax.models.load import load_model
 from verax.models.subject import Subject
-from verax.models.word_form import FormFeature
+from verax.models.words import FormFeature
 from verax.types import Attribution, FloatArray, Instance, UserError
 
 PAIR = Instance("1", (from_words(["unbelievable", ",", "he", "sleeps"]), from_words(["a", "dog", "!"])), "yes")

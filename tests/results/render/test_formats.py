@@ -28,7 +28,7 @@ from verax.results.render.markup import visible
 from verax.results.render.plain import to_csv, to_json, to_latex, to_markdown
 from verax.results.render.terminal import TerminalTable, show_findings
 from verax.results.study import Findings, Study
-from verax.results.table import Cell, Column, Mark, Row, Table, table_row
+from verax.results.table import Cell, Column, Mark, Table, TableRow, table_row
 from verax.types import Estimate
 
 STUDY: Study[Any] = Study("study", "A study", "", lambda runs: None, lambda result: ())
@@ -77,7 +77,7 @@ def tables(draw: st.DrawFn) -> Table:
     first = Column(draw(TEXT), draw(TEXT) + "x", "text")
     columns = (first, *draw(st.lists(COLUMN, max_size=4)))
     rows = [
-        Row(
+        TableRow(
             (Cell(draw(TEXT)), *(_as_written(column, draw(CELL)) for column in columns[1:])),
             baseline=draw(st.booleans()),
             compared_with=draw(st.none() | st.just(0)),

@@ -15,7 +15,6 @@ from verax.models.self_explainer import SelfExplainer
 from verax.models.wording import shipped_wording
 from verax.results.manifest import Manifest
 from verax.run.editor_option import with_editor
-from verax.run.endpoint import most_requests
 from verax.run.parameters import from_config
 from verax.run.plan import Plan
 from verax.run.prepare import Prepared, prepare
@@ -76,7 +75,7 @@ def test_a_key_holds_the_encoder_only_where_it_decides_and_the_words_only_where_
 def test_the_most_requests_are_two_for_each_input_that_may_be_asked_about() -> None:
     found = prepared(load_dataset("world/nli", limit=3), PLAIN, "reconstruction_test", "bleu")
     edits, repeats = 4 * 4 + 2, 4
-    assert most_requests(found.run) == 2 * (1 + edits + repeats + 2) * 2 * 3
+    assert found.plan.remaining(()).requests == 2 * (1 + edits + repeats + 2) * 2 * 3
 
 
 def infilled(path: str, **settings: Any) -> dict[str, Any]:

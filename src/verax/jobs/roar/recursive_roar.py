@@ -34,9 +34,10 @@ from verax.run.progress import progress_counter
 from verax.stats.performance import most_frequent
 from verax.store.artifact import Artifact, ArtifactRecord, read_json
 from verax.store.keys import key_of
-from verax.studies.masking.analysis import MaskedRun, Series, masking_curves
+from verax.studies.masking.analysis import MaskedRun, masking_curves
 from verax.train.fine_tuning import fit_rows
 from verax.types import UserError
+from verax.types.score import ScoreSeries
 
 KIND = "ROAR"
 _OLD_KEY = "key"
@@ -54,8 +55,6 @@ def roar(
     """Run Recursive ROAR; what is finished is left as it is, what was interrupted continues.
 
     Args:
-        out: the folder of the result and of the points.
-        console: for progress and notices.
         announce: called with the cost, in lines of text, before anything is trained.
         dry_run: stop there, and write nothing.
 
@@ -92,7 +91,7 @@ class Roar:
 
     def __init__(self, spec: RoarSpec, out: Path) -> None:
         self.spec = spec
-        self.methods = measures(spec)
+        self.methods = roar_methods(spec)
         data = open_splits(spec)
         if data.test is None:
             raise UserError("ROAR evaluates its models on a test set: name one with --test")
@@ -271,7 +270,7 @@ class Roar:
             cost=cost,
         )
 
-    def _series(self, measure: int) -> dict[str, Series]:
+    def _series(self, measure: int) -> dict[str, ScoreSeries]:
         """The gold class of each test instance, and the class that is predicted at each step of a measure."""
         steps, test = self.spec.steps, self.splits[2]
         points = [self.files.finished(point_of(measure, step, steps)) for step in range(steps + 1)]
@@ -282,7 +281,7 @@ class Roar:
         }
 
 
-def measures(spec: RoarSpec) -> list[Configured[Method]]:
+def roar_methods(spec: RoarSpec) -> list[Configured[Method]]:
     """The measures of a spec, with the random one; refuse duplicates and methods that do not score words."""
     methods: list[Configured[Method]] = [from_config("methods", given, spec.seed) for given in spec.methods]
     if not any(method.name == BASELINE for method in methods):

@@ -39,10 +39,7 @@ class ParsedToken(NamedTuple):
 
     Args:
         lemma: the base form, in lower case.
-        pos: universal part of speech.
         tag: fine-grained part of speech, of the Penn treebank (`VBG` for `running`).
-        dep: label of the dependency on its head.
-        start, end: offsets of its characters in the text.
         content: whether it is a content word: a number, a negation, a quantifier, or neither a stop word nor a
             function word.
     """

@@ -26,12 +26,7 @@ class NoiseRow:
     """Random edits of as many words as the editor inserts.
 
     Args:
-        model, method, editor: whose explanations, and the editor they are compared with.
-        edits: number of random edits.
-        flips: share of them that change the prediction.
         chance: share of them that the new explanation mentions.
-        similar: share of them that it mentions by meaning; None if that was not measured.
-        mentioned: share of the editor's counterfactuals that are mentioned.
         difference: of the two shares, the mean over the `pairs` instances that have both.
         p: of that difference, paired.
         reading: how informative mentions are; None where there is nothing to compare.
