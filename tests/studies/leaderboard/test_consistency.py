@@ -247,6 +247,8 @@ def _row_contradictions(metric: str, name: str, row: Shown, rows: Mapping[str, S
         yield f"{metric}, {name}: like random without a letter in common"
     if "◆" in row.marks and ("▽" in row.marks or name.startswith("Random")):
         yield f"{metric}, {name}: best, and random or worse"
+    if row.n < 6 and row.marks:
+        yield f"{metric}, {name}: marked, and {row.n} values could show no difference"
     if row.n < 6 and row.interval:
         yield f"{metric}, {name}: an interval of {row.n} values"
     if row.interval.startswith("["):
@@ -279,7 +281,7 @@ def matrices(draw: st.DrawFn) -> FloatArray:
     values = 0.5 + effect * rng.normal(size=len(ENTRIES)) + 0.2 * rng.normal(size=(inputs, len(ENTRIES)))
     values = np.round(values, draw(st.sampled_from([1, 2, 9])))
     for column in range(len(ENTRIES)):
-        match draw(st.sampled_from(["", "", "", "constant", "copy", "noisy", "gaps", "gone"])):
+        match draw(st.sampled_from(["", "", "", "constant", "copy", "noisy", "gaps", "few", "gone"])):
             case "constant":
                 values[:, column] = 0.5
             case "copy":
@@ -288,6 +290,8 @@ def matrices(draw: st.DrawFn) -> FloatArray:
                 values[:, column] = values[:, 0] + 1e-8 * (np.arange(inputs) < 20)
             case "gaps":
                 values[rng.random(inputs) < rng.random(), column] = np.nan
+            case "few":
+                values[rng.permutation(inputs)[: max(0, inputs - 5)], column] = np.nan
             case "gone":
                 values[:, column] = np.nan
     return values

@@ -101,7 +101,7 @@ def test_verdict_of_each_method(tmp_path: Path) -> None:
     assert rows["a"]["better"] == "comp (p < 0.001)"
     assert rows["a"]["not_better"] == "agree (p = 1.000)"
     assert rows["b"]["verdict"] == "better than random"
-    assert rows["low"]["verdict"] == "worse than random on 1 of 1"
+    assert rows["low"]["verdict"] == "worse than random"
     assert str(rows["low"]["beaten_by"]).endswith(" (comp)")
     assert rows["gone"]["caution"] == "no value under comp"
 

@@ -38,7 +38,7 @@ class Standing:
         baseline_mean: mean of its baseline over the inputs where the method has a value too.
         p: against its baseline, adjusted for all pairs of methods; None for a baseline and without one.
         better, worse: significantly different from its baseline, in which direction.
-        like_random: not significantly different from its baseline, although something could have been.
+        like_random: not significantly different from its baseline, although it could have been.
         best: no other method is significantly better.
         group: letters; methods that share one are not significantly different.
         beaten_by: labels of the methods that are significantly better.
@@ -267,6 +267,7 @@ class Contrast:
         first, second: its mean in either run.
         difference: second minus first; differences below rounding noise count as 0.
         p: of the difference, adjusted for all methods and metrics; None for fewer than two inputs.
+        too_few: whether so few inputs could not have made it significant.
     """
 
     metric: MetricEntry
@@ -276,6 +277,7 @@ class Contrast:
     difference: float | None
     n: int
     p: float | None
+    too_few: bool
 
     @property
     def change(self) -> str:
@@ -285,7 +287,7 @@ class Contrast:
         if self.difference == 0.0:
             return "equal"
         if self.p is None or self.p >= ALPHA:
-            return "too few inputs" if self.n < inputs_needed(2) else "not significantly different"
+            return "too few inputs" if self.too_few else "not significantly different"
         return "better" if (self.difference > 0) == self.metric.ascending else "worse"
 
 
@@ -311,6 +313,8 @@ def contrast(first: Run, second: Run, *, seed: int = 0) -> list[Contrast]:
     tolerance = [max(run.manifest.tolerance(entry.label) for run in (first, second)) for entry, _ in found]
     differences, p = joint_differences(b - a, tolerance=np.array(tolerance), seed=seed)
     known = ~np.isnan(b - a)
+    # where something is significant, as many inputs as that had are enough
+    needed = min([inputs_needed(len(p)), *known[:, p < ALPHA].sum(axis=0)])
     return [
         Contrast(
             entry,
@@ -320,6 +324,7 @@ def contrast(first: Run, second: Run, *, seed: int = 0) -> list[Contrast]:
             None if np.isnan(differences[i]) else float(differences[i]),
             int(known[:, i].sum()),
             None if np.isnan(p[i]) else float(p[i]),
+            bool(known[:, i].sum() < needed),
         )
         for i, (entry, method) in enumerate(found)
     ]

@@ -116,8 +116,9 @@ def _compared(p: float | None) -> str:
 
 def _phrase(decided: dict[str, Standing]) -> str:
     better, worse = (sum(getattr(one, name) for one in decided.values()) for name in ("better", "worse"))
-    if better == len(decided):
-        return "better than random"
+    for word, number in (("better", better), ("worse", worse)):
+        if number == len(decided):
+            return f"{word} than random"
     if better:
         return f"better than random on {better} of {len(decided)}" + (f", worse on {worse}" if worse else "")
     return f"worse than random on {worse} of {len(decided)}" if worse else "not better than random"
