@@ -133,9 +133,7 @@ class JointTest:
         if not any(self.differ(i, j) for i, j in combinations({*candidates, *baselines}, 2)):
             return frozenset()
         rivals = {*candidates, *baselines}
-        return frozenset(
-            i for i in candidates if self._eligible(i) and not any(self.beats(j, i) for j in rivals - {i})
-        )
+        return frozenset(i for i in candidates if self._eligible(i) and not any(self.beats(j, i) for j in rivals - {i}))
 
     def strongest(self, among: Collection[int]) -> int | None:
         """The one of several methods that is best on average compared with the others; None if none is eligible.

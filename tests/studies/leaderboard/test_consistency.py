@@ -119,6 +119,12 @@ def in_html(run: Run) -> Page:
         }
         whiskers = [bool(cell.all("line", "whisker")) for cell in sheet.all("td", "plotted")]
         assert whiskers == ["[" in one.interval for one in boards[metric].values()]
+        hollow = {
+            name for name, row in zip(rows, sheet.only("tbody").all("tr"), strict=True) if row.all("circle", "hollow")
+        }
+        assert hollow == {
+            name for name, row in boards[metric].items() if row.n and BASELINE.get(name) in rows and not row.significant
+        }
         sentences[metric] = next((line.words for line in sheet.all("p") if not line.classes), "")
     judged = sections["judgement"]
     verdicts = {name.words: said.words for name, said in zip(judged.all("dt"), judged.all("dd"), strict=True)}

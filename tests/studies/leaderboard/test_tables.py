@@ -326,3 +326,11 @@ def test_too_few_inputs_under_one_metric_are_named_with_it(tmp_path: Path) -> No
     assert found.verdict is not None
     assert found.verdict.verdict.startswith("sparse: Too few inputs to rank 2 methods: 3 where at least 6 are needed.")
     assert "full" not in found.verdict.verdict
+    fewer = {"sparse": scores["sparse"], "one": {"x": few[:1], "random": values[:1]}}
+    both = STUDY.apply([score_run(tmp_path / "b", fewer)])
+    assert both is not None
+    assert both.verdict is not None
+    assert both.verdict.verdict == (
+        "sparse: Too few inputs to rank 2 methods: 3 where at least 6 are needed. Nothing is marked. "
+        "one: Too few inputs to rank 2 methods: 1 where at least 6 are needed. Nothing is marked."
+    )
