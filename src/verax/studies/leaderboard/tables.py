@@ -414,8 +414,8 @@ def reading(result: Leaderboard) -> list[str]:
     return [
         f"Each value is the mean over those of the {everything} that have one{together}; n is their number.",
         "The interval covers the mean with 95 % confidence (BCa bootstrap over instances; none below 6, nor where all "
-        "values are equal). In the drawing, the dot is the mean (hollow: not significantly different from random), the bar "
-        "its interval; the grey line is the random explanation, the grey ribbon its interval.",
+        "values are equal). In the drawing, the dot is the mean (hollow: not significantly different from random), the "
+        "bar its interval; the grey line is the random explanation, the grey ribbon its interval.",
         JOINT_TEST,
         "p against random: each method compared with the random explanation of the same kind. Methods that share a "
         "letter are not significantly different. Skipped: no value for a reason that the run card counts; failed: an "
