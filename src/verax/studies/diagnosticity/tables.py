@@ -133,7 +133,7 @@ def figures(result: Diagnosticity) -> list[Figure]:
         )
         for kind, trials in by_kind.items()
     ]
-    caption = "Hollow: not better than chance, the interval contains 0.5 or is below it."
+    caption = "Hollow: not better than chance (the interval contains 0.5 or is below it), or too few inputs to tell."
     return [Figure("diagnosticity", "Metrics on trial", (Series("diagnosticity"),), tuple(panels), caption)]
 
 
