@@ -161,6 +161,16 @@ def test_groups_of_exactly_known_truth_decide(tmp_path: Path) -> None:
     assert "≈ world/nli" in {column.title for column in by_group.columns}
 
 
+def test_a_metric_that_the_run_warns_of_says_so(tmp_path: Path) -> None:
+    warnings = ["m: 3 of 3 agents collapsed to one class and measure nothing", "other thing: m: not about it"]
+    result = analysed(known_run(tmp_path, {"m": columns(6), "n": columns(6)}, warnings=warnings))
+    verdicts = {row["metric"]: row["verdict"] for row in tables(result)[0].records()}
+    assert verdicts == {
+        "m": "better than chance (truth approximate, see warnings)",
+        "n": "better than chance (truth approximate)",
+    }
+
+
 def test_the_same_inputs_do_not_count_twice(tmp_path: Path) -> None:
     same = {"model": {"name": "m", "hash": "1"}, "data": {"name": "d", "hash": "2"}}
     runs = [known_run(tmp_path / name, {"m": columns(6)}, **same) for name in ("a", "b")]

@@ -75,7 +75,8 @@ def _overview(trials: Sequence[tuple[MetricTrial, Kind]]) -> Table:
 
 def _notes(trial: MetricTrial) -> list[str]:
     """What limits the verdict on a metric."""
-    return [*([] if trial.exact else ["truth approximate"]), *([] if trial.ranks else ["not meant to rank"])]
+    notes = {"truth approximate": not trial.exact, "not meant to rank": not trial.ranks, "see warnings": trial.warned}
+    return [note for note, holds in notes.items() if holds]
 
 
 def _qualified(text: str, notes: Sequence[str]) -> str:
