@@ -262,7 +262,10 @@ def intervals(group: MaskingCurves) -> str:
             if group.runs >= FEWEST
             else f"Means over {runs}; there are intervals from {FEWEST} runs on."
         )
-    return f"In brackets: 95 % intervals over the {plural(group.random.n, 'instance')} of this run (BCa bootstrap)."
+    instances = plural(group.random.n, "instance")
+    if group.random.n < FEWEST:
+        return f"Of {instances}; there are intervals from {FEWEST} on."
+    return f"In brackets: 95 % intervals over the {instances} of this run (BCa bootstrap)."
 
 
 def findings(result: Masking) -> list[str]:
