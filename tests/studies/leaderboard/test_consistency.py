@@ -1,12 +1,13 @@
 """Nothing that is displayed contradicts anything else: what people read in every format, checked against itself.
 
 Runs are made of drawn scores (missing values, ties, constant columns, several random methods, few inputs, both
-directions), rendered in the terminal, as HTML and as LaTeX, and read back. Statements are checked as they are written:
-a p-value is significant if the printed number is below the level.
+directions), rendered in the terminal, as HTML, LaTeX, JSON and CSV, and read back. Statements are checked as they are
+written: a p-value is significant if the printed number is below the level.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +27,7 @@ from support.markup import page_sections, report_tree
 from support.runs import method_entry, metric_entry, scores_of
 from support.tables import printed
 from support.unified import METHODS, kinds_run
-from verax.results.render.plain import to_json, to_latex
+from verax.results.render.plain import to_csv, to_json, to_latex
 from verax.results.render.terminal import show_results
 from verax.results.run import Run
 from verax.types import FloatArray
@@ -45,6 +46,7 @@ BASELINE = {
 }
 KIND_OF = {"Louvain over Shapley": "span pairs", "bivariate": "word pairs", "shap": "words"}
 MARKS = "◆○▽"
+MARK_NAMES = {"◆": "best", "○": "like_random", "▽": "worse_than_random"}
 LATEX = {r"$\diamond$": "◆", r"$\circ$": "○", r"$\bigtriangledown$": "▽", r"\textless{}": "<", r"\_": "_", "--": "–"}
 _CELL = re.compile(r"([◆○▽]*)\s*([-\d.e]+|skipped)\s*(\[.*\]|constant)?")
 
@@ -336,6 +338,11 @@ def test_nothing_displayed_contradicts_anything_else(values: FloatArray) -> None
             assert [row["p"] is not None and row["p"] < 0.05 for row in records[metric]] == [
                 bool(row.significant) for row in rows.values()
             ]
+            (table,) = (table for table in run.findings("leaderboard")[0].tables if table.name == metric)
+            for record, row in zip(csv.DictReader(to_csv([table]).splitlines()), rows.values(), strict=True):
+                assert (record["group"], record["n"]) == (row.group, str(row.n))
+                assert [MARK_NAMES[sign] for sign in row.marks] == record["mean_marks"].split()
+                assert (record["p"] != "" and float(record["p"]) < 0.05) == bool(row.significant)
         hollow_dots_are_those_that_the_leaderboard_does_not_distinguish(run, report)
 
 
