@@ -26,6 +26,7 @@ from verax.run.checking import check_fit, check_prompts
 from verax.run.context import TEXT
 from verax.run.execute_run import execute_run
 from verax.run.parameters import Configured, from_config
+from verax.run.placement import placement_of
 from verax.run.prepare import prepare
 from verax.run.rows import as_explanation, predict
 from verax.run.rows import explain as explain_by
@@ -281,6 +282,10 @@ def evaluate(
     controls: Sequence[str] = (),
     measured_langs: str | Sequence[str] = "reference",
     validation: Dataset | None = None,
+    executor: str | None = None,
+    workers: int | None = None,
+    address: str | None = None,
+    cpus_per_worker: int = 1,
     progress: bool = True,
 ) -> Run:
     """Explain every instance by every method and measure every explanation by every metric.
@@ -304,8 +309,13 @@ def evaluate(
         measured_langs: languages in which metrics other than `crosslingual_faithfulness` are measured next to it:
             `reference`, `all` or a list.
         validation: data that `in_distribution` learns from; default: the validation split of the data.
+        executor: where rows are computed: `inline` (default), `processes` (the default with `workers`) or `ray`.
+        workers: number of processes or Ray actors, each with its own model; the model is then given by name.
+        address: of a running Ray cluster.
+        cpus_per_worker: cores of a Ray actor.
         progress: show a progress bar.
     """
+    placement = placement_of(executor, workers, address, cpus_per_worker)
     folder = Path(tempfile.mkdtemp(prefix="verax-")) if out is None else Path(out)
     changes = {"granularity": granularity, "explain": explain}
     spec = parse_spec(
@@ -330,7 +340,8 @@ def evaluate(
         validation=validation,
     )
     console = TerminalConsole(stderr=True, quiet=not progress)
-    execute_run(prepared, folder, command=f"verax.evaluate(..., out={str(folder)!r})", console=console)
+    command = f"verax.evaluate(..., out={str(folder)!r})"
+    execute_run(prepared, folder, command=command, console=console, placement=placement)
     return Run(folder)
 
 

@@ -590,7 +590,7 @@ def test_a_base_without_a_mask_token_and_data_without_labels_are_refused(toy: Pa
 
 
 def test_time_is_told_as_people_do() -> None:
-    assert duration(59) == "less than a minute"
+    assert duration(59) == "about 59 seconds"
     assert [duration(s) for s in (61, 600, 3600, 7300, 86400, 4e5)] == [
         "about 1 minute",
         "about 10 minutes",

@@ -63,6 +63,9 @@ FIELDS: dict[str, Any] = {
     "micro_batch": Annotated[
         int | None, typer.Option(help="Inputs computed at once; default: all of a batch, halved if needed.", min=1)
     ],
+    "autocast": Annotated[
+        str | None, typer.Option(help="Matrix products in bfloat16 or float16; weights and sums stay in float32.")
+    ],
     "save_every": Annotated[
         float | None, typer.Option(help="Minutes between stored states within an epoch; default: 10.", min=0)
     ],
@@ -75,7 +78,7 @@ FIELDS: dict[str, Any] = {
     "plant_share": Annotated[float | None, typer.Option(help="Share of these inputs; default: 0.5.", min=0, max=1)],
 }
 """Options that are fields of the spec of a classifier's training."""
-BATCHES = ("batch_size", "micro_batch", "save_every")
+BATCHES = ("batch_size", "micro_batch", "autocast", "save_every")
 _TEXT: dict[str, Any] = {
     **{name: FIELDS[name] for name in ("base", "validation", "test", *BATCHES, "device")},
     "epochs": Annotated[int | None, typer.Option(help="Default: 3.", min=1)],

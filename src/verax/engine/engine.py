@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from verax.engine.asynchronous import InFlight
 from verax.engine.batches import answer_all
 from verax.engine.questions.base import Pass, Pending, Question, QuestionGenerator, next_question
+from verax.engine.reproducible import passes_are_alone
 from verax.types import Cost, UserError
 
 T = TypeVar("T")
@@ -55,21 +56,22 @@ class Task(Generic[T]):
 class Engine:
     """Pools the open questions of many generators into batches by length and token budget.
 
-    A result does not depend on the batch size, on the other instances or on their order (beyond rounding). Questions to
-    generators that answer concurrently are not pooled: a task continues as soon as its own answers have arrived.
+    A result does not depend on the batch size, on the other instances or on their order, beyond rounding; and not even
+    in its last bit where passes are `reproducible`. Questions to generators that answer concurrently are not pooled: a
+    task continues as soon as its own answers have arrived.
 
     Args:
         token_budget: tokens in one batch, whichever model is asked; by default what suits the device of each.
         pool: number of full batches for which questions are gathered before they are asked.
         window: largest number of open tasks.
-        on_batch: called with the passes of each finished batch.
+        on_batch: called with each finished batch.
         cost: passes asked for and computed so far.
     """
 
     token_budget: int | None = None
     pool: int = 48
     window: int = 512
-    on_batch: Callable[[Cost], None] = lambda _: None
+    on_batch: Callable[[Sequence[Pass]], None] = lambda _: None
     cost: Cost = Cost()
     _budgets: dict[tuple[int, str], int] = field(default_factory=dict)
 
@@ -80,7 +82,7 @@ class Engine:
 
     def rounds(self, tasks: Iterable[Task[Any]]) -> Iterator[None]:
         """Run all tasks, and those they lead to, to their end; yields whenever some may have ended."""
-        with InFlight(lambda passes: self.on_batch(_charge(passes))) as in_flight:
+        with InFlight(self.on_batch) as in_flight:
             yield from self._rounds(iter(tasks), in_flight)
 
     def _rounds(self, source: Iterator[Task[Any]], in_flight: InFlight) -> Iterator[None]:
@@ -161,12 +163,14 @@ class Engine:
                 passes,
                 question.compute,
                 self._budget(question),
-                lambda batch: self.on_batch(_charge(batch)),
+                self.on_batch,
                 even=question.even,
             )
 
     def _budget(self, question: Question) -> int:
         """Tokens in a batch of the model that a question asks; fewer once a batch did not fit into memory."""
+        if passes_are_alone():
+            return 1  # less than any pass, each of which is then a batch
         known = self._budgets.get((id(question.model), question.budget), self.token_budget)
         return known if known is not None else question.budget_scale * token_budget(question.model)
 
@@ -191,8 +195,3 @@ def _answer(task: Task[Any]) -> Any:
         except Exception as error:  # noqa: BLE001 - raised in the generator that asked, like that of a pass
             answers.append(error)
     return task.question.combine(answers)
-
-
-def _charge(passes: list[Pass]) -> Cost:
-    count = sum(needed.count for needed in passes)
-    return Cost(backward=count) if passes[0].question.backward else Cost(forward=count)

@@ -13,7 +13,7 @@ from verax.data.columns import Columns
 from verax.data.parallel import Missing
 from verax.data.segmenters import Segment
 from verax.models.endpoint.key import DEFAULT_VARIABLE
-from verax.models.load import DType, OnLong
+from verax.models.load import DeviceMap, DType, OnLong
 from verax.registry import resolve, unknown
 from verax.types import UserError
 
@@ -71,6 +71,11 @@ class ModelSpec(Section):
     )
     tf32: bool = Field(
         default=False, description="Of a cuda device: float32 products round their factors to TF32, for speed."
+    )
+    device_map: DeviceMap | None = Field(
+        default=None,
+        description="auto: a model that does not fit on one device is spread over all of them (needs the extra "
+        "`accelerate`).",
     )
     labels: tuple[str, ...] | None = Field(
         default=None, description="Names of the classes in the model's order; those of the checkpoint by default."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -185,7 +185,7 @@ class Agent:
         return key_of(
             version=VERSION,
             start=self.start.key,
-            recipe=asdict(self.recipe),
+            recipe=self.recipe.as_dict(),
             labels=self.start.labels,
             lessons=[[[list(x.texts), x.predicted] for x in part] for part in self.data],
         )

@@ -14,7 +14,7 @@ from verax.models.generator import Prompt
 from verax.models.hf_generator import HFGenerator
 from verax.models.text_rows import TokenPair, continuation_logits
 from verax.results.render.console import TerminalConsole
-from verax.train.loop import FineTuning, Loop, Trained
+from verax.train.loop import FineTuning, Loop, Trained, in_pieces
 from verax.train.resume import Resume
 from verax.train.rows import Selection, batches
 from verax.train.text_pairs import TrainingPair
@@ -132,11 +132,8 @@ class _GeneratorTraining(Loop):
     def _validate(self) -> dict[str, float]:
         self.model.eval()
         by_length = sorted(self.validation, key=lambda row: len(row[0]) + len(row[1]))
-        total, count = 0.0, 0
-        for start in range(0, len(by_length), _BATCH):
-            loss, items = self._loss(by_length[start : start + _BATCH])
-            total, count = total + loss.item(), count + items
-        values = {"none": total / count}
+        losses = list(in_pieces(by_length, _BATCH, self._loss))
+        values = {"none": sum(loss.item() for loss, _ in losses) / sum(items for _, items in losses)}
         return values if self.success is None else {**values, SUCCESS: self.success()}
 
     def _is_best(self, selection: Selection, epoch: int) -> bool:

@@ -139,7 +139,7 @@ class Roar:
 
     def _artifact(self, out: Path) -> Artifact:
         inputs = {split.name: [input_key(instance) for instance in split.instances] for split in self.splits}
-        recipe, parts = asdict(self.recipe), self.splits[0].parts
+        recipe, parts = self.recipe.as_dict(), self.splits[0].parts
         key = key_of(
             version=VERSION,
             base=self.hashes,

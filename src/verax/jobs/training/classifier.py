@@ -17,11 +17,12 @@ from verax.jobs.training.comparison import Comparison, SplitFigures, Variant, co
 from verax.jobs.training.folder import FACTS, checkpoint_files, finish_model, older_record
 from verax.jobs.training.planting import FILE as PLANTED
 from verax.jobs.training.planting import Plant, measure_plant
-from verax.jobs.training.processes import check_workers, device_of_worker, run_in_processes
 from verax.jobs.training.spec import TrainSpec
 from verax.jobs.training.splits import Splits, input_keys, open_splits
 from verax.models.checkpoint import load_base, load_tokenizer
 from verax.models.load import checkpoint_folder, fingerprint
+from verax.run.executors.tasks import raise_failed, run_tasks
+from verax.run.placement import Placement, check_workers, device_of_worker
 from verax.stats.performance import constant, most_frequent, performance
 from verax.store.artifact import Artifact, read_json
 from verax.store.files import replace_file
@@ -31,7 +32,7 @@ from verax.train.loop import Trained
 from verax.train.resume import FOLDER as RESUME
 from verax.train.resume import Resume, save_checkpoint
 from verax.train.rows import Masking, Selection, encode, fully_masked, gold_classes
-from verax.types import Dataset, UserError
+from verax.types import Dataset
 
 VERSION = 1
 KIND = "checkpoint"
@@ -76,11 +77,7 @@ def train_classifiers(
 def _train_in_processes(trainings: Sequence[Training], spec: TrainSpec, console: Console) -> None:
     """Run trainings in as many processes as the spec says; a failed one is reported when the others have finished."""
     tasks = {f"masking {one.masking}, seed {one.seed}": partial(_train_one, *one.arguments) for one in trainings}
-    failed = run_in_processes(tasks, spec.workers, console)
-    if failed:
-        name, problem = next(iter(failed.items()))
-        more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-        raise UserError(f"training: {name}: {problem}{more}; the others are finished, the same command continues it")
+    raise_failed("training", run_tasks(tasks, Placement("processes", spec.workers), "training", console))
 
 
 def _train_one(spec: TrainSpec, *arguments: Any) -> None:
@@ -116,11 +113,16 @@ class Training:
         hashes, train, validation = fingerprint(base), input_keys(data.train), input_keys(data.validation)
         settings = {"version": VERSION, "metric": data.train.metric}
         self.key = key_of(
-            **settings, base=hashes, recipe=asdict(self.recipe), select=spec.select, train=train, validation=validation
+            **settings,
+            base=hashes,
+            recipe=self.recipe.as_dict(),
+            select=spec.select,
+            train=train,
+            validation=validation,
         )
         named = {
             **settings,
-            **asdict(self.recipe),
+            **self.recipe.as_dict(),
             "select": spec.select,
             "base": key_of(base=hashes),
             "data": key_of(inputs=train),
@@ -205,7 +207,7 @@ class Training:
             "base": self.spec.base,
             "data": self.spec.data.name,
             "metric": metric,
-            "recipe": asdict(self.recipe),
+            "recipe": self.recipe.as_dict(),
             "on_long": self.spec.on_long,
             "left_out": dict(self.data.left_out),
             "select": selection,

@@ -91,7 +91,7 @@ class _EditorTraining:
         self.predicted: PredictedLabels | None = None
         if spec.labels_by is not None:
             self.predicted = PredictedLabels(out / RESUME / "labels.json", spec.labels_by, self.datasets, spec.device)
-        recipe, inputs = asdict(spec.recipe()), [input_keys(dataset) for dataset in self.datasets]
+        recipe, inputs = spec.recipe().as_dict(), [input_keys(dataset) for dataset in self.datasets]
         predicted = None if self.predicted is None else self.predicted.key
         shared: dict[str, Any] = {"version": VERSION, "masks": spec.masks}
         if self.predicted is not None and spec.measure:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ class GeneratorTraining:
         return key_of(
             version=VERSION,
             base=fingerprint(self.base),
-            recipe=asdict(self.spec.recipe()),
+            recipe=self.spec.recipe().as_dict(),
             train=list(self.train),
             validation=list(self.validation),
             # older models, without these, keep their key
@@ -93,7 +93,7 @@ class GeneratorTraining:
         facts = {
             "key": self.key,
             "base": spec.base,
-            "recipe": asdict(recipe),
+            "recipe": recipe.as_dict(),
             "pairs": {"train": len(self.train), "validation": len(self.validation)},
             "losses": trained.losses,
             "validation_losses": trained.curves["none"],

@@ -97,7 +97,7 @@ class _SelfExplainerTraining:
             **length,
         }
         named = {
-            **asdict(spec.recipe()),
+            **spec.recipe().as_dict(),
             **settings,
             "data": key_of(inputs=input_keys(data.train)),
             "validation": key_of(inputs=input_keys(data.validation)),
@@ -120,7 +120,7 @@ class _SelfExplainerTraining:
             "base": spec.base,
             "data": spec.data.name,
             "sizes": {name: len(dataset) for name, dataset in self.data.datasets.items()},
-            "recipe": asdict(spec.recipe()),
+            "recipe": spec.recipe().as_dict(),
             "trainings": {name: summary(facts) for name, facts in trained.items()},
             "measured": self.measured,
             "figures": known["figures"] if known.get("measured") == self.measured else self._measure(),

@@ -11,7 +11,7 @@ from verax.models.load import OnLong
 from verax.models.self_explainer import MAX_NEW_TOKENS, TrainedMethodName
 from verax.registry import entries, resolve
 from verax.run.spec import DataSpec, Section, by_name, parse
-from verax.train.loop import FineTuning
+from verax.train.loop import Autocast, FineTuning
 from verax.train.resume import SAVE_EVERY
 from verax.train.rows import Masking, Selection
 from verax.train.text_pairs import Explanations
@@ -69,6 +69,11 @@ class RecipeSpec(Section):
         description="Inputs that are computed at once; gradients are summed over the pieces of a mini-batch. Default: "
         "all of it, halved when memory runs out.",
     )
+    autocast: Autocast | None = Field(
+        default=None,
+        description="bfloat16 or float16: precision of matrix products in training, for speed and memory on a GPU; "
+        "weights and sums stay in float32.",
+    )
     save_every: float = Field(
         default=SAVE_EVERY,
         ge=0,
@@ -81,7 +86,7 @@ class RecipeSpec(Section):
 
     def recipe(self, **more: Any) -> FineTuning:
         """The recipe of one training; `more` is what differs from one to the next."""
-        shared = ("batch_size", "learning_rate", "warmup", "weight_decay", "longest")
+        shared = ("batch_size", "learning_rate", "warmup", "weight_decay", "longest", "autocast")
         epochs = self.epochs or max_epochs(self.data.name)
         return FineTuning(epochs=epochs, **{name: getattr(self, name) for name in shared}, **more)
 

@@ -122,7 +122,7 @@ def make(name: str, out: Path) -> dict[str, float]:
         "trying out explanations",
         origin,
         figures,
-        {"parameter": {"training instances": len(train)} | inherited | asdict(start) | asdict(recipe)},
+        {"parameter": {"training instances": len(train)} | inherited | asdict(start) | recipe.as_dict()},
     )
     return figures | {"training minutes": minutes}
 
