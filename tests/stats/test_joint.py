@@ -225,6 +225,9 @@ def test_a_method_that_nothing_could_beat_is_neither_best_nor_like_random(
     assert test.against(1, 2).p is not None
     assert not test.against(1, 2).like_random
     assert test.against(3, 2).like_random, "methods with all inputs could differ"
+    assert [test.undecided(1, 2), test.undecided(2, 1), test.undecided(3, 2), test.undecided(1, None)] == [
+        True, True, False, False
+    ]  # fmt: skip
     assert test.of([1, 2]).against(0, 1) == test.against(1, 2)
 
 

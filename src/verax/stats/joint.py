@@ -101,6 +101,10 @@ class JointTest:
             float(self.p[i, baseline]), self.beats(i, baseline), self.beats(baseline, i), like_random=alike
         )
 
+    def undecided(self, i: int, baseline: int | None) -> bool:
+        """Whether a method shares too few inputs with its random baseline to tell them apart."""
+        return baseline is not None and bool(self.shared[baseline, baseline]) and not self._could_differ(i, baseline)
+
     def _could_differ(self, i: int, j: int) -> bool:
         """Whether two methods share enough inputs: all there are, or as many as any pair needs."""
         return bool(self.shared[i, j] >= min(self.inputs, self.needed))

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.console import Group
 
@@ -314,7 +314,21 @@ def drawn_run(folder: Path, values: FloatArray) -> Run:
     return kinds_run(folder, [*scores_of(UP, table), *scores_of(DOWN, table)], METRICS, ENTRIES)
 
 
+RANDOM_WITH_A_GAP = np.array(
+    [
+        [0.7, 0.3, 0.4, 0.4, 0.4, 0.5, 0.7],
+        [0.3, 0.3, 0.5, 0.5, 0.5, 0.5, 0.7],
+        [0.8, 0.3, 0.7, 0.7, 0.4, 0.5, 0.6],
+        [0.4, 0.5, 0.4, 0.5, 0.4, 0.5, 0.8],
+        [0.6, 0.3, np.nan, 0.7, 0.7, 0.5, 1.1],
+        [0.8, 0.6, 0.7, 0.5, 0.7, 0.5, 1.1],
+    ]
+)
+"""A method that nothing beats, and that shares five inputs with its random explanation: too few to tell."""
+
+
 @settings(max_examples=50, deadline=None)
+@example(RANDOM_WITH_A_GAP)
 @given(matrices())
 def test_nothing_displayed_contradicts_anything_else(values: FloatArray) -> None:
     with TemporaryDirectory() as folder:

@@ -249,7 +249,7 @@ def _board(run: Run, tested: MetricTest, intervals: Sequence[Ends | None]) -> Bo
                 mean=Estimate.of(known[i], intervals[i], int(test.shared[i, i])) if i in known else None,
                 baseline_mean=None if places[i] is None else mean_of(values[~np.isnan(values[:, i]), places[i]]),
                 **test.against(i, base)._asdict(),
-                best=i in best,
+                best=i in best and not test.undecided(i, base),
                 group=letters[i],
                 beaten_by=tuple(methods[j] for j in order if test.beats(j, i)),
                 reasons=run.scores.reasons(metric.label, methods[i]),
