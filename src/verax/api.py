@@ -17,7 +17,7 @@ from verax.models.classifier import Classifier
 from verax.models.self_explainer import SelfExplainer
 from verax.models.subject import Subject
 from verax.registry import Namespace, entries
-from verax.report.arcs import words_of
+from verax.report.arcs import span_texts
 from verax.report.notebook import highlight_html
 from verax.report.page import write_report
 from verax.results.render.console import TerminalConsole
@@ -81,7 +81,7 @@ class Explanation:
                 part["scores"] = [scores.get(Span(number, word, word + 1)) for word in range(len(part["words"]))]
         else:
             explained["pairs"] = [
-                {"spans": list(map(list, unit)), "words": list(words_of(unit, self.instance)), "score": score}
+                {"spans": list(map(list, unit)), "words": list(span_texts(unit, self.instance)), "score": score}
                 for unit, score in zip(row.units, row.scores, strict=True)
             ]
         chances = dict(zip(self.prediction.labels, self.prediction.probabilities, strict=False))
@@ -279,7 +279,7 @@ def evaluate(
     products: Sequence[str | Mapping[str, Any]] = (),
     granularity: str | None = None,
     explain: str | None = None,
-    controls: Sequence[str] = (),
+    controls: str | Sequence[str] = (),
     measured_langs: str | Sequence[str] = "reference",
     validation: Dataset | None = None,
     executor: str | None = None,
@@ -326,7 +326,7 @@ def evaluate(
             "metrics": [_echo("metrics", given, seed) for given in metrics],
             "explanations": list(explanations),
             "products": list(products),
-            "controls": list(controls),
+            "controls": controls,
             "measured_langs": measured_langs,
             "seed": seed,
         }
@@ -419,10 +419,10 @@ def train_editor(base: str, data: str | Mapping[str, Any], out: Path | str, **fi
 
 def _train(spec: TrainSpec, out: Path) -> list[Path]:
     from verax.jobs.training.classifier import train_classifiers  # noqa: PLC0415 - imports torch
-    from verax.jobs.training.comparison import folder_of, variants  # noqa: PLC0415
+    from verax.jobs.training.comparison import variant_folder, variants  # noqa: PLC0415
 
     train_classifiers(spec, out, console=TerminalConsole(stderr=True))
-    return [folder_of(out, spec, variant) for variant in variants(spec)]
+    return [variant_folder(out, spec, variant) for variant in variants(spec)]
 
 
 def open_run(folder: Path | str) -> Run:

@@ -15,7 +15,7 @@ from support import tiny
 from verax.jobs.training.classifier import train_classifiers
 from verax.jobs.training.spec import parse_plain
 from verax.run import placement
-from verax.run.executors.tasks import run_tasks
+from verax.run.executors.tasks import Failed, run_tasks
 from verax.run.placement import Placement, device_of_worker
 from verax.types import UserError
 
@@ -39,10 +39,18 @@ def _reject(_: int) -> None:
     raise UserError("data: it is empty")
 
 
+def _double(worker: int) -> int:
+    return 2 * worker
+
+
 def test_a_process_that_dies_or_fails_stops_no_other_one() -> None:
     """One at a time, so that the second one starts after the death of the first."""
-    failed = run_tasks({"first": _die, "second": _reject}, Placement("processes", 1), "testing", QUIET)
-    assert failed == {"first": "the process was killed by SIGKILL", "second": "data: it is empty"}
+    tasks = {"first": _die, "second": _reject, "third": _double}
+    assert dict(run_tasks(tasks, Placement("processes", 1), "testing", QUIET)) == {
+        "first": Failed("the process was killed by SIGKILL"),
+        "second": Failed("data: it is empty"),
+        "third": 0,
+    }
 
 
 def test_trainings_in_processes_give_the_models_of_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,14 +11,17 @@ import numpy as np
 import pytest
 import torch
 from rich.console import Console
+from rich.filesize import decimal
 
 from support import text_runs
 from support.answering import answers_by_rule
 from support.fault_server import FaultServer
 from support.rigged import Rigged
+from verax.cli.cost_table import cost_table
 from verax.models import self_explainer
 from verax.models.black_box import BlackBox
 from verax.models.classifier import Classifier
+from verax.results.render.numbers import duration
 from verax.run.cost import estimate_cost
 from verax.run.execute_run import execute_run
 from verax.run.plan import Cell, Load
@@ -130,6 +133,9 @@ def test_a_function_is_timed_with_the_threads_of_a_worker(dataset: Dataset, tmp_
     assert (round(cost.expected.forward), cost.expected.backward) == computed(tmp_path / "run")
     assert cost.shared is not None
     assert cost.memory.model is None
+    shown = {row.cells[0].value: row.cells[1].value for row in cost_table(cost).rows}
+    assert shown["time with 2 workers"] == duration(cost.shared)
+    assert shown["memory with 2 workers"] == decimal(3 * cost.memory.peak)
 
 
 def test_time_is_up_after_a_batch(classifier: Callable[..., Classifier], dataset: Dataset, tmp_path: Path) -> None:

@@ -26,11 +26,10 @@ def _work(cost: RunCost) -> list[tuple[str, str, str]]:
     """Passes, texts, requests and tokens."""
     requests = cost.requests
     if requests is not None:
-        tokens = f"{count(requests.prompt_tokens)} of prompts, {count(requests.answer_tokens)} of answers"
-        how = "4 bytes of the rendered prompts each; the longest answers"
         return [
             ("requests", f"at most {count(requests.requests)}", "without repetitions; nothing was sent"),
-            ("tokens", f"at most {tokens}", how),
+            ("prompt tokens", f"at most {count(requests.prompt_tokens)}", "a token is 4 bytes of a prompt"),
+            ("answer tokens", f"at most {count(requests.answer_tokens)}", "if every answer is the longest"),
         ]
     expected, most = cost.expected or Expected(0, 0, 0, 0), cost.left.passes
     rows = []
@@ -52,7 +51,7 @@ def _time(cost: RunCost) -> list[tuple[str, str, str]]:
         return [("time", "–", unknown if cost.expected is None else "some passes are too slow to be timed")]
     rows = [("time", duration(cost.expected.seconds), f"{cost.timed:.1f} s of it timed on this machine")]
     if cost.workers > 1 and cost.shared is not None:
-        how = "each with its share of the cores, or a device of its own"
+        how = "on its share of cores or its own device"
         rows.append((f"time with {cost.workers} workers", duration(cost.shared), how))
     return rows
 
@@ -60,10 +59,10 @@ def _time(cost: RunCost) -> list[tuple[str, str, str]]:
 def _memory(cost: RunCost) -> list[tuple[str, str, str]]:
     """Memory of this process and of workers."""
     model = "" if cost.memory.model is None else f"; weights {decimal(cost.memory.model)}"
-    rows = [("memory", decimal(cost.memory.peak), f"peak of this process so far{model}")]
+    rows = [("memory", decimal(cost.memory.peak), f"peak so far{model}")]
     if cost.workers > 1:
         total = decimal((1 + cost.workers) * cost.memory.peak)
-        rows.append((f"memory with {cost.workers} workers", total, "each is one more such process, at most"))
+        rows.append((f"memory with {cost.workers} workers", total, "one more such process each"))
     return rows
 
 
@@ -71,5 +70,5 @@ def _disk(cost: RunCost) -> str:
     rows = cost.left.rows - cost.left.done
     if not rows:
         return "nothing is left"
-    kind = "at most, with all answers" if cost.requests else "from rows of the sample"
-    return f"{plural(round(cost.disk / rows), 'byte')} a row; {kind}"
+    kind = " at most, with its answers" if cost.requests else " of the sample"
+    return f"{plural(round(cost.disk / rows), 'byte')} a row{kind}"

@@ -46,10 +46,7 @@ def load_checkpoint(
     """The model, in evaluation mode on its device, and its tokenizer; a UserError for an unusable checkpoint.
 
     Args:
-        folder: of the checkpoint.
-        name: of the model in messages.
         dtype, device, tf32, device_map: as for `load_model`.
-        use: what it is loaded for.
     """
     place = resolve_device(device)
     if tf32:
@@ -79,9 +76,6 @@ def load_base(folder: Path, name: str, labels: Sequence[str], *, seed: int, devi
 
     Args:
         folder: holds the checkpoint, as safetensors.
-        name: as the user gave it.
-        labels: names of the classes.
-        seed: of the new head.
     """
     place = resolve_device(device)
     fingerprint(folder)  # rejects a folder without weights or tokenizer

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from verax.models.black_box import BlackBox, Outputs
+from verax.models.black_box import BlackBox, OutputKind
 from verax.models.classifier import Classifier, Encoder
 from verax.models.generator import TextGenerator
 from verax.registry import entries, resolve, unknown
@@ -50,7 +50,7 @@ def load_model(
     on_long: OnLong = "error",
     mask_text: str | None = None,
     version: str = "unversioned",
-    outputs: Outputs = "probabilities",
+    outputs: OutputKind = "probabilities",
 ) -> Classifier:
     """Load a classifier.
 

@@ -29,10 +29,7 @@ class SelfExplainer:
     """A model that answers and explains itself in free text.
 
     Args:
-        name: as the user gave it.
         explainer, predictor: the generators that explain and answer; the same one if it does both.
-        labels: names of the classes.
-        wording: the prompts.
         setup: what it was trained as; None for a model that follows instructions.
         max_new_tokens: length of the longest explanation, in tokens; a longer one is cut off, and tests nothing.
     """

@@ -23,7 +23,7 @@ from verax.run.executors import Executor, InlineExecutor
 from verax.run.executors.opening import open_executor
 from verax.run.placement import INLINE, Placement
 from verax.run.plan import Plan, PlanKeys, PlannedExplanation, PlannedInstance, PlannedScore, Remaining
-from verax.run.prepare import Prepared
+from verax.run.prepare import Prepared, Recipe
 from verax.run.progress import progress_bar
 from verax.run.providers import Request, Stage
 from verax.run.rows import TEMPORARY
@@ -79,7 +79,7 @@ def execute_run(
         try:
             if endpoint is not None:
                 endpoint.use_store(store)
-            driver = Driver(plan, store, console, fail_on_error, placement)
+            driver = Driver(plan, prepared.recipe, store, console, placement, fail_on_error)
             driver.run(left, partial(open_executor, placement, prepared, plan, again, console))
         finally:  # also where `max_requests` or invalid input ends the run
             if endpoint is not None:
@@ -112,12 +112,14 @@ class Driver:
     def __init__(
         self,
         plan: Plan,
+        recipe: Recipe,
         store: Store,
         console: Console,
+        placement: Placement,
         fail_on_error: int | None = None,
-        placement: Placement = INLINE,
     ) -> None:
-        self._plan, self._store, self._console, self._placement = plan, store, console, placement
+        self._plan, self._recipe, self._placement = plan, recipe, placement
+        self._store, self._console = store, console
         self._failed, self._fail_on_error = 0, fail_on_error
 
     def run(self, left: Remaining, open_executor: Callable[[InlineExecutor], Executor]) -> None:
@@ -146,7 +148,9 @@ class Driver:
     def run_deferred(self, executor: Executor, left: Remaining) -> None:
         """Compute rows that had to wait until every explanation is stored."""
         read = partial(self._with_stored, self._plan)
-        stage = Stage(self._plan, self._store.keys, read, self._store.folder, self._console, self._placement)
+        stage = Stage(
+            self._plan, self._store.keys, read, self._store.folder, self._console, self._placement, self._recipe
+        )
         for provider in self._plan.providers:
             for key, row in provider.after(stage):
                 self._store.append(key, row)

@@ -14,6 +14,7 @@ from rich.console import Console
 from scipy.optimize import nnls
 
 from verax.engine.questions.base import Pass
+from verax.engine.reproducible import reproducible
 from verax.run.execute import Execution, KeyedRow, Work, engine_of
 from verax.run.plan import Cell, Load, Plan, PlannedInstance, RowLoad, length
 from verax.run.providers import Provider
@@ -114,7 +115,7 @@ def take_sample(plan: Plan, present: Collection[str], seconds: float) -> Sample:
     start = time.perf_counter()
     end, size = start + seconds, 1
     while (size == 1 or time.perf_counter() < end) and (some := list(islice(works, size))):
-        with suppress(_TimeIsUp):
+        with suppress(_TimeIsUp), reproducible(plan.run.model):
             _compute(plan, some, sample, end)
         if size == 1:  # the first round also loads what torch loads at first use
             end = time.perf_counter() + seconds

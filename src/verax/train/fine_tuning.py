@@ -52,7 +52,6 @@ def fit(
 
     Args:
         select: what the best epoch is selected on; several values give several models of one training.
-        resume: where and how often the state is stored.
         micro_batch: inputs that are computed at once, if a mini-batch does not fit into memory.
 
     Returns:

@@ -94,10 +94,6 @@ class Loop(ABC):
     """One training; a subclass defines its mini-batches and how epochs are compared.
 
     Args:
-        model: trained in place.
-        select: what the best epoch is selected on.
-        size: number of training instances.
-        resume: where and how often the state is stored.
         micro_batch: inputs that are computed at once; the gradients of a mini-batch are summed over its pieces. It is
             halved when memory runs out.
     """
@@ -150,9 +146,6 @@ class Loop(ABC):
         """Train, and leave the model in evaluation mode with the best weights by the first selection.
 
         The random state of the caller does not change.
-
-        Args:
-            on_epoch: called with the number of finished epochs, after each one and when a training continues.
         """
         with torch.random.fork_rng():
             torch.manual_seed(self.recipe.seed)

@@ -52,9 +52,7 @@ def fit_pairs(
         model: an encoder-decoder or a decoder of transformers with a language modelling head.
         recipe: `masking` and `parts` are ignored; `longest` limits what the model reads at once, which is source and
             target for a decoder.
-        weigh: what has equal weight in the loss.
         success: the success rate of the generator as it is after an epoch.
-        resume: where and how often the state is stored.
         micro_batch: pairs that are computed at once, if a mini-batch does not fit into memory.
     """
     console = console or TerminalConsole(stderr=True)

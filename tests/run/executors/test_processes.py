@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -139,3 +140,26 @@ def test_a_worker_that_cannot_start_ends_the_run_with_its_last_words(place: Path
     (place / "worker_model.py").write_text(f"import os\nif os.getpid() != {os.getpid()}: os.abort()\n{code}")
     with pytest.raises(UserError, match=r"worker 1 was killed by SIGABRT while it was loading model and data, 5 times"):
         evaluate(model, data, METHODS, METRICS, out=place / "run", workers=1, progress=False)
+
+
+def test_agents_and_alignments_in_workers_give_the_rows_of_one_process(place: Path) -> None:
+    """Both wait for all explanations, and are computed as tasks of their own."""
+    model = {"name": "world/xnli", "dtype": "float64", "device": "cpu"}
+    data = {"name": "world/xnli", "langs": ["en", "de"], "limit": 14}
+    metrics = [
+        "crosslingual_faithfulness",
+        {"simulatability": {"seeds": 1, "epochs": 1}},
+    ]
+    for name, options in {"inline": {}, "workers": {"workers": 2}}.items():
+        evaluate(
+            model,
+            data,
+            ["activation", {"louvain": {"over": "attention_interaction"}}],
+            metrics,
+            out=place / name,
+            progress=False,
+            **options,
+        )
+    rows = rows_in(place / "inline")
+    assert rows_in(place / "workers") == rows
+    assert Counter(type(row).__name__ for row in rows.values())["Alignment"] == 14

@@ -33,7 +33,6 @@ class Workload:
     """The work of some points.
 
     Args:
-        optimiser_steps: of all trainings.
         read: number of inputs read to evaluate epochs and finished models.
         explanations: number of explanations of each measure.
         passes: passes for the explanations of each measure, at most.

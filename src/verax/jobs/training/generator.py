@@ -30,9 +30,7 @@ class GeneratorTraining:
     """The training of one text generator.
 
     Args:
-        folder: where the checkpoint goes.
         train, validation: the pairs to learn, and those on which the best epoch is selected.
-        weigh: what has equal weight in the loss.
         success: the success rate of the generator after an epoch, which selects the best one in place of the validation
             loss; with `success_key`, the hash of everything else that determines it.
     """

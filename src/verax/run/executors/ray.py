@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from verax.run.executors.processes import pickled
-from verax.run.executors.tasks import Task, outcome
+from verax.run.executors.tasks import Failed, Task, result_of
 from verax.run.executors.worker import Assignment, Died, Incoming, Message, Order, Stopped, serve
 from verax.run.placement import Placement
 from verax.types import UserError
@@ -138,27 +138,22 @@ class RayWorkers:
         self._disconnect()
 
 
-def run_ray_tasks(tasks: Mapping[str, Task], placement: Placement, advance: Callable[[], None]) -> dict[str, str]:
-    """Run tasks in a Ray cluster, as many at a time as it has room for, and return why some failed, by name.
+def run_ray_tasks(tasks: Mapping[str, Task], placement: Placement) -> Iterator[tuple[str, Any]]:
+    """Run tasks in a Ray cluster, as many at a time as it has room for; as `run_tasks`.
 
     A task whose worker or node dies is run again elsewhere, where it continues from its files.
     """
     with connected(placement) as ray:
         gpus = int(_uses_gpus(ray, "auto"))
-        remote = ray.remote(outcome).options(num_cpus=placement.cpus_per_worker, num_gpus=gpus, max_retries=2)
+        remote = ray.remote(result_of).options(num_cpus=placement.cpus_per_worker, num_gpus=gpus, max_retries=2)
         running = {remote.remote(task, 0): name for name, task in tasks.items()}
-        failed = {}
         while running:
             (reference,), _ = ray.wait(list(running), num_returns=1)
             name = running.pop(reference)
             try:
-                problem = ray.get(reference)
+                yield name, ray.get(reference)
             except ray.exceptions.RayError as error:
-                problem = f"the process {_death(error).reason}"
-            if problem is not None:
-                failed[name] = problem
-            advance()
-    return failed
+                yield name, Failed(f"the process {_death(error).reason}")
 
 
 @contextmanager

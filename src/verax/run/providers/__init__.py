@@ -29,6 +29,7 @@ from verax.types import Highlight, Nle, Passes, UserError
 
 if TYPE_CHECKING:
     from verax.run.plan import Outline, Plan, PlannedExplanation, PlannedInstance, PlannedScore
+    from verax.run.prepare import Recipe
 
 
 class Part(NamedTuple):
@@ -67,6 +68,7 @@ class Stage:
         read: planned instances, each with its stored rows among those that a function names.
         folder: of the run.
         placement: where the run is computed.
+        recipe: of the run, for workers that prepare it again.
     """
 
     plan: Plan
@@ -75,6 +77,7 @@ class Stage:
     folder: Path
     console: Console
     placement: Placement
+    recipe: Recipe
 
 
 class Provider:

@@ -18,7 +18,7 @@ from verax.metrics.simulatability import Answers, Simulatability
 from verax.models.subject import Subject
 from verax.results.run import Run
 from verax.run.context import RunContext
-from verax.run.executors.tasks import raise_failed, run_tasks
+from verax.run.executors.tasks import finish_tasks
 from verax.run.parameters import Configured
 from verax.run.placement import INLINE, Placement
 from verax.run.plan import Outline, Plan, PlannedExplanation, PlannedInstance, PlannedScore
@@ -380,7 +380,7 @@ def train(agents: Iterable[tuple[Agent, str]], console: Console, placement: Plac
     console.print(f"simulatability: {line}", highlight=False, markup=False, soft_wrap=True)
     if placement.executor != "inline":
         tasks = {f"{description} ({agent.key[:8]})": partial(_train, agent) for agent, description in todo.values()}
-        raise_failed("simulatability", run_tasks(tasks, placement, "training agents", console))
+        finish_tasks(tasks, placement, "training agents", console)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("epochs"))
     with Progress(*columns, TimeRemainingColumn(), console=console) as progress:

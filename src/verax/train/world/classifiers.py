@@ -169,8 +169,6 @@ def widen_embeddings(model: Any, tokenizer: Any, wider: Any, parallel: Dataset, 
     without an aligned word starts at random.
 
     Args:
-        tokenizer: the tokenizer of the model.
-        wider: the tokenizer with the wider vocabulary.
         parallel: inputs in English and other languages with their alignments.
     """
     old = model.bert.embeddings.word_embeddings.weight.clone()
