@@ -15,13 +15,15 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 import verax
+from support.tables import lines_of
 from verax.cli import main
+from verax.cli.similarity import _table
 from verax.data.text import split_words
-from verax.jobs.similarity import representations
+from verax.jobs.similarity import Similarity, representations
 from verax.models.classifier import Classifier
 from verax.models.load import load_encoder
 from verax.stats.cka import matched
-from verax.types import Dataset, Instance, UserError
+from verax.types import Dataset, Estimate, Instance, UserError
 
 WORDS = ["the", "small", "red", "boat", "sails", "across", "quiet", "lake", "two", "gulls", "nobody", "bread", "honey"]
 
@@ -194,6 +196,15 @@ def test_the_command_prints_a_table_of_models_and_languages(
     assert similarity(*told, "--format", "markdown").out.count("\n| ") == 4
     assert len(similarity(*told, "--format", "csv", "--lang", "fr").out.splitlines()) == 3
     assert json.loads(similarity(*told, "--format", "json", "--limit", 12).out)[0]["pairs"] == 12
+
+
+def test_each_model_has_its_own_counts() -> None:
+    """The second model cannot read three of the pairs, and so has a batch less."""
+    counts = {"a": (5, 20, 0), "b": (4, 17, 3)}
+    measured = [
+        Similarity(model, "en", lang, Estimate(0.5), 0.25, *counts[model]) for model in counts for lang in ("de", "fr")
+    ]
+    assert lines_of(_table(measured, 4, 3)) == [[lang, "0.500", "5", "0", "0.500", "4", "3"] for lang in ("de", "fr")]
 
 
 def test_mistakes_on_the_command_line_are_one_line(

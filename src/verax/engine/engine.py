@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -64,14 +64,14 @@ class Engine:
         token_budget: tokens in one batch, whichever model is asked; by default what suits the device of each.
         pool: number of full batches for which questions are gathered before they are asked.
         window: largest number of open tasks.
-        on_batch: called with the passes of each finished batch.
+        on_batch: called with each finished batch.
         cost: passes asked for and computed so far.
     """
 
     token_budget: int | None = None
     pool: int = 48
     window: int = 512
-    on_batch: Callable[[Cost], None] = lambda _: None
+    on_batch: Callable[[Sequence[Pass]], None] = lambda _: None
     cost: Cost = Cost()
     _budgets: dict[tuple[int, str], int] = field(default_factory=dict)
 
@@ -82,7 +82,7 @@ class Engine:
 
     def rounds(self, tasks: Iterable[Task[Any]]) -> Iterator[None]:
         """Run all tasks, and those they lead to, to their end; yields whenever some may have ended."""
-        with InFlight(lambda passes: self.on_batch(_charge(passes))) as in_flight:
+        with InFlight(self.on_batch) as in_flight:
             yield from self._rounds(iter(tasks), in_flight)
 
     def _rounds(self, source: Iterator[Task[Any]], in_flight: InFlight) -> Iterator[None]:
@@ -163,7 +163,7 @@ class Engine:
                 passes,
                 question.compute,
                 self._budget(question),
-                lambda batch: self.on_batch(_charge(batch)),
+                self.on_batch,
                 even=question.even,
             )
 
@@ -195,8 +195,3 @@ def _answer(task: Task[Any]) -> Any:
         except Exception as error:  # noqa: BLE001 - raised in the generator that asked, like that of a pass
             answers.append(error)
     return task.question.combine(answers)
-
-
-def _charge(passes: list[Pass]) -> Cost:
-    count = sum(needed.count for needed in passes)
-    return Cost(backward=count) if passes[0].question.backward else Cost(forward=count)

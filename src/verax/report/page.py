@@ -36,7 +36,6 @@ def write_report(folder: Path, out: Path | None = None, *, instances: int = 100,
     Args:
         out: the file to write; `report.html` in the folder by default.
         instances: largest number of instances on the page.
-        run: the run in the folder, if it is open already.
     """
     path = out or folder / "report.html"
     page = _roar_page(folder) if has_result(folder) else render(run or Run(folder), instances=instances)

@@ -82,12 +82,7 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """The scores of a run as columns of equal length.
-
-    Args:
-        reason: why there is no value.
-        value: shape [rows], NaN where there is none.
-    """
+    """The scores of a run as columns of equal length (`value`: shape [rows], NaN where there is none)."""
 
     instance: Labels
     method: Labels

@@ -29,6 +29,43 @@ NOT_RANDOMISED = frozenset({BASELINE, CONTENT_FREE, RANDOMISED})
 """Methods that depend on no weights, or on randomised ones already."""
 
 
+@dataclass(frozen=True)
+class Recipe:
+    """What a run is prepared from; another process prepares the same run from it.
+
+    Args:
+        spec: the run.
+        permissions: what the spec's endpoint may do.
+        model, data, validation: loaded objects, in place of those that the spec names.
+        methods, metrics: in place of those of the spec; names or objects.
+    """
+
+    spec: Spec
+    permissions: Permissions = Permissions()
+    model: Any = None
+    data: Dataset | None = None
+    validation: Dataset | None = None
+    methods: Sequence[Any] | None = None
+    metrics: Sequence[Any] | None = None
+
+    def on_device(self, device: str) -> Recipe:
+        """The recipe with the model on another device."""
+        model = self.spec.model.model_copy(update={"device": device})
+        return replace(self, spec=self.spec.model_copy(update={"model": model}))
+
+    def prepare(self) -> Prepared:
+        """The run, ready to be executed."""
+        return prepare(
+            self.spec,
+            self.model,
+            self.data,
+            methods=self.methods,
+            metrics=self.metrics,
+            validation=self.validation,
+            permissions=self.permissions,
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """A run that is ready to be executed: everything is loaded and checked, nothing is computed."""
@@ -36,6 +73,7 @@ class Prepared:
     run: RunContext
     providers: Providers
     plan: Plan
+    recipe: Recipe
 
     def plan_again(self, again: Collection[str]) -> Plan:
         """The plan, with other keys for stored rows that are to be computed again."""
@@ -60,6 +98,7 @@ def prepare(
         methods, metrics: in place of those of the spec; names or objects.
         permissions: what the spec's endpoint may do.
     """
+    recipe = Recipe(spec, permissions, model, data, validation, methods, metrics)
     explainers = [from_config("methods", given, spec.seed) for given in (spec.methods if methods is None else methods)]
     requested = spec.metrics if metrics is None else metrics
     measures = [from_config("metrics", given, spec.seed) for given in requested if given != ALL]
@@ -105,7 +144,7 @@ def prepare(
     check_unique(run)
     check_run(run)
     providers = Providers(run)
-    return Prepared(run, providers, Plan(run, providers))
+    return Prepared(run, providers, Plan(run, providers), recipe)
 
 
 @dataclass(frozen=True)

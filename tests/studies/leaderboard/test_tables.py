@@ -20,7 +20,7 @@ from verax.stats.intervals import bca
 from verax.stats.joint import TooFew
 from verax.studies.leaderboard import STUDY
 from verax.studies.leaderboard.analysis import Board, Standing, analyse, contrast
-from verax.studies.leaderboard.tables import _cell, _value, comparison, verdict
+from verax.studies.leaderboard.tables import _cell, _value, comparison, ranking_verdict
 from verax.types import Estimate
 
 
@@ -124,30 +124,30 @@ def test_methods_without_a_score_under_a_metric_are_named(tmp_path: Path) -> Non
 def test_verdict_of_a_metric() -> None:
     x, y, random = standing("x", 3.0, best=True), standing("y", 2.0), standing("random", 1.0, p=None, random=True)
     weak = standing("z", 1.5, p=0.2)
-    assert verdict(board(x, y, random)) == "x may be best: no method is significantly better."
-    both = verdict(board(x, replace(y, best=True), weak, random))
+    assert ranking_verdict(board(x, y, random)) == "x may be best: no method is significantly better."
+    both = ranking_verdict(board(x, replace(y, best=True), weak, random))
     assert both.startswith("x and y may be best: ")
     assert both.endswith("Not significantly different from random: z.")
-    assert verdict(board(*(standing(f"m{i}", 1.0, best=True) for i in range(9)))).startswith(
+    assert ranking_verdict(board(*(standing(f"m{i}", 1.0, best=True) for i in range(9)))).startswith(
         "m0, m1, m2, m3, m4, m5 and 3 more may"
     )
-    assert verdict(board(x), str.upper).startswith("X has 3.000")
-    assert "only random explanations" in verdict(board(replace(random, mean=Estimate(4.0, n=9)), y))
-    assert "No two of 2 methods" in verdict(board(x, y, differ=False))
-    assert verdict(board(standing("x", None))) == "No method has a value under this metric."
-    assert "Values are missing" in verdict(board(x, replace(y, mean=Estimate(2.0, n=8))))
-    few = verdict(board(x, y, few=TooFew(25, 12, 14), differ=False))
+    assert ranking_verdict(board(x), str.upper).startswith("X has 3.000")
+    assert "only random explanations" in ranking_verdict(board(replace(random, mean=Estimate(4.0, n=9)), y))
+    assert "No two of 2 methods" in ranking_verdict(board(x, y, differ=False))
+    assert ranking_verdict(board(standing("x", None))) == "No method has a value under this metric."
+    assert "Values are missing" in ranking_verdict(board(x, replace(y, mean=Estimate(2.0, n=8))))
+    few = ranking_verdict(board(x, y, few=TooFew(25, 12, 14), differ=False))
     assert few == "Too few inputs to rank 25 methods: 12 where at least 14 are needed. Nothing is marked."
 
 
 def test_what_is_like_random_is_not_called_best() -> None:
     better, alike = standing("x", 3.0, best=True), standing("y", 2.0, best=True, p=0.2)
     random, worse = standing("random", 1.0, p=None, random=True), replace(standing("z", 0.5), better=False, worse=True)
-    assert verdict(board(better, alike, random)).startswith(
+    assert ranking_verdict(board(better, alike, random)).startswith(
         "x may be best: no method is significantly better. No method beats y either, which may be no better than "
         "random. Not"
     )
-    none = verdict(board(alike, random, worse))
+    none = ranking_verdict(board(alike, random, worse))
     assert none.startswith("No method is significantly better than random, and none beats y. Not significantly")
     assert " best" not in none
 

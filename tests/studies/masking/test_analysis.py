@@ -22,7 +22,7 @@ from verax.studies.masking.analysis import (
     masked_run,
     masking_curves,
 )
-from verax.studies.masking.curves import Masking, MaskingCurve, MaskingCurves
+from verax.studies.masking.curves import MaskingCurve, MaskingCurves, MaskingResult
 from verax.studies.masking.presets import FAITHFULNESS_MEASURABLE
 from verax.studies.masking.tables import tables
 from verax.types import Performance, Score, UserError
@@ -110,7 +110,7 @@ def test_without_a_random_measure_there_is_nothing_to_compare_with(tmp_path: Pat
     assert masking_curves("m", [recorded({"best": {"a": [0, 1]}})]) is None
     assert masking_curves("m", [recorded(RIGHT_UNTIL, baseline="dice")]) is None
     found = analyse([seed_run(tmp_path, masking_scores("best", {"a": [0, 1, 1]}))])
-    assert found == Masking((), ("recursive_masking",))
+    assert found == MaskingResult((), ("recursive_masking",))
 
 
 RANDOM, BEST = (0.9, 0.8, 0.7, 0.6, 0.4), (0.9, 0.6, 0.4, 0.4, 0.4)

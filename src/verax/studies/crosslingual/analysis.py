@@ -53,7 +53,6 @@ class CrossLingual:
 
     Args:
         reference: the language that the others are compared with.
-        methods: in the order of the manifest.
         outputs: what is explained, the columns of the tables.
         overall: faithfulness over all languages by each aligner, that of the tables first (Table 1, Figure 7).
         partial: the same with features of the form of words held constant.
@@ -63,14 +62,9 @@ class CrossLingual:
         common: languages, without the reference, among the `TOP` most accurate ones of every architecture.
         map_by_language: plausibility in each language in which it was measured, if there are several (Table 5).
         split: faithfulness where both languages have the same prediction, and where they have not.
-        quality: faithfulness by the quality of links.
-        correlation: of faithfulness and accuracy over languages.
         spreads: mean and standard deviation of each measure over methods (Section 3.2.3).
-        agreements: between the rankings by two measures.
         architectures: of several runs; empty for one.
-        runs: number of runs that values are the means of.
         over: what the intervals are over: inputs with all their translations, or runs.
-        left_out: methods and metrics that not all runs have.
     """
 
     reference: str

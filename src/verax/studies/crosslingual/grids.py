@@ -12,7 +12,7 @@ from verax.results.run import Run
 from verax.stats.correlation import Spread, spread
 from verax.stats.intervals import RESAMPLES, bootstrap_sums, with_interval
 from verax.stats.joint import JointTest, joint_test
-from verax.studies.crosslingual.rows import Explainer, LanguageRun, Measure, Values, randomised_row
+from verax.studies.crosslingual.rows import Explainer, LanguageRun, Measure, MeasureValues, randomised_row
 from verax.types import Estimate, FloatArray, IntArray
 
 
@@ -152,7 +152,6 @@ def resample(
     Args:
         values: of one run, shape [groups, methods, languages]; of several, shape [runs, methods, layers]; NaN where
             there is none.
-        averaged: the methods that averages are over.
         overall: whether the mean over languages comes first, as a further layer.
     """
     n, methods, columns = values.shape
@@ -193,7 +192,7 @@ class GridMaker:
         """The mean over languages, then, if requested, each language."""
         return self.grids_of(self.read(measure, languages), measure, languages, each=each)
 
-    def read(self, measure: Measure, languages: tuple[str, ...]) -> list[Values]:
+    def read(self, measure: Measure, languages: tuple[str, ...]) -> list[MeasureValues]:
         """The values of a measure in each run."""
         return [
             one.values(measure.metric, [method.labels[place] for method in self.methods], languages)
@@ -201,7 +200,7 @@ class GridMaker:
         ]
 
     def grids_of(
-        self, read: Sequence[Values], measure: Measure, languages: tuple[str, ...], *, each: bool
+        self, read: Sequence[MeasureValues], measure: Measure, languages: tuple[str, ...], *, each: bool
     ) -> list[Grid]:
         """Grids of the values of each run."""
         stacked = np.stack([layers(one.values) for one in read])  # [runs, methods, 1 + languages]

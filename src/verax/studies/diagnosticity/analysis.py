@@ -28,7 +28,7 @@ PAIRS: tuple[LevelPair, ...] = tuple(pair for pair in combinations(_TIERS, 2) if
 """Pairs of levels, the truer one first."""
 _COSTS = ("forward_asked", "backward_asked", "seconds")
 
-Standing = Literal["better", "chance", "worse", "unknown"]
+AgainstChance = Literal["better", "chance", "worse", "unknown"]
 """Compared with chance: the interval is above 0.5, contains it, is below it, or there is none."""
 
 
@@ -52,15 +52,11 @@ class MetricTrial:
     """A metric on trial with explanations of one kind, or the reason why it is not.
 
     Args:
-        label: of the metric in the run card.
-        display: its short name.
         kind: of the explanations; None if the metric has no value at all.
         overall: share of pairs ranked rightly, over inputs of exactly known truth, or over all if there are none.
-        n: number of these inputs.
         exact: whether their truth is known exactly.
         by_group, by_pair: the same for each group of inputs, and for each pair of levels.
         ranks: whether the metric is meant to rank explanations.
-        reason: why there is no value.
     """
 
     label: str
@@ -76,7 +72,7 @@ class MetricTrial:
     reason: str = ""
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> AgainstChance:
         """The verdict on the metric, which its interval decides."""
         if self.overall is None or self.overall.interval is None:
             return "unknown"

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from verax.results.figure import Dot, Figure, Panel, Rule, Scale, Series
 from verax.results.render.numbers import plural
 from verax.results.table import Column, Table, table_row
-from verax.studies.diagnosticity.analysis import CHANCE, PAIRS, Diagnosticity, Group, MetricTrial, Standing
+from verax.studies.diagnosticity.analysis import CHANCE, PAIRS, AgainstChance, Diagnosticity, Group, MetricTrial
 from verax.studies.unified.tables import KIND_NAMES
 from verax.types import Estimate, Kind
 
 _KINDS: dict[Kind, str] = {"token": KIND_NAMES["token"], **dict(reversed(KIND_NAMES.items())), "text": "free text"}
-_STANDINGS: dict[Standing, str] = {
+_STANDINGS: dict[AgainstChance, str] = {
     "better": "better than chance",
     "chance": "not better than chance",
     "worse": "worse than chance",
@@ -132,7 +132,7 @@ def figures(result: Diagnosticity) -> list[Figure]:
 
 def findings(result: Diagnosticity) -> list[str]:
     """Which metrics rank truer explanations higher, and which do not."""
-    found: dict[Standing, dict[str, list[Kind]]] = {standing: {} for standing in _STANDINGS}
+    found: dict[AgainstChance, dict[str, list[Kind]]] = {standing: {} for standing in _STANDINGS}
     for trial, kind in _on_trial(result):
         found[trial.standing].setdefault(trial.display, []).append(kind)
     sentences = []

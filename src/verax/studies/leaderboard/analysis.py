@@ -31,19 +31,14 @@ class Standing:
     """A method under a metric. Everything about significance is read from the joint test of the metric.
 
     Args:
-        method: its label in the run.
         baseline: label of the random explanation that it is compared with; its own for that itself.
         random: whether it is a random explanation, that others are compared with or a further one.
         mean: over the n inputs that have a value, with its interval; None if there is none.
-        baseline_mean: mean of its baseline over the inputs where the method has a value too.
         p: against its baseline, adjusted for all pairs of methods; None for a baseline and without one.
-        better, worse: significantly different from its baseline, in which direction.
         like_random: not significantly different from its baseline, although something could have been.
         best: no other method is significantly better.
         group: letters; methods that share one are not significantly different.
-        beaten_by: labels of the methods that are significantly better.
         unbeaten: label of the best content-free baseline of the metric, if the method is not significantly better.
-        reasons: instances without a value, by reason.
     """
 
     method: str
@@ -264,7 +259,6 @@ class Contrast:
     """A method under a metric in two runs, over the inputs that both have a value for.
 
     Args:
-        first, second: its mean in either run.
         difference: second minus first; differences below rounding noise count as 0.
         p: of the difference, adjusted for all methods and metrics; None for fewer than two inputs.
     """

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from verax.results.matching import MatchedMethod, match_methods
 from verax.results.render.numbers import listed, number, p_value, plural
 from verax.results.run import Run
-from verax.results.table import Cell, Column, Row, Table, table_row
+from verax.results.table import Cell, Column, Table, TableRow, table_row
 from verax.stats.correlation import spread
 from verax.stats.joint import TooFew
 from verax.studies.leaderboard.analysis import Board, Contrast, Leaderboard, RunBoards, Standing
@@ -169,7 +169,7 @@ def _overview(result: Leaderboard, made: RunBoards) -> Table:
     for method in result.methods:
         cells = [_cell(places[metric].get(method.name), _absent(made.run)) for metric in made.boards]
         name = Cell(method.name, shown=made.run.manifest.display(method.name))
-        rows.append(Row((name, *cells), baseline=method.name in baselines or method.entry.baseline))
+        rows.append(TableRow((name, *cells), baseline=method.name in baselines or method.entry.baseline))
     return Table(
         "overview",
         "Mean of each metric over the instances, by method",
@@ -179,7 +179,7 @@ def _overview(result: Leaderboard, made: RunBoards) -> Table:
     )
 
 
-def _brackets(rows: Sequence[Row]) -> str:
+def _brackets(rows: Sequence[TableRow]) -> str:
     """What stands in brackets, if anything does."""
     values = [cell.value for row in rows for cell in row.cells if isinstance(cell.value, Estimate)]
     if any(value.interval is not None for value in values):
@@ -240,7 +240,7 @@ def ranking(made: RunBoards, board: Board) -> Table:
         _ranking_columns(board),
         tuple(rows),
         caption,
-        verdict=verdict(board, made.run.manifest.display),
+        verdict=ranking_verdict(board, made.run.manifest.display),
     )
 
 
@@ -274,7 +274,7 @@ def _value(value: object) -> str:
     return f"({', '.join(inner)})" if inner else ""
 
 
-def verdict(board: Board, display: Callable[[str], str] = str) -> str:
+def ranking_verdict(board: Board, display: Callable[[str], str] = str) -> str:
     """What a ranking says, in a few sentences."""
     known = [standing for standing in board.standings if standing.mean is not None]
     if not known:
@@ -332,7 +332,7 @@ def _side_by_side(result: Leaderboard, metric: str) -> Table:
             shown = None if over is None or over.sd is None else f"{number(over.mean)} ± {number(over.sd)}"
             cells += [Cell(shown), Cell(None if over is None else over.mean), Cell(None if over is None else over.sd)]
         name = Cell(method.name, shown=_display(method, [run.run for run in result.runs]))
-        rows.append(Row((name, *cells), baseline=method.entry.baseline))
+        rows.append(TableRow((name, *cells), baseline=method.entry.baseline))
     board = runs[0].boards[metric]
     return Table(
         metric,

@@ -25,18 +25,18 @@ from verax.stats.masf import simes
 from verax.stats.performance import constant, most_frequent
 from verax.studies.masking.curves import (
     NOT_RECORDED,
-    Masking,
     MaskingCurve,
     MaskingCurves,
+    MaskingResult,
     SeedValues,
     Training,
     paper_name,
 )
 from verax.types import IntArray, Performance, UserError
+from verax.types.score import ScoreSeries
 
 METRIC, TEST = "recursive_masking", "in_distribution"
 NO_AREA = "no_area"
-Series = Mapping[str, Sequence[float]]
 
 
 @dataclass(frozen=True)
@@ -47,16 +47,10 @@ class MaskedRun:
         series: by method and instance, the series of its score: `gold`, `predicted` at each point of each masking, and
             the number of `maskings` (1 by default); empty where it was skipped.
         p_values: by method, the p-values of each tested instance at each masking ratio.
-        metric: how performance is measured on the data.
-        baseline: label of the random measure.
-        signed: for each method, whether it distinguishes support from opposition.
         majority: the most frequent class of the training data; None if it is not known.
-        seed: of the model.
-        training: of the model.
-        data: name of the data set.
     """
 
-    series: Mapping[str, Mapping[str, Series]]
+    series: Mapping[str, Mapping[str, ScoreSeries]]
     p_values: Mapping[str, Sequence[Sequence[float]]]
     metric: Performance
     baseline: str
@@ -72,7 +66,7 @@ class MaskedRun:
         return any("predicted" in series for series in self.series.get(self.baseline, {}).values())
 
 
-def analyse(runs: Sequence[Run]) -> Masking | None:
+def analyse(runs: Sequence[Run]) -> MaskingResult | None:
     """Curves and areas of one run, with intervals over instances.
 
     Of several runs: of each data set, and of each way of training its models; intervals are over the runs.
@@ -86,7 +80,7 @@ def analyse(runs: Sequence[Run]) -> Masking | None:
     made = _one_group(runs[0]) if len(runs) == 1 else _groups(runs)
     groups = tuple(_displayed(curves, runs) for curves in made.values() if curves is not None)
     by_metric = any(len(masked_metrics(run)) > 1 for run in runs)
-    return Masking(groups, tuple(name for name, curves in made.items() if curves is None), by_metric)
+    return MaskingResult(groups, tuple(name for name, curves in made.items() if curves is None), by_metric)
 
 
 def _one_group(run: Run) -> dict[str, MaskingCurves | None]:
@@ -257,11 +251,11 @@ def _one_run(name: str, run: MaskedRun, seed: int, resamples: int) -> MaskingCur
     )
 
 
-def _gold(rows: Mapping[str, Series], chosen: Sequence[str]) -> IntArray:
+def _gold(rows: Mapping[str, ScoreSeries], chosen: Sequence[str]) -> IntArray:
     return np.array([int(rows[one]["gold"][0]) for one in chosen])
 
 
-def _predicted(rows: Mapping[str, Series], chosen: Sequence[str]) -> IntArray:
+def _predicted(rows: Mapping[str, ScoreSeries], chosen: Sequence[str]) -> IntArray:
     """Predicted classes, shape [instances, maskings, points]."""
     maskings = int(rows[chosen[0]].get("maskings", (1,))[0])
     predicted = np.array([rows[one]["predicted"] for one in chosen]).astype(np.int64)

@@ -12,9 +12,9 @@ from verax.studies.masking.curves import (
     CONVERGED,
     NOT_RECORDED,
     AllData,
-    Masking,
     MaskingCurve,
     MaskingCurves,
+    MaskingResult,
     Training,
     over_data,
 )
@@ -49,7 +49,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def tables(result: Masking) -> list[Table]:
+def tables(result: MaskingResult) -> list[Table]:
     """The areas of each data set or metric, best first, the random measure last; of several groups, together too."""
     several = len(result.groups) > 1
     together = [
@@ -64,7 +64,7 @@ def tables(result: Masking) -> list[Table]:
     ]
 
 
-def _data_sets(result: Masking, training: Training) -> Table:
+def _data_sets(result: MaskingResult, training: Training) -> Table:
     """Measures on all data sets, with Recursive ROAR where it was measured (the paper's Tables 1, 11 and 12)."""
     groups = result.of_training(training)
     with_roar = has_roar(groups)
@@ -120,7 +120,7 @@ def all_data(overall: AllData) -> str:
     return words
 
 
-def _performance_table(result: Masking) -> Table:
+def _performance_table(result: MaskingResult) -> Table:
     """Performance unmasked and fully masked, by data set and training (the paper's Figures 2, 3 and 7 to 15)."""
     names = ("data", "training", "unmasked", "fully_masked", "majority", "majority_of", "runs", "converged")
     titles = ("Data set", "Training", "Unmasked [%]", "100 % masked [%]", "Most frequent class [%]", "", "Runs", "")
@@ -170,7 +170,7 @@ def _table(group: MaskingCurves, name: str) -> Table:
         _COLUMNS,
         tuple(rows),
         caption=intervals(group),
-        verdict=" ".join([performance(group), distribution(group)]),
+        verdict=" ".join([performance_sentence(group), distribution(group)]),
     )
 
 
@@ -208,7 +208,7 @@ def flags(group: MaskingCurves, curve: MaskingCurve) -> list[str]:
     return found
 
 
-def performance(group: MaskingCurves) -> str:
+def performance_sentence(group: MaskingCurves) -> str:
     """Performance with nothing and with everything masked, compared with the most frequent class."""
     name, last = PERFORMANCE[group.random.metric], group.random.curve[-1]
     words = (
@@ -259,7 +259,7 @@ def intervals(group: MaskingCurves) -> str:
     return f"In brackets: 95 % intervals over the {plural(group.random.n, 'instance')} of this run (BCa bootstrap)."
 
 
-def findings(result: Masking) -> list[str]:
+def findings(result: MaskingResult) -> list[str]:
     """What is missing."""
     return [
         f"{name}: the random measure has no curve, so there is nothing to measure the others against."
@@ -267,7 +267,7 @@ def findings(result: Masking) -> list[str]:
     ]
 
 
-def reading(result: Masking) -> list[str]:
+def reading(result: MaskingResult) -> list[str]:
     """How the areas came about."""
     if not result.groups:
         return []

@@ -1,0 +1,74 @@
+"""Open the executor that a placement names."""
+
+from __future__ import annotations
+
+import os
+
+import torch
+from rich.console import Console
+from rich.text import Text
+
+from verax.models.devices import resolve_device
+from verax.run.endpoint import endpoint_of
+from verax.run.execute import Work
+from verax.run.executors import Executor, InlineExecutor
+from verax.run.executors.processes import Processes
+from verax.run.executors.ray import RayWorkers
+from verax.run.executors.supervisor import WorkerExecutor
+from verax.run.executors.worker import Assignment
+from verax.run.placement import Placement, check_workers
+from verax.run.plan import Plan, length
+from verax.run.prepare import Prepared
+from verax.types import UserError
+
+
+def open_executor(
+    placement: Placement,
+    prepared: Prepared,
+    plan: Plan,
+    again: frozenset[str],
+    console: Console,
+    inline: InlineExecutor,
+) -> Executor:
+    """The executor of a run; no worker is started before there is work.
+
+    Args:
+        plan: of the run, with other keys for the stored rows in `again`.
+        inline: the executor of this process.
+    """
+    if placement.executor == "inline":
+        return inline
+    recipe = prepared.recipe
+    if recipe.model is not None:
+        raise UserError(
+            f"workers: each loads the model itself, and {plan.run.model.name!r} is an object in this process; save it "
+            "to a folder and name that, name a function as python:module:function, or use the executor inline"
+        )
+    if endpoint_of(plan.run.model) is not None:
+        raise UserError(
+            "workers: an endpoint is asked by one process, many requests at a time; set model.endpoint.concurrency"
+        )
+    device = recipe.spec.model.device
+    assignment = Assignment.of(recipe, plan, again)
+
+    def cost(work: Work) -> float:
+        present = set(work.planned.row_keys()) - set(work.todo)
+        loads = list(plan.missing(work.planned, present))
+        passes = sum(1 + load.passes.forward + 2 * load.passes.backward + load.inputs for load in loads)
+        return float(passes * (1 + length(work.planned.instance)))
+
+    def say(line: str) -> None:
+        console.print(Text(line, "yellow"), soft_wrap=True)
+
+    if placement.executor == "ray":
+        return WorkerExecutor(RayWorkers(assignment, placement), cost, say)
+    workers = placement.workers or _default_workers(device)
+    check_workers(workers, device)
+    return WorkerExecutor(Processes(assignment, workers), cost, say)
+
+
+def _default_workers(device: str) -> int:
+    """One worker for each GPU, or for each core of a CPU."""
+    if resolve_device(device).type == "cuda":
+        return torch.cuda.device_count()
+    return os.cpu_count() or 1
