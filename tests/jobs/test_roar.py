@@ -328,6 +328,21 @@ def test_another_spec_in_the_same_folder_is_refused(ran: Ran, toy: Path, tmp_pat
         Roar(spec_of(toy), tmp_path)
 
 
+def test_in_workers_it_gives_the_same_curves(toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("verax.run.placement.os.cpu_count", lambda: 2)
+    short = {"epochs": 1, "steps": 2, "methods": METHODS[:1], "device": "cpu"}
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)  # as each of the workers has
+    try:
+        results = [
+            roar(spec_of(toy, **short, workers=workers), tmp_path / str(workers), console=QUIET) for workers in (1, 2)
+        ]
+    finally:
+        torch.set_num_threads(before)
+    alone, together = [[replace(one) for one in found.measures] for found in results if found is not None]
+    assert together == alone
+
+
 def test_the_result_is_read_again_without_torch(ran: Ran) -> None:
     folder = ran.prepared.artifact.folder
     found = load_result(folder)

@@ -11,7 +11,18 @@ import typer
 from rich.text import Text
 
 from verax.cli.app import app, notes, out
-from verax.cli.training import BATCHES, FIELDS, Limit, Sample, SpecFile, TrainOn, option, spec_content, with_options
+from verax.cli.training import (
+    BATCHES,
+    FIELDS,
+    WORKERS,
+    Limit,
+    Sample,
+    SpecFile,
+    TrainOn,
+    option,
+    spec_content,
+    with_options,
+)
 
 _FIELDS: dict[str, Any] = {
     **{name: FIELDS[name] for name in ("base", "validation")},
@@ -23,6 +34,7 @@ _FIELDS: dict[str, Any] = {
     "seed": option(int, "Default: 0.", min=0),
     "epochs": option(int, "Epochs of each training; default: as for verax train.", min=1),
     **{name: FIELDS[name] for name in ("learning_rate", *BATCHES, "longest", "on_long", "device")},
+    **WORKERS,
 }
 
 

@@ -41,6 +41,13 @@ def option(kind: Any, description: str, *names: str, **limits: Any) -> Any:
     return Annotated[kind | None, typer.Option(*names, help=description, **limits)]
 
 
+WORKERS: dict[str, Any] = {
+    "workers": option(int, "Trainings at the same time; default: 1.", min=1),
+    "executor": option(str, "Where they run: processes (default with --workers) or ray."),
+    "address": option(str, "Of --executor ray: a running cluster; default: one is started here."),
+    "cpus_per_worker": option(int, "Of --executor ray: cores of a training.", min=1),
+}
+"""Options for trainings that can be run at the same time."""
 FIELDS: dict[str, Any] = {
     "base": option(str, "Model to start from: a folder, a hub id, a shipped model."),
     "validation": option(
@@ -59,7 +66,7 @@ FIELDS: dict[str, Any] = {
     "autocast": option(str, "Matrix products in bfloat16 or float16; weights and sums stay in float32."),
     "save_every": option(float, "Minutes between stored states within an epoch; default: 10.", min=0),
     "device": Device,
-    "workers": option(int, "Trainings at the same time; default: 1.", min=1),
+    **WORKERS,
     "plant": option(str, "Plant a shortcut: insert the word into inputs of the label.", metavar="WORD=LABEL"),
     "plant_share": option(float, "Share of these inputs; default: 0.5.", min=0, max=1),
 }

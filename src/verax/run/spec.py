@@ -139,6 +139,11 @@ class DataSpec(Section):
     (`columns.maskable_part`)."""
 
 
+def _as_list(given: Any) -> Any:
+    """A single name stands for a list of it."""
+    return [given] if isinstance(given, str) else given
+
+
 def by_name(value: Any) -> Any:
     """A section from its name alone."""
     return {"name": value} if isinstance(value, str) else value
@@ -199,7 +204,7 @@ class Spec(Section):
         description="Of a run with crosslingual_faithfulness: the languages in which the other metrics are measured. "
         "reference, the language that others are compared with, all, or a list.",
     )
-    controls: tuple[Literal["randomised"], ...] = Field(
+    controls: Annotated[tuple[Literal["randomised"], ...], BeforeValidator(_as_list)] = Field(
         default=(),
         description="Controls that are run next to the methods: randomised explains, by each method that scores words, "
         "the same model with randomly initialised weights.",

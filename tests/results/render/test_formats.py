@@ -560,6 +560,16 @@ def test_sections_are_apart_and_the_best_rows_bold() -> None:
     assert "integrated_gradients" in bold[0]
 
 
+def test_a_name_that_several_sections_have_is_preceded_by_its_section() -> None:
+    """As the verdicts on the methods of several runs; not where a cell of the row holds the section already."""
+    columns = (Column("method", "Method", "text"), Column("note", "Note", "text"))
+    rows = [("lime", "", "a"), ("lime", "", "b"), ("saliency", "", "b"), ("lime", "c", "c")]
+    table = Table("t", "T", columns, tuple(table_row(*cells, section=section) for *cells, section in rows))
+    names = ["a: lime", "b: lime", "saliency", "lime"]
+    assert [line.split(" | ")[0].strip("| ") for line in to_markdown([table]).splitlines()[4:]] == names
+    assert [line.split(" & ")[0] for line in to_latex([table]).splitlines() if " & " in line][1:] == names
+
+
 def test_marks_and_notes_are_explained_once() -> None:
     said = printed(
         show_findings(found(METHODS, replace(METHODS, notes=("Note.",)), replace(METHODS, notes=("Note.",))))

@@ -268,6 +268,22 @@ def test_a_real_generator_goes_all_the_way(tmp_path: Path) -> None:
     assert execute_run(spec, tmp_path / "run").score_rows() == run.score_rows()
 
 
+def test_the_length_of_explanations_is_that_of_the_spec_or_the_flag(verax: Callable[..., Any], tmp_path: Path) -> None:
+    """Three tokens are too few for any explanation: nothing is tested, and the table counts it by the reason."""
+    model = {"name": "world/nli-mt-ra", "max_new_tokens": 3}
+    tests = ["counterfactual_test", "reconstruction_test"]
+    spec = {"model": model, "data": {"name": "world/nli", "limit": 2}, "metrics": tests}
+    run = execute_run(spec, tmp_path / "run")
+    assert all(nle.notes["cut_off"] and len(nle.text.split()) <= 3 for nle in run.texts())
+    assert [score.reason for score in run.score_rows()] == ["cut_off"] * 4
+    found = run.study("free_text")
+    assert [row.untested for row in (*found.counterfactual, *found.reconstruction)] == [{"cut_off": 2}] * 2
+    said = verax("explain", *PAIRS[0][:2], "--model", model["name"], "--max-new-tokens", "3", "--json")
+    assert len(json.loads(said.out)["text"].split()) <= 3
+    refused = verax("explain", *PAIRS[0][:2], "--model", "world/nli", "--max-new-tokens", "3")
+    assert refused.err == "error: --max-new-tokens: it is for models that explain themselves in free text\n"
+
+
 def test_inputs_without_a_gold_class_are_explained_too(model: Rigged, tmp_path: Path) -> None:
     data = tmp_path / "bare.jsonl"
     data.write_text(json.dumps({"premise": "A boat.", "hypothesis": "A lake."}) + "\n")

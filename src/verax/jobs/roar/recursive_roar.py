@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,9 @@ from verax.results.roar import RESULT, VERSION, RoarMeasure, RoarResult, load_re
 from verax.run.card import is_signed
 from verax.run.checking import check_fit
 from verax.run.context import BASELINE
+from verax.run.executors.tasks import finish_tasks
 from verax.run.parameters import Configured, from_config
+from verax.run.placement import check_workers, device_of_worker
 from verax.run.plan import input_key
 from verax.run.progress import progress_counter
 from verax.stats.performance import most_frequent
@@ -61,6 +64,8 @@ def roar(
     Returns:
         Curves and areas; None for a dry run.
     """
+    if spec.placement.executor == "processes":
+        check_workers(spec.placement.workers or 1, spec.device)
     prepared = Roar(spec, out)
     prepared.print_left_out(console)
     done = prepared.artifact.is_finished()
@@ -71,12 +76,13 @@ def roar(
     if done:
         return load_result(out)
     with prepared.artifact.claim():
-        for number, point in enumerate(left, len(prepared.points) - len(left) + 1):
-            measure = "for all measures" if point.measure is None else prepared.methods[point.measure].label
-            masked = f"{100 * point.step / spec.steps:.3g} % of the words masked"
-            title = f"training {number} of {len(prepared.points)}: {measure}, {masked}"
-            console.print(title, highlight=False, soft_wrap=True)
-            prepared.run(point, console)
+        if spec.placement.executor == "inline":
+            for number, point in enumerate(left, len(prepared.points) - len(left) + 1):
+                title = f"training {number} of {len(prepared.points)}: {prepared.title(point)}"
+                console.print(title, highlight=False, soft_wrap=True)
+                prepared.run(point, console)
+        else:
+            _run_in_workers(prepared, out, left, console)
         result = prepared.result()
         write_result(out, result)
         prepared.artifact.finish(RESULT)
@@ -84,6 +90,29 @@ def roar(
             prepared.files.remove_weights(point)
             prepared.files.resume(point).remove()
     return result
+
+
+def _run_in_workers(prepared: Roar, out: Path, points: Sequence[RoarPoint], console: Console) -> None:
+    """Run points at the same time: first those that all measures share, then the steps of each measure in turn."""
+    spec, by_measure = prepared.spec, dict[int, list[RoarPoint]]()
+    for point in points:
+        if point.measure is not None:
+            by_measure.setdefault(point.measure, []).append(point)
+    shared = {
+        prepared.title(point): partial(_run_points, spec, out, [point]) for point in points if point.measure is None
+    }
+    measures = {
+        prepared.methods[measure].label: partial(_run_points, spec, out, steps) for measure, steps in by_measure.items()
+    }
+    for what, tasks in (("shared steps", shared), ("measures", measures)):
+        finish_tasks(tasks, spec.placement, f"ROAR, {what}", console)
+
+
+def _run_points(spec: RoarSpec, out: Path, points: Sequence[RoarPoint], worker: int) -> None:
+    """Run points one after the other in a worker; the folder is claimed by the process that started it."""
+    prepared = Roar(spec.model_copy(update={"device": device_of_worker(spec.device, worker)}), out)
+    for point in points:
+        prepared.run(point, Console(quiet=True))
 
 
 class Roar:
@@ -182,6 +211,11 @@ class Roar:
 
     def _workload(self, points: Sequence[RoarPoint]) -> Workload:
         return Workload.of(points, self.splits, self.methods, self.spec.steps, self.recipe)
+
+    def title(self, point: RoarPoint) -> str:
+        """A point in messages to people."""
+        measure = "for all measures" if point.measure is None else self.methods[point.measure].label
+        return f"{measure}, {100 * point.step / self.spec.steps:.3g} % of the words masked"
 
     def run(self, point: RoarPoint, console: Console) -> None:
         """Mask, train and evaluate; each result is stored before the next step."""

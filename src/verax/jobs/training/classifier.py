@@ -29,7 +29,7 @@ from verax.jobs.training.splits import Splits, input_keys, open_splits
 from verax.models.checkpoint import load_base, load_tokenizer
 from verax.models.load import checkpoint_folder, fingerprint
 from verax.run.executors.tasks import finish_tasks
-from verax.run.placement import Placement, check_workers, device_of_worker
+from verax.run.placement import check_workers, device_of_worker
 from verax.stats.performance import constant, most_frequent, performance
 from verax.store.artifact import Artifact, read_json
 from verax.store.files import replace_file
@@ -53,7 +53,9 @@ def train_classifiers(
     Args:
         announce: called with the data, the number of trainings and how many of them are finished, before training.
     """
-    check_workers(spec.workers)
+    placement = spec.placement
+    if placement.executor == "processes":
+        check_workers(placement.workers or 1, spec.device)
     base = checkpoint_folder(spec.base, None)
     data = open_splits(spec).readable()
     if spec.on_long == "error":
@@ -66,8 +68,8 @@ def train_classifiers(
     trainings = [ClassifierTraining(spec, out, base, data, masking, seed, plain) for masking, seed in pairs]
     finished = [training.is_finished() for training in trainings]
     announce(data, len(trainings), sum(finished))
-    if spec.workers > 1:
-        _train_in_processes([one for one, done in zip(trainings, finished, strict=True) if not done], spec, console)
+    if placement.executor != "inline":
+        _train_in_workers([one for one, done in zip(trainings, finished, strict=True) if not done], spec, console)
         finished = [True] * len(trainings)
     for number, (training, done) in enumerate(zip(trainings, finished, strict=True), 1):
         if done:
@@ -80,10 +82,10 @@ def train_classifiers(
     return compare_models(spec, out)
 
 
-def _train_in_processes(trainings: Sequence[ClassifierTraining], spec: TrainSpec, console: Console) -> None:
-    """Run trainings in as many processes as the spec says; a failed one is reported when the others have finished."""
+def _train_in_workers(trainings: Sequence[ClassifierTraining], spec: TrainSpec, console: Console) -> None:
+    """Run trainings at the same time; a failed one is reported when the others have finished."""
     tasks = {f"masking {one.masking}, seed {one.seed}": partial(_train_one, *one.arguments) for one in trainings}
-    finish_tasks(tasks, Placement("processes", spec.workers), "training", console)
+    finish_tasks(tasks, spec.placement, "training", console)
 
 
 def _train_one(spec: TrainSpec, *arguments: Any) -> None:

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from verax.models.load import OnLong
 from verax.models.self_explainer import MAX_NEW_TOKENS, TrainedMethodName
 from verax.registry import entries, resolve
+from verax.run.placement import Placement, placement_of
 from verax.run.spec import DataSpec, Section, by_name, parse
 from verax.train.loop import Autocast, FineTuning
 from verax.train.resume import SAVE_EVERY
@@ -93,15 +94,33 @@ OnLongInputs = Annotated[
 ]
 
 
-class PlainSpec(RecipeSpec):
+class InWorkers(Section):
+    """Trainings that can be run at the same time."""
+
+    workers: int | None = Field(default=None, ge=1)
+    """Trainings that run at the same time, each in a process of its own. Default: one, in this process; of `ray`, as
+    many as the cluster has room for."""
+    executor: Literal["processes", "ray"] | None = None
+    """Where they run: processes of this machine (with `workers`), whose threads and GPUs are divided among them, or
+    ray."""
+    address: str | None = None
+    """Of ray: a running cluster. Default: one is started on this machine."""
+    cpus_per_worker: int = Field(default=1, ge=1)
+    """Of ray: cores of a training."""
+
+    @property
+    def placement(self) -> Placement:
+        """Where they run."""
+        workers = None if self.workers == 1 and self.executor is None else self.workers
+        return placement_of(self.executor, workers, self.address, self.cpus_per_worker)
+
+
+class PlainSpec(RecipeSpec, InWorkers):
     """A plain fine-tuning: nothing is masked, and the epoch that does best on the validation set is kept."""
 
     on_long: OnLongInputs = "error"
     seeds: Several[Seed] = Field(default=(0,), min_length=1)
     """Seeds of the head, the order of inputs, dropout and masks."""
-    workers: int = Field(default=1, ge=1)
-    """Trainings that run at the same time, each in a process of its own; the threads are divided among them, and of
-    several GPUs each has its own."""
     plant: str | None = None
     """A shortcut WORD=LABEL: the word is inserted into training inputs of the label, so that it is known to decide
     where it flips a prediction."""
@@ -182,7 +201,7 @@ MEASURES: tuple[str | dict[str, Any], ...] = (
 """The measures that Table 1 of the faithfulness measurable paper compares with ROAR; they explain the gold class."""
 
 
-class RoarSpec(RecipeSpec):
+class RoarSpec(RecipeSpec, InWorkers):
     """Recursive ROAR: a model is trained for each step of each importance measure."""
 
     methods: tuple[str | dict[str, Any], ...] = Field(default=MEASURES, min_length=1)

@@ -228,7 +228,7 @@ class _Layout:
         bases = [(base, columns) for (_, base), columns in self.columns.items()]
         random = [column for base, columns in bases if base == "random" for column in columns]
         alike = [columns[0] for base, columns in bases if base == place[1]]
-        return {**test.against(i, j)._asdict(), "best": i in test.best(random, alike)}
+        return {**test.against(i, j)._asdict(), "best": i in test.best(random, alike) and not test.undecided(i, j)}
 
 
 def _entries(
@@ -335,7 +335,7 @@ def _together(runs: Sequence[Run], seed: int) -> UnifiedRun:
             values, test, layout = _joined(runs, grids, metric, seed)
             tolerance = max(run.manifest.tolerance(metric.label) for run in runs)
             methods = dict.fromkeys(layout.columns, ("all runs",))
-            entries = _entries(values[None], test, layout, methods, tolerance, seed)
+            entries = _entries(values, test, layout, methods, tolerance, seed)
             properties.append(_property_of_entries(name, metric, entries, test))
     return UnifiedRun("all runs", tuple(one for one in properties if one.entries), ())
 
@@ -343,7 +343,10 @@ def _together(runs: Sequence[Run], seed: int) -> UnifiedRun:
 def _joined(
     runs: Sequence[Run], grids: Sequence[MethodGrid], metric: MetricEntry, seed: int
 ) -> tuple[FloatArray, JointTest, _Layout]:
-    """Values of each kind and base and of its random explanation, over the inputs of all runs, and their test."""
+    """Values of each kind and base and of its random explanation, [draws, inputs, columns], and their test.
+
+    The inputs are those of all runs; draws are as in `_drawn`, and a run with fewer of them repeats its first.
+    """
     places = [place for place in dict.fromkeys(place for grid in grids for place in grid) if place[1] != "random"]
     blocks, inputs = [], []
     for run, grid in zip(runs, grids, strict=True):
@@ -352,19 +355,25 @@ def _joined(
         layout = _Layout.of(run.manifest, grid, methods)
         own = [layout.columns[place][0] if place in layout.columns else None for place in places]
         columns = [*own, *(layout.baseline.get(place) for place in places)]
-        empty = np.full(len(found), np.nan)
-        blocks.append(np.stack([empty if column is None else found[:, column] for column in columns], axis=1))
+        drawn = _drawn(run, metric.label, methods, found)
+        empty = np.full(drawn.shape[:2], np.nan)
+        blocks.append(np.stack([empty if column is None else drawn[:, :, column] for column in columns], axis=2))
         inputs += [f"{run.manifest.data.name}/{run.manifest.data.split}/{one}" for one in ids]
     positions = [str(number) for number in range(len(inputs))]
-    values, _ = mean_over_groups(np.concatenate(blocks), positions, dict(zip(positions, inputs, strict=True)))
+    shared = dict(zip(positions, inputs, strict=True))
+    draws = [
+        np.concatenate([block[number if number < len(block) else 0] for block in blocks])
+        for number in range(max(map(len, blocks)))
+    ]
+    values = np.stack([mean_over_groups(drawn, positions, shared)[0] for drawn in draws])
     test = joint_test(
-        values,
+        values[0],
         sequential=any(run.manifest.sequential for run in runs),
         higher_is_better=metric.ascending,
         tolerance=max(run.manifest.tolerance(metric.label) for run in runs),
         seed=seed,
     )
-    known = [mean_of(column) is not None for column in values.T]
+    known = [mean_of(column) is not None for column in values[0].T]
     rivals = {place: number + len(places) for number, place in enumerate(places) if known[number + len(places)]}
     at: dict[Place, tuple[int, ...]] = {place: (number,) for number, place in enumerate(places) if known[number]}
     for kind in KINDS:

@@ -203,7 +203,9 @@ def _intervals(one: Property) -> str:
     if one.name == "simulatability":
         several += " that were held out"
     seeds = "" if one.over == "instances" or one.seeds is None else f"{one.seeds} seeds of the agents and "
-    return f"In brackets: 95 % intervals over {seeds}{several} (BCa bootstrap). Δ: difference from random."
+    spans = sum(entry.kind == "span_interaction" and entry.base != "random" for entry in one.entries)
+    own = ", for span pairs from those matched to the method (in the column: their mean)" if spans > 1 else ""
+    return f"In brackets: 95 % intervals over {seeds}{several} (BCa bootstrap). Δ: difference from random{own}."
 
 
 def _wins(result: Unified, named: Sequence[Mapping[str, Property]]) -> Table:
