@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
+"""As in `typing`, whose import would take most of the time before the command line handles signals."""
 if TYPE_CHECKING:
+    from typing import Any
+
     __version__: str
     from verax.api import (
         Explanation,
@@ -107,7 +109,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: `verax list` must not wait for scipy, nor for torch."""
     if name == "__version__":
-        return importlib.metadata.version("verax")
+        return importlib.import_module("importlib.metadata").version("verax")
     if name not in __all__:
         raise AttributeError(f"module 'verax' has no attribute {name!r}")
     for home in [_HOMES[name]] if name in _HOMES else ["types", "api"]:
