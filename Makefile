@@ -11,7 +11,7 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constrain
 BENCHES = $(filter-out peer_% static_encoder,$(basename $(notdir $(shell grep -l __main__ bench/*.py))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test index check bench clean
+.PHONY: help setup demo test index check wheel bench clean
 
 help:  ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,11 @@ check: .venv/installed-test  ## lint, format, types and import layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+wheel: .venv/installed-test  ## build the release in dist/ and check it
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
+	VERAX_WHEEL=$$(ls dist/*.whl) $(BIN)/python -m pytest -q tests/test_packaging.py
 
 bench: .venv/installed-test .bench/interpreto/installed  ## run every benchmark
 	@set -e; for name in $(BENCHES); do echo "== bench.$$name"; $(BIN)/python -m bench.$$name; done

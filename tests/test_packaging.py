@@ -1,0 +1,102 @@
+"""The release: its versions agree, the wheel is complete and small, and works without the source tree.
+
+`VERAX_WHEEL` names a wheel that is checked in place of one that is built here.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import venv
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from verax import explain, load_model
+
+ROOT = Path(__file__).parent.parent
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+MOST_WEIGHTS = 15_000_000
+PAIR = ("The small red boat is on the lake.", "The boat is green.")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel to check."""
+    if given := os.environ.get("VERAX_WHEEL"):
+        return ROOT / given
+    folder = tmp_path_factory.mktemp("dist")
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder], cwd=ROOT, check=True)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+def test_versions_agree() -> None:
+    version = PROJECT["version"]
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))["version"] == version
+    newest = re.search(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert newest is not None
+    assert newest[1] == version
+    assert importlib.metadata.version("verax") == version
+
+
+def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {name for name in archive.namelist() if name.startswith("verax/")}
+    source = ROOT / "src"
+    files = {path.relative_to(source).as_posix() for path in (source / "verax").rglob("*") if path.is_file()}
+    assert packed == {name for name in files if "__pycache__" not in name}
+    assert {"verax/py.typed", "verax/registry/index.json"} <= packed
+    suffixes = {Path(name).suffix for name in packed}
+    assert {".toml", ".txt", ".json", ".safetensors", ".css", ".js"} <= suffixes
+
+
+def test_shipped_weights_are_small(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        sizes = [item.file_size for item in archive.infolist() if item.filename.endswith(".safetensors")]
+    assert 0 < sum(sizes) <= MOST_WEIGHTS
+
+
+def test_the_metadata_is_that_of_the_project(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        found = Parser().parsestr(archive.read(name).decode("utf-8"))
+        assert any(name.endswith("licenses/LICENSE") for name in archive.namelist())
+    assert (found["Name"], found["Version"]) == ("verax", PROJECT["version"])
+    assert found["License-Expression"] == "Apache-2.0"
+    assert set(found.get_all("Classifier", [])) == set(PROJECT["classifiers"])
+    assert found.get_payload().startswith("# verax")  # type: ignore[union-attr]
+
+
+def test_the_wheel_works_without_the_source_tree(wheel: Path, tmp_path: Path) -> None:
+    """Installed into a new environment that borrows the dependencies of this one, and called in an empty folder."""
+    venv.create(tmp_path / "env", with_pip=False)
+    python = tmp_path / "env/bin/python"
+    install = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", "-q", wheel]
+    subprocess.run(install, check=True)
+    (site,) = (tmp_path / "env/lib").glob("python*/site-packages")
+    borrowed = [folder for folder in sys.path if Path(folder).name == "site-packages"]
+    (site / "dependencies.pth").write_text("\n".join(borrowed))
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+
+    def call(*command: str | Path) -> str:
+        return subprocess.run(command, cwd=empty, env=env, capture_output=True, text=True, check=True).stdout
+
+    where = call(python, "-c", "import verax, verax.api; print(verax.api.__file__, verax.__version__)").split()
+    assert where == [str(site / "verax/api.py"), PROJECT["version"]]
+    verax = tmp_path / "env/bin/verax"
+    assert call(verax, "--version") == f"verax {PROJECT['version']}\n"
+    assert "world/nli" in call(verax, "list")
+    found = json.loads(call(verax, "explain", *PAIR, "--method", "leave_one_out", "--json"))
+    assert found == json.loads(json.dumps(explain(load_model("world/nli"), *PAIR, method="leave_one_out").to_dict()))
