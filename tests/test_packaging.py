@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.metadata
 import json
 import os
@@ -26,6 +27,21 @@ from verax import explain, load_model
 ROOT = Path(__file__).parent.parent
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 MOST_WEIGHTS = 15_000_000
+EXTRAS = (
+    "accelerate",
+    "captum",
+    "datasets",
+    "IPython",
+    "jieba",
+    "pythainlp",
+    "ray",
+    "sacrebleu",
+    "shap",
+    "shapiq",
+    "spacy",
+    "wn",
+)
+"""Modules of extras and of tests, which an environment need not have."""
 PAIR = ("The small red boat is on the lake.", "The boat is green.")
 
 
@@ -77,15 +93,38 @@ def test_the_metadata_is_that_of_the_project(wheel: Path) -> None:
     assert found.get_payload().startswith("# verax")  # type: ignore[union-attr]
 
 
+def test_every_import_is_a_declared_dependency() -> None:
+    extras = [
+        needed for name, several in PROJECT["optional-dependencies"].items() if name != "test" for needed in several
+    ]
+    declared = {normalised(re.split(r"[^\w.-]", needed)[0]) for needed in PROJECT["dependencies"] + extras}
+    homes, imported = importlib.metadata.packages_distributions(), set()
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module is not None:
+                imported.add(node.module.partition(".")[0])
+    foreign = imported - sys.stdlib_module_names - {"verax"}
+    assert "torch" in foreign
+    assert [name for name in sorted(foreign) if declared.isdisjoint(map(normalised, homes.get(name, ())))] == []
+
+
+def normalised(name: str) -> str:
+    """The name of a distribution as indexes compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
 def test_the_wheel_works_without_the_source_tree(wheel: Path, tmp_path: Path) -> None:
-    """Installed into a new environment that borrows the dependencies of this one, and called in an empty folder."""
+    """Installed into a new environment, which borrows the dependencies of this one but no extra; in an empty folder."""
     venv.create(tmp_path / "env", with_pip=False)
     python = tmp_path / "env/bin/python"
     install = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", "-q", wheel]
     subprocess.run(install, check=True)
     (site,) = (tmp_path / "env/lib").glob("python*/site-packages")
     borrowed = [folder for folder in sys.path if Path(folder).name == "site-packages"]
-    (site / "dependencies.pth").write_text("\n".join(borrowed))
+    hidden = f"import sys; sys.modules.update(dict.fromkeys({EXTRAS!r}))"
+    (site / "dependencies.pth").write_text("\n".join([*borrowed, hidden]))
     empty = tmp_path / "empty"
     empty.mkdir()
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
@@ -98,5 +137,7 @@ def test_the_wheel_works_without_the_source_tree(wheel: Path, tmp_path: Path) ->
     verax = tmp_path / "env/bin/verax"
     assert call(verax, "--version") == f"verax {PROJECT['version']}\n"
     assert "world/nli" in call(verax, "list")
+    assert "Finished" in call(verax, "demo", "--limit", "2", "--out", "run")
+    assert "Finished" in call(verax, "show", "run")
     found = json.loads(call(verax, "explain", *PAIR, "--method", "leave_one_out", "--json"))
     assert found == json.loads(json.dumps(explain(load_model("world/nli"), *PAIR, method="leave_one_out").to_dict()))
