@@ -42,10 +42,15 @@ class Encoding:
         """All words of the instance, in reading order."""
         return self.instance.units
 
+    @property
+    def n_units(self) -> int:
+        """Number of words."""
+        return sum(len(part.words) for part in self.instance.parts)
+
     @cached_property
     def tokens_of_unit(self) -> IntArray:
         """Number of tokens of each unit: shape [units]."""
-        return np.bincount(self.token_unit[self.token_unit >= 0], minlength=len(self.units))
+        return np.bincount(self.token_unit[self.token_unit >= 0], minlength=self.n_units)
 
 
 class PerturbedInput(NamedTuple):

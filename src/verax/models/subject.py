@@ -61,13 +61,13 @@ class Subject:
     @cached_property
     def state(self) -> States:
         """How each unit of the encoding is removed, if it is; shape [all units]."""
-        return np.zeros(len(self.encoding.units), np.int8)
+        return np.zeros(self.encoding.n_units, np.int8)
 
     @cached_property
     def alive(self) -> IntArray:
         """Units of the encoding that are left; shape [n_units]."""
         encoding = self.encoding
-        alive = np.arange(len(encoding.units)) if encoding.seen is None else encoding.seen
+        alive = np.arange(encoding.n_units) if encoding.seen is None else encoding.seen
         if self.parts is not None:
             alive = np.array([i for i in alive if encoding.units[i][0].part in self.parts], np.int64)
             if not len(alive):
@@ -87,7 +87,8 @@ class Subject:
     @cached_property
     def units(self) -> tuple[Unit, ...]:
         """The units that are left, in reading order."""
-        return tuple(self.encoding.units[i] for i in self.alive)
+        units = self.encoding.units
+        return units if self.n_units == len(units) else tuple(units[i] for i in self.alive)
 
     @cached_property
     def words(self) -> tuple[tuple[int, int], ...]:
