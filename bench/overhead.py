@@ -91,16 +91,18 @@ class Work:
     """Passes for an input of so many words; inputs are as many as make about 20,000 of them, but at most 500."""
     generators: Callable[[Subject], Sequence[Any]]
 
-    def subjects(self, model: InstantClassifier, words: int) -> list[Subject]:
-        """Encoded inputs of so many words."""
+    def tasks(self, model: InstantClassifier, words: int) -> list[Task[Any]]:
+        """Those for encoded inputs of so many words."""
         count = min(500, max(1, 20_000 // self.passes(words)))
-        return [Subject(instance, model).encoded() for instance in inputs(words, count)]
+        subjects = [Subject(instance, model).encoded() for instance in inputs(words, count)]
+        return [Task(generator, _raise_or_end) for x in subjects for generator in self.generators(x)]
 
-    def run(self, subjects: Sequence[Subject]) -> int:
-        """Run it on all inputs; returns the number of passes that were evaluated."""
-        engine = Engine()
-        engine.run(Task(generator, _raise_or_end) for x in subjects for generator in self.generators(x))
-        return engine.cost.forward
+
+def passes_of(tasks: Sequence[Task[Any]]) -> int:
+    """Run all tasks; returns the number of passes that were evaluated."""
+    engine = Engine()
+    engine.run(tasks)
+    return engine.cost.forward
 
 
 def _raise_or_end(outcome: TaskResult[Any]) -> tuple[()]:
@@ -132,9 +134,9 @@ def measure(work: Work, words: int, *, repeats: int) -> float:
     """Microseconds of CPU time per pass: the smallest of several runs, which others on this machine disturb least."""
     model, found = InstantClassifier(), []
     for _ in range(repeats):
-        subjects = work.subjects(model, words)
+        tasks = work.tasks(model, words)
         start = time.process_time()
-        passes = work.run(subjects)
+        passes = passes_of(tasks)
         found.append((time.process_time() - start) / passes * 1e6)
     return min(found)
 
@@ -154,9 +156,9 @@ def encoding_microseconds(words: int, *, repeats: int) -> float:
 def retained_megabytes(words: int) -> float:
     """Resident memory that is still in use after a beam search on an input of so many words, its subject included."""
     x = Subject(inputs(words, 1)[0], InstantClassifier()).encoded()
-    BEAM.run([Subject(inputs(10, 1)[0], x.model)])  # whatever is allocated once
+    passes_of(BEAM.tasks(x.model, 10))  # whatever is allocated once
     before = _resident_bytes()
-    BEAM.run([x])
+    passes_of([Task(as_generator(Beam(), x), _raise_or_end)])
     gc.collect()
     return (_resident_bytes() - before) / 1e6
 
@@ -167,9 +169,9 @@ def _resident_bytes() -> int:
 
 def profile(work: Work) -> None:
     """Print the functions that take longest, at the longest input."""
-    subjects = work.subjects(InstantClassifier(), work.words[-1])
+    tasks = work.tasks(InstantClassifier(), work.words[-1])
     profiler = cProfile.Profile()
-    profiler.runcall(work.run, subjects)
+    profiler.runcall(passes_of, tasks)
     pstats.Stats(profiler).sort_stats("tottime").print_stats(25)
 
 

@@ -212,7 +212,7 @@ class HFEncoder:
         return self._sequence(row).unit
 
     def _sequence(self, row: PerturbedInput) -> TokenSequence:
-        return TokenSequence.of(row, self._replacement_ids.get("mask"))
+        return TokenSequence.of([row], self._replacement_ids.get("mask"))
 
     def _batch(self, rows: Sequence[PerturbedInput]) -> PaddedBatch:
         return PaddedBatch.of(rows, self._replacement_ids.get("mask"), self._pad_id)

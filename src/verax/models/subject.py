@@ -133,8 +133,11 @@ class Subject:
 
     def states(self, keep: BoolArray, removal: Removal) -> States:
         """States over all units of the encoding for coalitions of those left: [rows, n_units] -> [rows, all units]."""
+        of_alive = np.where(keep, np.int8(KEPT), np.int8(CODES[removal]))
+        if self.n_units == len(self.state):
+            return of_alive
         states = np.repeat(self.state[None, :], len(keep), axis=0)
-        states[:, self.alive] = np.where(keep, np.int8(KEPT), np.int8(CODES[removal]))
+        states[:, self.alive] = of_alive
         return states
 
     def answers(self, question: Hashable) -> dict[Hashable, Any]:

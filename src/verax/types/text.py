@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain, repeat
 from typing import Annotated, Literal, NamedTuple
 
 from verax.types.stored import StoredAs
@@ -111,7 +112,8 @@ class Instance:
     @property
     def units(self) -> tuple[Unit, ...]:
         """Every word of every part, in reading order, as a unit of its own."""
-        return tuple(_word(p, w) for p, part in enumerate(self.parts) for w in range(len(part.words)))
+        words = (map(_word, repeat(p), range(len(part.words))) for p, part in enumerate(self.parts))
+        return tuple(chain.from_iterable(words))
 
     @property
     def annotated(self) -> frozenset[tuple[int, int]]:
