@@ -32,7 +32,7 @@ def token_budget(model: Model) -> int:
 class BatchSize:
     """Largest number of tokens in a batch of one model, forward or backward.
 
-    Full batches are timed. Twice as many tokens, or half as many, are tried on the next batches and kept if a token
+    Batches are timed. Twice as many tokens, or half as many, are tried on the next batches and kept if a token
     then takes clearly less time, until a trial fails. All of these batches are work that had to be done, so measuring
     costs no more than the slower batches of a trial that fails. Answers depend on the size by rounding only.
 
@@ -67,19 +67,23 @@ class BatchSize:
             kind: of pass; the time of a token is compared only within a kind, and among rows of similar length.
             rows, longest: shape of the batch.
         """
-        if self.settled or (rows + 1) * longest <= self.tokens:
+        if self.settled or not self._is_typical(rows * longest):
             return
         if kind != self._alike[0] or not SIMILAR <= longest / self._alike[1] <= 1 / SIMILAR:
             self._alike = kind, longest
             self.tokens, _ = self._best or (self.tokens, 0.0)
             self._best = None
             self._seconds.clear()
-            if (rows + 1) * longest <= self.tokens or rows * longest > self.tokens:
-                return  # cut for a size that is no longer tried
+            if not self._is_typical(rows * longest):  # cut for a size that is no longer tried
+                return
         self._seconds.append(seconds / (rows * longest))
         if len(self._seconds) == BATCHES:
             self._choose(min(self._seconds))
             self._seconds.clear()
+
+    def _is_typical(self, tokens: int) -> bool:
+        """Whether a batch of so many tokens was cut for the present size, and is not the rest of something."""
+        return self.tokens < 2 * tokens <= 2 * self.tokens
 
     def _choose(self, per_token: float) -> None:
         """Try the next size, or return to the one before and stay there."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from math import ceil
 from typing import Any
 
 from verax.engine.batch_size import BatchSize
@@ -35,20 +37,30 @@ def cut_batches(
     batches: list[list[int]] = []
     for members in by_bucket.values():
         batch: list[int] = []
-        longest = 0
+        longest, limit = 0, budget
+        alike = Counter(lengths[i] for i in members)
         for i in sorted(members, key=lambda row: -lengths[row]):
             filled = len(batch) * longest
-            full = filled + longest > budget
+            full = filled + longest > limit
             ends_even = (
                 even and bool(batch) and lengths[i] < longest == lengths[batch[-1]] and filled >= WORTHWHILE * budget
             )
             if batch and (full or ends_even or lengths[i] < SHORTEST * longest):
                 batches.append(batch)
                 batch = []
-            longest = longest if batch else lengths[i]
+            if not batch:
+                longest = lengths[i]
+                limit = _equal_share(alike[longest], longest, budget) if even else budget
+            alike[lengths[i]] -= 1
             batch.append(i)
         batches.append(batch)
     return batches
+
+
+def _equal_share(rows: int, length: int, budget: int) -> int:
+    """Tokens in a batch of rows of one length: equally many in all batches, since a small rest would be slow."""
+    most = max(1, budget // length)
+    return budget if rows <= most else ceil(rows / ceil(rows / most)) * length
 
 
 def answer_all(
