@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import Any
 
-from verax.models.classifier import Model
 
 ON_PROCESSOR = 1024
 ON_ACCELERATOR = 16384
@@ -23,7 +23,7 @@ SIMILAR = 0.8
 """Least ratio of the lengths of rows whose times are compared: attention takes longer per token in long rows."""
 
 
-def token_budget(model: Model) -> int:
+def token_budget(model: Any) -> int:
     """Tokens in the first batches: a processor is busy with few, an accelerator needs many."""
     return ON_PROCESSOR if model.about["device"] in {"cpu", "unknown"} else ON_ACCELERATOR
 

@@ -48,7 +48,9 @@ class _Longer(NamedTuple):
         totals = np.array(self.beam.totals)[self.parents] + drops
         least = np.sort(totals)[-width] if len(totals) > width else -np.inf
         # the orders themselves, which grow with the input, are compared only among those that may be chosen
-        ranked = sorted((-float(totals[i]), self.order(i), i) for i in np.flatnonzero(~(totals < least)))[:width]
+        ranked = sorted((-float(totals[i]), self.order(i), i) for i in np.flatnonzero(~(totals < least)).tolist())[
+            :width
+        ]
         chosen = [i for _, _, i in ranked]
         return _Orders(self.removed[chosen], totals[chosen].tolist(), [order for _, order, _ in ranked])
 
