@@ -6,7 +6,6 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
-
 ON_PROCESSOR = 1024
 ON_ACCELERATOR = 16384
 GAIN = 0.9
