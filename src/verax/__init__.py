@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
+"""As in `typing`, whose import would take most of the time before the command line handles signals."""
 if TYPE_CHECKING:
+    from typing import Any
+
     from verax.api import (
         Explanation,
         Run,
@@ -85,33 +88,24 @@ __all__ = [
 ]
 
 _HOMES = {
-    "verax.api": (
-        "Explanation",
-        "Run",
-        "SideBySide",
-        "evaluate",
-        "explain",
-        "explain_all",
-        "open_run",
-        "train_editor",
-        "train_masked",
-        "train_nle",
-        "train_plain",
-    ),
-    "verax.checks.checked": ("Checked",),
-    "verax.checks.explainer": ("check_explainer",),
-    "verax.checks.metric": ("check_metric",),
-    "verax.data.imports.load": ("import_explanations",),
-    "verax.data.load": ("load_dataset",),
-    "verax.models.load": ("load_model",),
-    "verax.models.self_explainer": ("load_self_explainer",),
-    "verax.jobs.similarity": ("representation_similarity",),
+    "Checked": "checks.checked",
+    "check_explainer": "checks.explainer",
+    "check_metric": "checks.metric",
+    "import_explanations": "data.imports.load",
+    "load_dataset": "data.load",
+    "load_model": "models.load",
+    "load_self_explainer": "models.self_explainer",
+    "representation_similarity": "jobs.similarity",
 }
+"""Modules of names that are neither in `verax.types` nor in `verax.api`."""
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: `verax list` must not wait for scipy, nor for torch."""
     if name not in __all__:
         raise AttributeError(f"module 'verax' has no attribute {name!r}")
-    home = next((module for module, names in _HOMES.items() if name in names), "verax.types")
-    return getattr(importlib.import_module(home), name)
+    for home in [_HOMES[name]] if name in _HOMES else ["types", "api"]:
+        module = importlib.import_module(f"verax.{home}")
+        if hasattr(module, name):
+            break
+    return getattr(module, name)

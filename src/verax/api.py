@@ -17,7 +17,7 @@ from verax.models.classifier import Classifier
 from verax.models.self_explainer import SelfExplainer
 from verax.models.subject import Subject
 from verax.registry import Namespace, entries
-from verax.report.arcs import words_of
+from verax.report.arcs import span_texts
 from verax.report.notebook import highlight_html
 from verax.report.page import write_report
 from verax.results.render.console import TerminalConsole
@@ -26,6 +26,7 @@ from verax.run.checking import check_fit, check_prompts
 from verax.run.context import TEXT
 from verax.run.execute_run import execute_run
 from verax.run.parameters import Configured, from_config
+from verax.run.placement import placement_of
 from verax.run.prepare import prepare
 from verax.run.rows import as_explanation, predict
 from verax.run.rows import explain as explain_by
@@ -80,7 +81,7 @@ class Explanation:
                 part["scores"] = [scores.get(Span(number, word, word + 1)) for word in range(len(part["words"]))]
         else:
             explained["pairs"] = [
-                {"spans": list(map(list, unit)), "words": list(words_of(unit, self.instance)), "score": score}
+                {"spans": list(map(list, unit)), "words": list(span_texts(unit, self.instance)), "score": score}
                 for unit, score in zip(row.units, row.scores, strict=True)
             ]
         chances = dict(zip(self.prediction.labels, self.prediction.probabilities, strict=False))
@@ -278,9 +279,14 @@ def evaluate(
     products: Sequence[str | Mapping[str, Any]] = (),
     granularity: str | None = None,
     explain: str | None = None,
-    controls: Sequence[str] = (),
+    controls: str | Sequence[str] = (),
     measured_langs: str | Sequence[str] = "reference",
+    until_decided: str | Mapping[str, Any] | None = None,
     validation: Dataset | None = None,
+    executor: str | None = None,
+    workers: int | None = None,
+    address: str | None = None,
+    cpus_per_worker: int = 1,
     progress: bool = True,
 ) -> Run:
     """Explain every instance by every method and measure every explanation by every metric.
@@ -303,9 +309,17 @@ def evaluate(
         controls: `randomised` also applies each method that scores words to the model with randomised weights.
         measured_langs: languages in which metrics other than `crosslingual_faithfulness` are measured next to it:
             `reference`, `all` or a list.
+        until_decided: take inputs in random order and stop once a ranking is decided by a sequential test: `random`,
+            every method against its random baseline; `best`, which one is best; or a section as in a spec, such as
+            `{"goal": "random", "metrics": ["comprehensiveness"], "max_inputs": 1000}`.
         validation: data that `in_distribution` learns from; default: the validation split of the data.
+        executor: where rows are computed: `inline` (default), `processes` (the default with `workers`) or `ray`.
+        workers: number of processes or Ray actors, each with its own model; the model is then given by name.
+        address: of a running Ray cluster.
+        cpus_per_worker: cores of a Ray actor.
         progress: show a progress bar.
     """
+    placement = placement_of(executor, workers, address, cpus_per_worker)
     folder = Path(tempfile.mkdtemp(prefix="verax-")) if out is None else Path(out)
     changes = {"granularity": granularity, "explain": explain}
     spec = parse_spec(
@@ -316,8 +330,9 @@ def evaluate(
             "metrics": [_echo("metrics", given, seed) for given in metrics],
             "explanations": list(explanations),
             "products": list(products),
-            "controls": list(controls),
+            "controls": controls,
             "measured_langs": measured_langs,
+            "until_decided": until_decided,
             "seed": seed,
         }
     )
@@ -330,7 +345,8 @@ def evaluate(
         validation=validation,
     )
     console = TerminalConsole(stderr=True, quiet=not progress)
-    execute_run(prepared, folder, command=f"verax.evaluate(..., out={str(folder)!r})", console=console)
+    command = f"verax.evaluate(..., out={str(folder)!r})"
+    execute_run(prepared, folder, command=command, console=console, placement=placement)
     return Run(folder)
 
 
@@ -408,10 +424,10 @@ def train_editor(base: str, data: str | Mapping[str, Any], out: Path | str, **fi
 
 def _train(spec: TrainSpec, out: Path) -> list[Path]:
     from verax.jobs.training.classifier import train_classifiers  # noqa: PLC0415 - imports torch
-    from verax.jobs.training.comparison import folder_of, variants  # noqa: PLC0415
+    from verax.jobs.training.comparison import variant_folder, variants  # noqa: PLC0415
 
     train_classifiers(spec, out, console=TerminalConsole(stderr=True))
-    return [folder_of(out, spec, variant) for variant in variants(spec)]
+    return [variant_folder(out, spec, variant) for variant in variants(spec)]
 
 
 def open_run(folder: Path | str) -> Run:

@@ -16,12 +16,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import verax.align
+from verax.align.embedding import Embedding
 from verax.align.given import Given
 from verax.align.protocol import Aligner, TextPair
 from verax.align.random import RandomLinks
+from verax.cli.aligning import align
 from verax.data.text import from_words, split_words
+from verax.jobs.highlights.spec import HighlightsSpec
+from verax.metrics.crosslingual_faithfulness import CrosslingualFaithfulness
 from verax.registry import built_in, resolve
 from verax.run.parameters import from_config
+from verax.run.providers.alignment import RequestedAlignment
 from verax.types import Links, Text, Undefined, UserError
 
 LETTERS = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=9)
@@ -34,6 +39,14 @@ def pair(reference: str, translation: str, sure: Links | None = None, possible: 
 
 def links(aligner: Aligner, *pairs: TextPair) -> list[list[list[int]] | Undefined]:
     return [one if isinstance(one, Undefined) else one.tolist() for one in aligner.align(pairs)]
+
+
+def test_one_aligner_is_the_default_everywhere() -> None:
+    """Metric, product of a run, highlights and command: the embedding aligner with its own defaults, itermax."""
+    highlights = from_config("aligners", HighlightsSpec.model_fields["aligner"].default, 0).component
+    command = from_config("aligners", inspect.signature(align).parameters["aligner"].default, 0).component
+    assert CrosslingualFaithfulness().aligner == RequestedAlignment().aligner == highlights == command == Embedding()
+    assert Embedding().extract == "itermax"
 
 
 def test_every_aligner_is_registered_once() -> None:

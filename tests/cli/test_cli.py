@@ -93,6 +93,8 @@ def test_run_from_plan_to_report(verax: CallVerax, spec: Path, tmp_path: Path) -
     assert plan.code == 0
     assert "15 instances x 3 methods x 2 metrics: 150 rows" in plan.err
     assert "done already: 0; to do: 150" in plan.err
+    names = ["forward passes", "backward passes", "time", "memory", "disk"]
+    assert [line.split("  ")[0] for line in plan.out.splitlines()[3:8]] == names
     assert not (tmp_path / "runs").exists(), "a dry run leaves nothing behind"
     first = verax("run", spec, "--limit", "10", "--out", "mine")
     assert first.code == 0, first.err
@@ -101,6 +103,9 @@ def test_run_from_plan_to_report(verax: CallVerax, spec: Path, tmp_path: Path) -
     assert "done already: 100; to do: 50" in verax("run", spec, "--dry-run", "--out", "mine").err
     whole = verax("run", spec, "--out", "mine")
     assert "150 rows = 140 done + 0 failed + 10 skipped" in whole.out
+    finished = verax("run", spec, "--dry-run", "--out", "mine").out
+    assert "nothing is left" in finished
+    assert "passes" not in finished
     again = verax("run", spec, "--out", "mine")
     assert "done already: 150; to do: 0, computing at most 0 forward and 0 backward passes" in again.err
     assert verax("report", "mine", "-o", "report.html").code == 0

@@ -80,11 +80,11 @@ def test_each_file_says_where_it_begins_to_count(align: CallVerax) -> None:
 
 
 def test_an_ideographic_space_is_a_word(align: CallVerax) -> None:
-    """Between two spaces; links count it, and those behind it would otherwise be one off."""
-    Path("pair").write_text("a b c ||| 甲 \u3000 乙\n", "utf-8")
-    Path("links").write_text("0-0 1-1 2-2\n")
+    """Between two spaces, or at either end; links count it, and those behind it would otherwise be one off."""
+    Path("pair").write_text("a b c ||| 甲 \u3000 乙\na b c ||| \u3000 甲 \u3000\n", "utf-8")
+    Path("links").write_text("0-0 1-1 2-2\n" * 2)
     said = align("pair", "--aligner", "given", "--links", "links", "--gold", "links", "--json")
-    assert json.loads(said.out)["links"] == 3
+    assert json.loads(said.out)["links"] == 6
 
 
 def test_possible_links_count_if_one_says_so(align: CallVerax) -> None:

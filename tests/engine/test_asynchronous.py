@@ -12,9 +12,10 @@ import pytest
 from support.rigged import instance
 from verax.engine.engine import Engine, Task, TaskResult
 from verax.engine.questions import Bundle, Choose, Generate, Likelihood, QuestionGenerator, together
+from verax.engine.questions.base import Pass
 from verax.models.generator import ChoicePass, ChosenLabel, Deliver, GeneratePass, LikelihoodPass, Prompt, TextRequest
 from verax.models.subject import Subject
-from verax.types import Cost, FloatArray, Generated, Undefined, UserError
+from verax.types import FloatArray, Generated, Undefined, UserError
 
 
 def about(by: Any) -> Subject:
@@ -194,10 +195,10 @@ def test_an_answer_that_is_missing_ends_the_task_that_needs_it() -> None:
 
 
 def test_progress_and_cost_count_every_answer() -> None:
-    by, told = Scripted(), list[Cost]()
-    engine = Engine(on_batch=told.append)
+    by, told = Scripted(), list[Pass]()
+    engine = Engine(on_batch=told.extend)
     ended = outcomes(engine, {name: write(by, f"{name}1", f"{name}2") for name in "abc"})
-    assert sum(cost.forward for cost in told) == engine.cost.forward == 6
+    assert sum(needed.count for needed in told) == engine.cost.forward == 6
     assert all(outcome.cost.seconds > 0 for outcome in ended.values())
 
 

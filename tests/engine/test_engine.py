@@ -23,6 +23,7 @@ from verax.engine.questions import (
     SummedGradient,
     resolve_target,
 )
+from verax.engine.questions.base import Pass
 from verax.engine.questions.text import GENERATING
 from verax.methods.attention import AttentionWeights
 from verax.methods.baselines import RandomScores
@@ -435,14 +436,14 @@ def compared(by: Any, text: str, labels: tuple[str, ...]) -> QuestionGenerator[F
 
 
 def test_batches_report_the_passes_that_are_charged() -> None:
-    by, told = Writer("cpu", 1024), list[Cost]()
+    by, told = Writer("cpu", 1024), list[Sequence[Pass]]()
     engine = Engine(on_batch=told.append)
     labels = ("yes", "no", "maybe")
     asked = {n: compared(by, str(n), labels[: 1 + n % 3]) for n in range(6)} | {"text": written(by, "boat")}
     ended = outcomes(engine, asked)
     assert [ended[n].cost.forward for n in range(6)] == [1, 2, 3] * 2
     assert len(told) == 3
-    assert sum(one.forward for one in told) == engine.cost.forward == 13
+    assert sum(needed.count for batch in told for needed in batch) == engine.cost.forward == 13
 
 
 def test_a_prompt_that_cannot_be_counted_costs_no_other() -> None:

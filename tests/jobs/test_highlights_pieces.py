@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from verax.data.load import load_dataset
 from verax.data.text import from_words, split_words
-from verax.jobs.highlights.annotations import check_file, mark, marked_words, sample, write_annotations
-from verax.jobs.highlights.choose import normalised
-from verax.jobs.highlights.dataset import Highlighted, part_names, reading, write_jsonl
+from verax.jobs.highlights.annotations import check_sample, mark, marked_words, sample, write_annotations
+from verax.jobs.highlights.choose import normalised_scores
+from verax.jobs.highlights.dataset import Highlighted, part_names, reading_options, write_jsonl
 from verax.jobs.highlights.explain import find_parallel
 from verax.jobs.highlights.project import by_part, project
 from verax.jobs.highlights.spec import HighlightsSpec, parse_highlights_spec
@@ -33,7 +33,7 @@ def explained(instance: Instance, scores: list[float]) -> Highlight:
 
 def test_scores_of_both_parts_are_normalised_together_and_cut_at_the_threshold() -> None:
     pair = Instance("a", (words_of(2), words_of(1)))
-    scores = normalised(pair, explained(pair, [3.0, 0.0, -4.0]))
+    scores = normalised_scores(pair, explained(pair, [3.0, 0.0, -4.0]))
     assert scores is not None
     np.testing.assert_allclose(scores, [0.6, 0.0, -0.8], atol=1e-15)
     for threshold, words in ((0.6, ((0,), ())), (0.0, ((0, 1), ())), (-0.8, ((0, 1), (0,)))):
@@ -43,7 +43,7 @@ def test_scores_of_both_parts_are_normalised_together_and_cut_at_the_threshold()
 def test_scores_of_zero_stay_zero_and_huge_ones_do_not_overflow() -> None:
     one = Instance("a", (words_of(2),))
     zero, huge, tiny = (
-        normalised(one, explained(one, list(two))) for two in ((0, 0), (3e200, 4e200), (3e-200, 4e-200))
+        normalised_scores(one, explained(one, list(two))) for two in ((0, 0), (3e200, 4e200), (3e-200, 4e-200))
     )
     assert zero is not None
     assert huge is not None
@@ -54,7 +54,7 @@ def test_scores_of_zero_stay_zero_and_huge_ones_do_not_overflow() -> None:
 
 def test_an_explanation_that_lacks_a_word_gives_no_scores() -> None:
     one = Instance("a", (words_of(3),))
-    assert normalised(one, explained(one, [1.0, 2.0])) is None
+    assert normalised_scores(one, explained(one, [1.0, 2.0])) is None
 
 
 def test_projection_by_hand_many_to_many_and_unlinked() -> None:
@@ -113,7 +113,7 @@ def test_a_table_for_people_comes_back_from_its_file(pairs: list[tuple[str, str]
     with tempfile.TemporaryDirectory() as folder:
         write_annotations(Path(folder), {"en": rows}, ("a", "b"))
         written = {one.instance.id: (one.instance.parts, one.words) for one in rows}
-        checked = check_file(Path(folder) / "en.tsv", "en", written, ("a", "b"))
+        checked = check_sample(Path(folder) / "en.tsv", "en", written, ("a", "b"))
     assert (checked.rows, checked.edited) == (len(rows), 0)
     assert checked.overlap == ((1.0, 1.0, 1.0) if any(any(one.words) for one in rows) else (None, None, None))
 
@@ -191,7 +191,7 @@ def read_again(parts: list[Text], words: tuple[tuple[int, ...], ...], folder: Pa
     rows = [Highlighted(Instance("a", tuple(parts), "yes", "en", "1"), "yes", True, words)]
     names = [f"part_{number}" for number in range(len(parts))]
     write_jsonl(folder / "rows.jsonl", rows, names)
-    return load_dataset(folder / "rows.jsonl", **reading(rows, names)).instances[0]
+    return load_dataset(folder / "rows.jsonl", **reading_options(rows, names)).instances[0]
 
 
 def test_a_row_is_read_again_with_its_words(tmp_path: Path) -> None:

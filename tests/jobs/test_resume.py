@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +12,7 @@ import torch
 from rich.console import Console
 
 from support import tiny
+from support.killed import deaths_of
 from verax.data.text import split_words
 from verax.jobs.training.classifier import train_classifiers
 from verax.jobs.training.spec import TrainSpec
@@ -53,16 +51,7 @@ def test_killed_at_any_step_the_same_command_goes_on(checkpoint: Callable[[str],
     command += [str(validation), "--epochs", "2", "--batch-size", "3", "--learning-rate", "3e-3"]
     command += ["--select", "none", "--select", "both"]
     given = json.dumps({"command": command, "root": str(tmp_path / "killed")})
-    child = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("dying.py")), given],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
-    )
-    assert child.returncode == 0, child.stderr
-    *killed, whole = [json.loads(line) for line in child.stdout.splitlines()]
+    killed, whole = deaths_of(Path(__file__).with_name("dying.py"), given)
     assert (whole["ended"], whole["before"], whole["after"]) == (0, 2, 0), "run again, nothing is trained again"
     assert {one["where"] for one in killed} == {"replace", "unlink", "rmdir", "save_pretrained", "_step"}
     assert len(killed) > 20

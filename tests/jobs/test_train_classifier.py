@@ -21,7 +21,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from support import tiny
 from verax.cli import main
 from verax.data.text import split_words
-from verax.jobs.training.classifier import Training
+from verax.jobs.training.classifier import ClassifierTraining
 from verax.jobs.training.spec import TrainSpec
 from verax.jobs.training.splits import Splits, hold_out, open_splits
 from verax.models.load import load_model
@@ -149,8 +149,10 @@ def test_one_model_is_a_normal_checkpoint_with_its_card(
     assert (facts["recipe"]["masking"], facts["recipe"]["epochs"], facts["select"]) == ("half", 3, "both")
     _check_card((out / "README.md").read_text(), facts)
     picture = ElementTree.fromstring((out / "curves.svg").read_text())  # noqa: S314 - our own
-    lines = picture.findall("{http://www.w3.org/2000/svg}polyline")
-    assert [len(line.attrib["points"].split()) for line in lines] == [3, 3, 3]
+    lines = [
+        path for path in picture.iter("{http://www.w3.org/2000/svg}path") if "line" in path.attrib["class"].split()
+    ]
+    assert [len(line.attrib["d"].split("L")) for line in lines] == [3, 3, 3]
 
     about = load_model(out).about
     assert {name: about[name] for name in ("masking", "selected_on", "training_seed", "training_majority")} == {
@@ -393,7 +395,7 @@ def test_parts_that_may_be_masked_are_the_datas_to_say(checkpoint: Callable[[str
         data = open_splits(spec)
         marked = Dataset(data.train.name, data.train.instances, data.train.labels, maskable=(0,))
         splits = Splits(marked, data.validation, None)
-        recipes.append(Training(spec, tmp_path, checkpoint("bert"), splits, "half", 0).recipe.parts)
+        recipes.append(ClassifierTraining(spec, tmp_path, checkpoint("bert"), splits, "half", 0).recipe.parts)
     assert recipes == [None, (0,)]
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +14,7 @@ import sacrebleu
 from rich.console import Console
 from typer.testing import CliRunner
 
+from support.killed import deaths_of
 from support.rigged import NLI, Rigged
 from support.rigged import instance as given_instance
 from support.text_runs import rule
@@ -166,16 +165,7 @@ def test_killed_at_any_step_the_same_command_goes_on(generator: Callable[[str], 
     command = ["train", "nle", "--setup", "mt_ra", "--base", str(generator("t5")), "--data", str(train)]
     command += ["--validation", str(validation), "--epochs", "2", "--batch-size", "6", "--measure", "0"]
     given = json.dumps({"command": command, "root": str(tmp_path / "killed"), "every": 3})
-    child = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("dying.py")), given],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
-    )
-    assert child.returncode == 0, child.stderr
-    *killed, whole = [json.loads(line) for line in child.stdout.splitlines()]
+    killed, whole = deaths_of(Path(__file__).with_name("dying.py"), given)
     assert (whole["ended"], whole["before"], whole["after"]) == (0, 2, 0), "run again, nothing is trained again"
     assert {"replace", "save_pretrained"} < {one["where"] for one in killed}
     assert len(killed) > 4
@@ -428,7 +418,8 @@ def test_the_page_of_training_has_every_field(kind: type[RecipeSpec]) -> None:
         else:
             default = "required" if told.is_required() else "none" if told.default is None else told.default
             shown = (default, f"`{default}`")
-            assert any(f"| `{name}` | {one} | {told.description} |" in page for one in shown), name
+            described = " ".join(str(told.description).split())
+            assert any(f"| `{name}` | {one} | {described} |" in page for one in shown), name
 
 
 def test_an_editor_has_no_test_set(generator: Callable[[str], Path], tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ import torch
 from rich.console import Console
 
 from support import tiny
-from verax.jobs.training import processes
 from verax.jobs.training.classifier import train_classifiers
-from verax.jobs.training.processes import device_of_worker, run_in_processes
 from verax.jobs.training.spec import parse_plain
+from verax.run import placement
+from verax.run.executors.tasks import Failed, run_tasks
+from verax.run.placement import Placement, device_of_worker
 from verax.types import UserError
 
 QUIET = Console(quiet=True)
@@ -38,14 +39,22 @@ def _reject(_: int) -> None:
     raise UserError("data: it is empty")
 
 
+def _double(worker: int) -> int:
+    return 2 * worker
+
+
 def test_a_process_that_dies_or_fails_stops_no_other_one() -> None:
     """One at a time, so that the second one starts after the death of the first."""
-    failed = run_in_processes({"first": _die, "second": _reject}, 1, QUIET)
-    assert failed == {"first": "killed by SIGKILL", "second": "data: it is empty"}
+    tasks = {"first": _die, "second": _reject, "third": _double}
+    assert dict(run_tasks(tasks, Placement("processes", 1), "testing", QUIET)) == {
+        "first": Failed("the process was killed by SIGKILL"),
+        "second": Failed("data: it is empty"),
+        "third": 0,
+    }
 
 
 def test_trainings_in_processes_give_the_models_of_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(placement.os, "cpu_count", lambda: 2)
     base = tiny.save("bert", tmp_path / "base")
     lines = ["text,label", *(f"the boat number {i} is {'near' if i % 2 else 'far'},{'ab'[i % 2]}" for i in range(20))]
     (tmp_path / "data.csv").write_text("\n".join(lines))
@@ -59,7 +68,7 @@ def test_trainings_in_processes_give_the_models_of_one_process(tmp_path: Path, m
 
 
 def test_more_workers_than_cores_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(placement.os, "cpu_count", lambda: 2)
     spec = parse_plain({"base": "b", "data": "d", "workers": 3})
     with pytest.raises(UserError, match=r"^workers: got 3, and this machine has 2 cores"):
         train_classifiers(spec, tmp_path, console=QUIET)

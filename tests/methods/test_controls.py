@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from verax.models.classifier import Classifier
 from verax.models.hf_classifier import HFClassifier
 from verax.models.load import load_model
 from verax.models.subject import Subject
-from verax.models.word_form import FormFeature
+from verax.models.words import FormFeature
 from verax.types import Attribution, FloatArray, Instance, UserError
 
 PAIR = Instance("1", (from_words(["unbelievable", ",", "he", "sleeps"]), from_words(["a", "dog", "!"])), "yes")
@@ -79,10 +80,13 @@ def test_randomised_weights_are_new_seeded_and_leave_the_model_as_it_is(classifi
     assert not torch.allclose(new[words], before[words])
 
 
-def test_a_spec_asks_for_the_control_of_each_method(classifier: Callable[..., Classifier], tmp_path: Path) -> None:
+@pytest.mark.parametrize("controls", ["randomised", ["randomised"]])
+def test_a_spec_asks_for_the_control_of_each_method(
+    controls: Any, classifier: Callable[..., Classifier], tmp_path: Path
+) -> None:
     data = verax.Dataset("one", (PAIR,), ("yes", "maybe", "no"))
     run = verax.evaluate(
-        classifier("bert"), data, ["occlusion"], ["comprehensiveness"], out=tmp_path, controls=["randomised"], seed=3
+        classifier("bert"), data, ["occlusion"], ["comprehensiveness"], out=tmp_path, controls=controls, seed=3
     )
     assert run.methods == ("random", "occlusion", "randomised(over=occlusion)")
     entry = run.manifest.method("randomised(over=occlusion)")

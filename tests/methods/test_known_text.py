@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from support.rules import label_of
 from verax.api import Run, evaluate
 from verax.data.load import load_dataset
-from verax.data.rules import label_of, reasons_of, rule_of
+from verax.data.rules import reasons_of, rule_of
 from verax.data.text import split_words
 from verax.metrics.free_text.editing import Insertion
 from verax.metrics.free_text.mentioned_words import MentionedWords

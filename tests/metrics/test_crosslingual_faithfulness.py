@@ -20,7 +20,7 @@ from verax.metrics.crosslingual_faithfulness import (
 )
 from verax.models.classifier import Classifier
 from verax.models.subject import Subject
-from verax.models.word_form import word_form
+from verax.models.words import word_form
 from verax.types import Highlight, Instance, Links, Measured, Span, Target, Undefined, UserError
 
 ENGLISH = Instance("1/en", (from_words(["we", "meet", "at", "8pm"]), from_words(["never"])), parallel_id="1")

@@ -9,17 +9,18 @@ import numpy as np
 import pytest
 import torch
 import typer.main
+from accelerate.hooks import AlignDevicesHook, add_hook_to_module
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from verax.cli import app
 from verax.models import devices
-from verax.models.classifier import PathPoint
+from verax.models.classifier import Classifier, PathPoint
 from verax.models.devices import resolve_device, resolve_dtype
 from verax.models.encoding import PerturbedInput
 from verax.models.hf_classifier import HFClassifier
 from verax.models.load import DType, load_model
 from verax.models.targets import Readout
-from verax.types import Instance, UserError
+from verax.types import FloatArray, Instance, UserError
 
 CPU = torch.device("cpu")
 LOADING = ["run", "demo", "explain", "align", "similarity", "build-highlights", "roar"]
@@ -62,6 +63,14 @@ def test_a_precision_that_kills_the_process_is_found_in_another_process(
         load_model(checkpoint("bert"), dtype="bfloat16", device="cpu")
 
 
+def answers(model: Classifier, instance: Instance) -> tuple[FloatArray, ...]:
+    assert isinstance(model, HFClassifier)
+    encoding = model.encode(instance)
+    row = PerturbedInput(encoding, np.zeros(len(encoding.units), np.int8))
+    point = PathPoint(row, "zero", 0.5, Readout("logit", 0))
+    return model.logits([row]), model.gradients([point])[0].gradient, np.asarray(model.hidden([row]))
+
+
 @pytest.mark.parametrize(("dtype", "tolerance"), [("bfloat16", 0.1), ("float16", 0.01)])
 def test_half_precision_is_close_to_float32_or_rejected(
     dtype: DType, tolerance: float, checkpoint: Callable[[str], Path], instances: list[Instance]
@@ -74,14 +83,7 @@ def test_half_precision_is_close_to_float32_or_rejected(
         return
     exact = load_model(folder, dtype="float32", device="cpu")
     assert half.fingerprint == {**exact.fingerprint, "dtype": dtype}
-    answers = []
-    for model in (half, exact):
-        assert isinstance(model, HFClassifier)
-        encoding = model.encode(instances[0])
-        row = PerturbedInput(encoding, np.zeros(len(encoding.units), np.int8))
-        point = PathPoint(row, "zero", 0.5, Readout("logit", 0))
-        answers.append((model.logits([row]), model.gradients([point])[0].gradient, model.hidden([row])))
-    for low, high in zip(*answers, strict=True):
+    for low, high in zip(answers(half, instances[0]), answers(exact, instances[0]), strict=True):
         np.testing.assert_allclose(low, high, atol=tolerance * np.abs(high).max())
 
 
@@ -107,3 +109,31 @@ def test_every_command_that_loads_a_model_has_a_device() -> None:
     loading = [commands[name] for name in LOADING] + [commands["train"].commands[name] for name in TRAINING]
     without = [command.name for command in loading if "device" not in {option.name for option in command.params}]
     assert without == []
+
+
+def test_a_model_spread_over_devices_gives_the_same_answers(
+    checkpoint: Callable[[str], Path], instances: list[Instance]
+) -> None:
+    """On the only device of most machines, with the hooks that move what goes from one device to another."""
+    home = checkpoint("bert")
+    whole = load_model(home, dtype="float64", device="cpu")
+    mapped = load_model(home, dtype="float64", device_map="auto")
+    assert mapped.fingerprint == whole.fingerprint
+    model = AutoModelForSequenceClassification.from_pretrained(home, dtype=torch.float64)
+    for module in (model.bert.embeddings, *model.bert.encoder.layer, model.bert.pooler, model.classifier):
+        add_hook_to_module(module, AlignDevicesHook("cpu", io_same_device=True))
+    hooked = load_model(model, tokenizer=AutoTokenizer.from_pretrained(home))
+    for other in (mapped, hooked):
+        for instance in instances[:2]:
+            for answer, expected in zip(answers(other, instance), answers(whole, instance), strict=True):
+                np.testing.assert_allclose(answer, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_a_model_spread_over_devices_names_none(
+    checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UserError, match="device_map: it spreads the model over all devices, and device: cpu names one"):
+        load_model(checkpoint("bert"), device="cpu", device_map="auto")
+    monkeypatch.setattr(devices, "find_spec", lambda _: None)
+    with pytest.raises(UserError, match=r"pip install 'verax\[accelerate\]'"):
+        load_model(checkpoint("bert"), device_map="auto")

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from support.rules import label_of
 from verax.data.load import load_dataset
-from verax.data.rules import CLAUSES, LABELS, RULES, RuleName, features, fired, label_of, rule_of, vocabulary
+from verax.data.rules import CLAUSES, LABELS, RULES, RuleName, features, fired, rule_of, vocabulary
 from verax.data.text import split_words
 from verax.models.classifier import Classifier
 from verax.models.encoding import PerturbedInput

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from support.markup import parse
 from verax.data.text import split_words
-from verax.report.arc_layout import WIDTH, layout
+from verax.report.arc_layout import WIDTH, lay_out_arcs
 from verax.report.arcs import arcs_html, people_html, picture, top_pairs
 from verax.report.lines import MARGIN, TEXT, is_rtl, lay_out
 from verax.report.notebook import highlight_html
@@ -92,7 +92,7 @@ def test_directions_with_scores_of_their_own_are_arrows_side_by_side():
     shown = interactions(made, [1.0, 0.5, 0.25], units)
     html = arcs_html(shown, made, inline=True)
     assert re.findall("<title>([^<]*)", html)[::-1] == ["1. a → x +1", "2. x → a +0.5", "3. b ↔ x +0.25"]
-    plan = layout(made, units, bracketed=False)
+    plan = lay_out_arcs(made, units, bracketed=False)
     assert len({(end.x, end.y) for arc in plan.arcs[:2] for end in arc.ends}) == 4
     heads = re.findall(r'<path d="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)L[^"]*" stroke-width="2">', html)
     (x, y), (back_x, back_y) = plan.arcs[0].ends[1], plan.arcs[1].ends[1]
@@ -173,7 +173,7 @@ def drawn_pairs(draw, made, longest):
 def test_arcs_end_at_the_middle_of_their_words(first, second, data):
     made = instance(first, second)
     units = drawn_pairs(data.draw, made, 1)
-    plan = layout(made, units, bracketed=False)
+    plan = lay_out_arcs(made, units, bracketed=False)
     assert_within(plan)
     for unit, arc in zip(units, plan.arcs, strict=True):
         (line, box), (other_line, other_box) = (box_of(plan, span.part, span.start) for span in unit)
@@ -190,7 +190,7 @@ def test_arcs_end_at_the_middle_of_their_words(first, second, data):
 def test_brackets_cover_the_words_of_their_spans_and_no_other(first, second, data):
     made = instance(first, second)
     units = drawn_pairs(data.draw, made, 30)
-    plan = layout(made, units, bracketed=True)
+    plan = lay_out_arcs(made, units, bracketed=True)
     assert_within(plan)
     for unit, arc in zip(units, plan.arcs, strict=True):
         covered = {
@@ -210,7 +210,7 @@ def test_brackets_cover_the_words_of_their_spans_and_no_other(first, second, dat
 
 def test_a_span_that_goes_on_in_the_next_line_has_an_open_bracket():
     made = instance(EVIDENCE, "x")
-    plan = layout(made, [(Span(0, 2, 54), Span(1, 0, 1))], bracketed=True)
+    plan = lay_out_arcs(made, [(Span(0, 2, 54), Span(1, 0, 1))], bracketed=True)
     upper = [bracket for bracket in plan.arcs[0].brackets if bracket.y < plan.tops[-1] - 20]
     assert [(bracket.left_foot, bracket.right_foot) for bracket in upper] == [
         (True, False),
@@ -221,7 +221,7 @@ def test_a_span_that_goes_on_in_the_next_line_has_an_open_bracket():
 
 def test_an_open_bracket_from_right_to_left_opens_to_the_left():
     made = instance(f"{ARABIC} {ARABIC} {ARABIC}", "x")
-    plan = layout(made, [(Span(0, 0, 30), Span(1, 0, 1))], bracketed=True)
+    plan = lay_out_arcs(made, [(Span(0, 0, 30), Span(1, 0, 1))], bracketed=True)
     upper = [bracket for bracket in plan.arcs[0].brackets if bracket.y < plan.tops[-1] - 20]
     assert [(bracket.left_foot, bracket.right_foot) for bracket in upper] == [(False, True), (True, False)]
 
@@ -239,7 +239,7 @@ def test_long_parts_are_wrapped_in_reading_order():
 
 def test_arcs_cross_lines_between_their_words():
     made = instance(EVIDENCE, HYPOTHESIS)
-    plan = layout(made, word_pairs(made)[:120:7], bracketed=False)
+    plan = lay_out_arcs(made, word_pairs(made)[:120:7], bracketed=False)
     crossed = 0
     for arc in plan.arcs:
         # A straight piece begins where a curve ends, at the top of a line, and ends at its foot.
@@ -271,7 +271,7 @@ def test_the_direction_is_that_of_the_first_letter_else_of_the_language(raw, lan
 
 def test_one_word_in_a_part_a_blank_part_and_a_word_without_end():
     made = instance("a", "W" * 5000)
-    plan = layout(made, word_pairs(made), bracketed=False)
+    plan = lay_out_arcs(made, word_pairs(made), bracketed=False)
     assert_within(plan)
     assert plan.width <= WIDTH
     assert plan.lines[-1].boxes[0].shown.endswith("…")

@@ -16,7 +16,7 @@ from verax.report.content import Content
 from verax.report.lines import TEXT
 from verax.report.page import render
 from verax.report.parallel import PAIRS, pairs_of
-from verax.report.parallel_layout import BAND, WIDTH, cut, layout, pieces_of
+from verax.report.parallel_layout import BAND, WIDTH, cut, lay_out_parallel, pieces_of
 from verax.report.parallel_plot import Scored, drawing
 from verax.types import Alignment, Highlight, Instance, Target
 
@@ -34,7 +34,7 @@ def numbers(*sides):
 
 
 def test_the_translation_stands_below_its_reference_part_by_part():
-    plan = layout(instance("a b", "c"), instance("d e f", "g", lang="de"), ())
+    plan = lay_out_parallel(instance("a b", "c"), instance("d e f", "g", lang="de"), ())
     assert len(plan.rows) == 2
     assert [numbers(*pair) for pair in plan.rows] == [[[0, 1], [0, 1, 2]], [[2], [3]]]
     for above, below in plan.rows:
@@ -45,7 +45,7 @@ def test_the_translation_stands_below_its_reference_part_by_part():
 
 @pytest.mark.parametrize(("raw", "lang"), [(ARABIC, "ar"), (URDU, "ur")])
 def test_words_of_a_text_from_right_to_left_run_from_right_to_left(raw, lang):
-    plan = layout(instance("the boat was on the water"), instance(raw, lang=lang), ())
+    plan = lay_out_parallel(instance("the boat was on the water"), instance(raw, lang=lang), ())
     ((above, below),) = plan.rows
     assert (above.rtl, below.rtl, below.lang) == (False, True, lang)
     assert [box.left for box in above.boxes] == sorted(box.left for box in above.boxes)
@@ -62,7 +62,7 @@ def ends_of(strand):
 
 def test_links_join_the_words_and_stand_apart_where_a_word_has_several():
     links = ((0, 0), (0, 1), (1, 2), (2, 2))
-    plan = layout(instance("one two three"), instance("eins zwei drei", lang="de"), links)
+    plan = lay_out_parallel(instance("one two three"), instance("eins zwei drei", lang="de"), links)
     ((above, below),) = plan.rows
     assert [strand.ends for strand in plan.strands] == list(links)
     assert plan.marks == ()
@@ -82,7 +82,7 @@ def test_links_join_the_words_and_stand_apart_where_a_word_has_several():
 
 def test_long_texts_are_cut_into_stanzas_that_fit_where_few_links_are_cut():
     links = tuple((k, k) for k in range(60))
-    plan = layout(instance(LONG), instance(LONG, lang="de"), links)
+    plan = lay_out_parallel(instance(LONG), instance(LONG, lang="de"), links)
     assert len(plan.rows) > 3
     assert plan.width <= WIDTH
     assert len(plan.strands) == 60, "words in the same order: no link leads to another stanza"
@@ -92,14 +92,14 @@ def test_long_texts_are_cut_into_stanzas_that_fit_where_few_links_are_cut():
 def test_a_short_text_waits_for_a_long_one_so_that_links_stay_whole():
     links = tuple((k, k) for k in range(40))
     short, long = " ".join(f"w{k}" for k in range(40)), " ".join(f"longerword{k}" for k in range(40))
-    plan = layout(instance(short), instance(long, lang="de"), links)
+    plan = lay_out_parallel(instance(short), instance(long, lang="de"), links)
     assert plan.marks == ()
     assert [numbers(*pair)[0] for pair in plan.rows] == [numbers(*pair)[1] for pair in plan.rows]
 
 
 def test_a_link_to_another_stanza_has_its_number_at_both_ends():
     links = (*((k, k) for k in range(60)), (0, 59))
-    plan = layout(instance(LONG), instance(LONG, lang="de"), links)
+    plan = lay_out_parallel(instance(LONG), instance(LONG, lang="de"), links)
     assert len(plan.strands) == 60
     assert [mark.shown for mark in plan.marks] == ["1", "1"]
     first, second = plan.marks
@@ -113,7 +113,7 @@ def test_many_links_between_parts_take_no_longer_than_there_are():
     text = " ".join("a" * words)
     links = tuple(itertools.product(range(parts * words), repeat=2))
     began = time.process_time()
-    plan = layout(instance(*[text] * parts), instance(*[text] * parts, lang="de"), links)
+    plan = lay_out_parallel(instance(*[text] * parts), instance(*[text] * parts, lang="de"), links)
     took = time.process_time() - began
     assert len(plan.rows) == parts
     assert len(plan.strands) == parts * words**2
@@ -133,7 +133,7 @@ def test_no_word_is_lost_and_no_line_is_too_long(above, below, links):
     stanzas = cut(*pieces, tuple(links))
     for side in (0, 1):
         assert [piece for stanza in stanzas for piece in stanza[side]] == pieces[side]
-    plan = layout(one, other, tuple(links))
+    plan = lay_out_parallel(one, other, tuple(links))
     assert plan.width <= WIDTH + 1e-6
     drawn = {strand.ends for strand in plan.strands}
     known = {(a, b) for a, b in links if a < len(above) and b < len(below)}

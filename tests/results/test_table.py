@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from verax.results.table import Cell, Column, Mark, Row, Table, from_records, table_row
+from verax.results.table import Cell, Column, Mark, Table, TableRow, from_records, table_row
 from verax.types import Estimate
 
 BEST = Mark("best", "◆", "best value")
 WEAK = Mark("weak", "○", "like random")
 
 
-def table(*rows: Row, columns: tuple[Column, ...] = (Column("name", "Name", "text"), Column("x", "X"))) -> Table:
+def table(*rows: TableRow, columns: tuple[Column, ...] = (Column("name", "Name", "text"), Column("x", "X"))) -> Table:
     return Table("t", "Title", columns, rows)
 
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +15,7 @@ from rich.console import Console
 from transformers.utils import logging
 
 from support import hidden_place, tiny
+from support.killed import deaths_of
 from verax.api import Run, evaluate
 from verax.data.text import split_words
 from verax.models.classifier import Classifier
@@ -234,22 +232,13 @@ def test_killed_at_any_point_of_the_training_the_run_ends_as_if_nothing_had_been
     """Kill -9 at steps of the optimiser and at changes of files, before or after them; three agents of three epochs."""
     deaths = [("_step", 2, "before"), ("_step", 4, "after"), ("replace_by", 1, "before"), ("replace_by", 2, "after")]
     deaths += [("_step", 14, "before"), ("write_json", 1, "before"), ("write_json", 2, "after")]
-    program = str(Path(__file__).with_name("dying_agents.py"))
-    child = subprocess.run(
-        [sys.executable, program, str(tmp_path), json.dumps(deaths)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
-    )
-    assert child.returncode == 0, child.stderr
-    *killed, whole = [json.loads(line) for line in child.stdout.splitlines()]
-    assert (whole["ended"], whole["again"], whole["before"], whole["after"]) == (0, 0, 9, 0), child.stderr
+    program = Path(__file__).with_name("dying_agents.py")
+    killed, whole = deaths_of(program, str(tmp_path), json.dumps(deaths))
+    assert (whole["ended"], whole["again"], whole["before"], whole["after"]) == (0, 0, 9, 0)
     expected = rows(Run(tmp_path / f"run-{len(deaths)}"))
     assert sum(score.value is not None for score in expected.values()) == 2 * 6
     for number, one in enumerate(killed):
-        assert (one["ended"], one["again"]) == (KILLED, 0), (one, child.stderr)
+        assert (one["ended"], one["again"]) == (KILLED, 0), one
         assert one["before"] + one["after"] in {9, 10}, one
         folder = tmp_path / f"run-{number}"
         assert rows(Run(folder)) == expected, one

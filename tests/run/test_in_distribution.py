@@ -235,3 +235,16 @@ def test_bad_parameters() -> None:
         InDistribution(alpha=2)
     with pytest.raises(UserError, match="in_distribution: steps: got 0"):
         InDistribution(steps=0)
+
+
+@pytest.mark.parametrize("variant", ["conformal", "paper"])
+@pytest.mark.parametrize("masking", ["none", "half"])
+def test_the_passes_of_learning_are_announced(folder: Path, variant: str, masking: str) -> None:
+    metric = InDistribution(variant=variant, masking=masking)  # type: ignore[arg-type]
+    model, engine = load_model(folder), Engine()
+    made = Reference.of(metric, model, _data(61))
+    assert len(list(made.passes(model))) == 61
+    announced = sum(passes.forward for _, passes in made.passes(model))
+    made.learn(model, engine, QUIET)
+    assert engine.cost.forward_asked == announced
+    assert list(made.passes(model)) == [], "it is stored"

@@ -6,10 +6,13 @@ from typing import Any, get_args
 
 import pytest
 
+from verax.metrics.free_text.random_editor import RandomEditor
+from verax.metrics.free_text.wordnet import word_lists
 from verax.registry import entries, resolve
 from verax.run.parameters import Configured, from_config
 from verax.run.providers import needed_by
 from verax.run.spec import override, parse_spec, preset_spec
+from verax.studies.free_text.presets import NLE
 from verax.studies.leaderboard.presets import ATTRIBUTION_TABLE, IMPORTANCE_MEASURES
 from verax.studies.unified.presets import UNIFIED
 from verax.types import Base, Target, UserError
@@ -51,6 +54,12 @@ def test_the_unified_preset_has_three_kinds_of_three_bases_and_random_of_each() 
     needing = [metric for metric in metrics if "budget" in needed_by(metric.component)]
     assert len(needing) == 6, "all but agreement on pairs and over all words"
     assert {metric.component.insertion for metric in metrics if metric.name == "simulatability"} == {"symbol", "text"}
+
+
+def test_the_random_words_of_the_demo_are_those_of_its_corpus() -> None:
+    tests = [from_config("metrics", given, 0).component for given in NLE.content["metrics"]]
+    (random,) = [test.editor for test in tests if isinstance(getattr(test, "editor", None), RandomEditor)]
+    assert word_lists(random.wordnet) == word_lists("world")
 
 
 @pytest.mark.parametrize("name", entries("presets"))

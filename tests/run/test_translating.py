@@ -21,7 +21,7 @@ from support.parallel_data import parallel_data
 from verax.data.text import split_words
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
-from verax.models.word_form import FORM_FEATURES
+from verax.models.words import FORM_FEATURES
 from verax.store.store import Store
 from verax.types import Dataset, GivenAlignment, Highlight, Instance, UserError
 

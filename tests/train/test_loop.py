@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,11 @@ from torch import Tensor
 from support import tiny
 from support.tiny_text import generator_model
 from verax.data.text import split_words
+from verax.models.devices import half_precision
 from verax.models.hf_generator import HFGenerator
 from verax.train import fine_tuning, text_training
 from verax.train.fine_tuning import fit
-from verax.train.loop import FineTuning, Loop
+from verax.train.loop import Autocast, FineTuning, Loop, in_pieces
 from verax.train.resume import Resume, Weights
 from verax.train.rows import encode
 from verax.train.text_pairs import TrainingPair
@@ -118,13 +120,64 @@ def test_an_input_that_does_not_fit_into_memory_is_an_error(monkeypatch: pytest.
         _gradients(training)
 
 
-def _fit(resume: Resume | None) -> Weights:
+def _computes(autocast: Autocast) -> bool:
+    """Whether this CPU computes in a half precision; a training on one that does not is rejected."""
+    try:
+        half_precision(autocast, torch.device("cpu"))
+    except UserError:
+        with pytest.raises(UserError, match=rf"^dtype: this CPU can't compute in {autocast}"):
+            _fit(None, autocast)
+        return False
+    return True
+
+
+@pytest.mark.parametrize("autocast", ["bfloat16", "float16"])
+def test_autocast_rounds_the_products_and_nothing_else(autocast: Autocast) -> None:
+    if not _computes(autocast):
+        return
+    losses, gradients = [], []
+    for recipe in (FineTuning(batch_size=16), FineTuning(batch_size=16, autocast=autocast)):
+        model, tokenizer = tiny.build("bert")
+        rows = encode(model.eval(), tokenizer, _data())
+        training = fine_tuning._ClassifierTraining(model, tokenizer, recipe, ("none",), rows, rows, "accuracy", None)
+        loss, _ = _gradients(training)
+        training._scaler.unscale_(training.optimiser)
+        losses.append(loss)
+        gradients.append(torch.cat([weight.grad.flatten() for weight in model.parameters() if weight.grad is not None]))
+        assert {weight.dtype for weight in model.parameters()} == {torch.float32}
+    assert losses[0] != losses[1]
+    assert losses[1] == pytest.approx(losses[0], rel=0.01)
+    assert float((gradients[0] - gradients[1]).norm()) < 0.02 * float(gradients[0].norm())
+
+
+def test_a_recipe_without_autocast_has_the_key_that_it_had() -> None:
+    assert "autocast" not in FineTuning().as_dict()
+    assert FineTuning(autocast="float16").as_dict() == {**FineTuning().as_dict(), "autocast": "float16"}
+
+
+def test_validation_is_halved_when_memory_runs_out() -> None:
+    tried: list[int] = []
+
+    def compute(rows: Sequence[int]) -> list[int]:
+        tried.append(len(rows))
+        if len(rows) > 3:
+            raise MemoryError
+        return list(rows)
+
+    assert [row for piece in in_pieces(range(13), 8, compute) for row in piece] == list(range(13))
+    assert tried == [8, 4, 2, 2, 2, 2, 2, 2, 1]
+    with pytest.raises(MemoryError):
+        list(in_pieces(range(2), 8, lambda rows: compute(range(4))))
+
+
+def _fit(resume: Resume | None, autocast: Autocast | None) -> Weights:
     model, tokenizer = tiny.build("bert")
-    _, weights = fit(model, tokenizer, _data(), _data(), RECIPE, resume=resume, console=Console(quiet=True))
+    recipe = replace(RECIPE, autocast=autocast)
+    _, weights = fit(model, tokenizer, _data(), _data(), recipe, resume=resume, console=Console(quiet=True))
     return weights["none"]
 
 
-def _killed(folder: Path) -> None:
+def _killed(folder: Path, autocast: Autocast | None) -> None:
     """A training that stores its state after every step, and is killed in the middle of the second epoch."""
     step = fine_tuning._ClassifierTraining._step
 
@@ -135,16 +188,19 @@ def _killed(folder: Path) -> None:
 
     fine_tuning._ClassifierTraining._step = dying  # type: ignore[method-assign]
     torch.set_num_threads(1)
-    _fit(Resume(folder, "key", save_every=0))
+    _fit(Resume(folder, "key", save_every=0), autocast)
 
 
+@pytest.mark.parametrize("autocast", [None, "float16"])
 def test_a_killed_training_continues_within_its_epoch_and_gives_the_same_bits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    autocast: Autocast | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if autocast is not None and not _computes(autocast):
+        autocast = None
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        child = multiprocessing.get_context("spawn").Process(target=_killed, args=(tmp_path / "resume",))
+        child = multiprocessing.get_context("spawn").Process(target=_killed, args=(tmp_path / "resume", autocast))
         child.start()
         child.join()
         assert child.exitcode == -signal.SIGKILL
@@ -157,9 +213,9 @@ def test_a_killed_training_continues_within_its_epoch_and_gives_the_same_bits(
 
         with monkeypatch.context() as patched:
             patched.setattr(fine_tuning._ClassifierTraining, "_step", counted)
-            continued = _fit(Resume(tmp_path / "resume", "key"))
+            continued = _fit(Resume(tmp_path / "resume", "key"), autocast)
         assert steps == list(range(KILLED_AT - 1, STEPS))
-        whole = _fit(None)
+        whole = _fit(None, autocast)
     finally:
         torch.set_num_threads(threads)
     assert all(torch.equal(tensor, continued[name]) for name, tensor in whole.items())

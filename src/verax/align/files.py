@@ -12,17 +12,15 @@ from verax.store.files import replace_file
 from verax.types import Links, Text, UserError
 
 BETWEEN = "|||"
-Split = Callable[[str, str], Text]
+SplitWords = Callable[[str, str], Text]
 """From a sentence and its language to its words."""
 
 
-def read_two_files(source: Path, target: Path, split: Split, langs: tuple[str, str]) -> list[TextPair]:
+def read_two_files(source: Path, target: Path, split: SplitWords, langs: tuple[str, str]) -> list[TextPair]:
     """Read two files whose lines translate each other.
 
     Args:
         source, target: UTF-8, one sentence a line; the first is the reference.
-        split: finds the words.
-        langs: languages of the two files.
     """
     sides = [
         [_text(raw, f"{path}:{number}: the line", split, lang) for number, raw in _lines(path)]
@@ -36,7 +34,7 @@ def read_two_files(source: Path, target: Path, split: Split, langs: tuple[str, s
     return [TextPair(*both) for both in zip(*sides, strict=True)]
 
 
-def read_one_file(path: Path, split: Split, langs: tuple[str, str]) -> list[TextPair]:
+def read_one_file(path: Path, split: SplitWords, langs: tuple[str, str]) -> list[TextPair]:
     """Read lines of a sentence, `|||` and its translation."""
     pairs = []
     for number, line in _lines(path):
@@ -80,7 +78,7 @@ def _lines(path: Path) -> list[tuple[int, str]]:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def _text(raw: str, what: str, split: Split, lang: str) -> Text:
+def _text(raw: str, what: str, split: SplitWords, lang: str) -> Text:
     text = split(raw.strip(" \t\r\n"), lang)
     if not text.words:
         raise UserError(f"{what} has no words")

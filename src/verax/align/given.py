@@ -12,11 +12,7 @@ from verax.types import IntArray, Undefined, UserError
 
 @dataclass(frozen=True)
 class Given:
-    """Links given with the data.
-
-    Args:
-        possible: use possible links in addition to sure ones.
-    """
+    """Links given with the data (`possible`: use possible links in addition to sure ones)."""
 
     possible: bool = False
 

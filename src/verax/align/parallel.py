@@ -47,12 +47,7 @@ def check_same_parts(both: Parallel) -> None:
 
 
 def text_pairs(both: Parallel, aligned: Mapping[str, Sequence[GivenAlignment]]) -> tuple[TextPair, ...]:
-    """The parts of two inputs, each with its translation and the links that came with the data, if any.
-
-    Args:
-        both: the two inputs.
-        aligned: as `Dataset.aligned`.
-    """
+    """The parts of two inputs, each with its translation and the links that came with the data, if any."""
     check_same_parts(both)
     reference, translation = both
     given = next((alignment for alignment in aligned.get(translation.id, ()) if alignment.lang == reference.lang), None)

@@ -38,7 +38,6 @@ class Aligner(Protocol):
 
     Attributes:
         version: increased whenever the links change; part of every key in the store.
-        reference: the publication of the method.
 
     An aligner that learns from all pairs together declares `learns: ClassVar[bool] = True`. An aligner that may be
     unavailable (a missing tool or layer) has `check(encoder)`, which raises a UserError before the run.

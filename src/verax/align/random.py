@@ -16,11 +16,7 @@ from verax.types import IntArray, Undefined, UserError
 
 @dataclass(frozen=True)
 class RandomLinks:
-    """About as many links as itermax gives, between random words.
-
-    Args:
-        seed: random seed; the links depend on it and on the two texts only.
-    """
+    """About as many links as itermax gives, between random words."""
 
     seed: int = 0
 

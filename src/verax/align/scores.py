@@ -13,7 +13,6 @@ class AlignmentScores:
     """Counts over all pairs of texts of a corpus.
 
     Args:
-        pairs: pairs of texts.
         links: links of the aligner (A).
         sure: sure gold links (S).
         right: links of the aligner that are sure or possible (A and P).
@@ -55,7 +54,6 @@ def score_alignments(aligned: Iterable[Links], gold: Iterable[tuple[Links, Links
     """Compare the links of each pair of texts with its sure and its possible gold links.
 
     Args:
-        aligned: the links of an aligner for each pair of texts.
         gold: the sure and the possible links of each; a sure link is always possible too.
     """
     counts = [(0, 0, 0, 0, 0)]

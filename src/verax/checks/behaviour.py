@@ -50,14 +50,7 @@ def check_component(
     cases_of: Callable[[int, Subject], Iterable[Case]],
     own_checks: Callable[[Behaviour], Iterable[Check]],
 ) -> Checked:
-    """Check a method or metric.
-
-    Args:
-        namespace, given, seed: as for `label_and_component`.
-        model, inputs: those that it is tried on; defaults if None.
-        cases_of: the cases of an input, which is numbered from 1.
-        own_checks: checks of methods only, or of metrics only.
-    """
+    """Check a method or metric (`cases_of`: the cases of an input, which is numbered from 1)."""
     model = default_model() if model is None else model
     label, component = label_and_component(namespace, given, model, seed)
     subjects = readable(model, default_inputs() if inputs is None else inputs)
@@ -75,11 +68,6 @@ class Behaviour:
     """Runs one method or metric on its cases under different circumstances.
 
     Every run starts from the same global random state, so that a fault shows in its own check only.
-
-    Args:
-        component: the method or metric.
-        model: the model that it asks.
-        cases: inputs or explanations, with unique names.
     """
 
     def __init__(self, component: Any, model: Classifier, cases: Sequence[Case]) -> None:

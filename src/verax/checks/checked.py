@@ -25,14 +25,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Checked:
-    """The checks of one method or metric.
-
-    Args:
-        subject: its name, with the parameters that differ from their defaults.
-        model: name of the model that it was tried on.
-        inputs: number of inputs that it was tried on.
-        checks: every property, in the order in which they were checked.
-    """
+    """The checks of one method or metric (`subject`: its name, with the parameters that differ from their defaults)."""
 
     subject: str
     model: str

@@ -19,10 +19,7 @@ def label_and_component(namespace: Namespace, given: Any, model: Classifier, see
     """The label of a method or metric, and the component; raises UserError for one that does not fit the model.
 
     Args:
-        namespace: `methods` or `metrics`.
         given: a name, `{name: {parameter: value}}`, or an object, which may be invalid in any way.
-        model: the model that it will be tried on.
-        seed: for components with a `seed` that was not given.
     """
     if isinstance(given, type):
         raise UserError(f"{namespace}: {given.__name__} is a class; give an object of it: {given.__name__}()")

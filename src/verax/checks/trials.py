@@ -151,7 +151,6 @@ def difference(first: TaskResults, second: TaskResults, tolerance: float) -> str
     """The first case in which two runs differ, and how; None if there is none.
 
     Args:
-        first, second: outcomes of the same cases.
         tolerance: largest difference, relative to the largest number where that is above 1; 0 for the same bits.
     """
     for name in first:

@@ -156,7 +156,7 @@ def _of_files(
     from verax.data.text import split_at_spaces
 
     reference, lang = langs
-    splits: dict[str, files.Split] = {"spaces": split_at_spaces, "split": Splitter()}
+    splits: dict[str, files.SplitWords] = {"spaces": split_at_spaces, "split": Splitter()}
     if words not in splits:
         raise UserError(f"--words: {unknown('way', words, splits)}")
     if words == "split" and lang is None:

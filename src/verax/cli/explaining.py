@@ -219,6 +219,8 @@ def _open_model(
     prompted = endpoint is not None or prompts is not None or any(not method.trained for method in text)
     trained = endpoint is None and not model.startswith("python:") and is_trained(model)
     if not prompted and not trained:
+        if max_new_tokens is not None:
+            raise UserError("--max-new-tokens: it is for models that explain themselves in free text")
         return load_model(model, **precision)
     if labels is None and not trained:
         raise UserError("--labels: a model that follows instructions needs the names of its classes, such as yes,no")

@@ -11,19 +11,30 @@ import typer
 from rich.text import Text
 
 from verax.cli.app import app, notes, out
-from verax.cli.training import BATCHES, FIELDS, Limit, Sample, SpecFile, TrainOn, spec_content, with_options
+from verax.cli.training import (
+    BATCHES,
+    FIELDS,
+    WORKERS,
+    Limit,
+    Sample,
+    SpecFile,
+    TrainOn,
+    option,
+    spec_content,
+    with_options,
+)
 
 _FIELDS: dict[str, Any] = {
     **{name: FIELDS[name] for name in ("base", "validation")},
-    "test": Annotated[str | None, typer.Option(help="Data to evaluate on; default: the split `test`.")],
-    "methods": Annotated[
-        list[str] | None,
-        typer.Option("--method", help="A name from `verax list methods`; can be repeated. Default: three gradients."),
-    ],
-    "steps": Annotated[int | None, typer.Option(help="From nothing masked to everything masked; default: 10.", min=1)],
-    "seed": Annotated[int | None, typer.Option(help="Default: 0.", min=0)],
-    "epochs": Annotated[int | None, typer.Option(help="Epochs of each training; default: as for verax train.", min=1)],
+    "test": option(str, "Data to evaluate on; default: the split `test`."),
+    "methods": option(
+        list[str], "A name from `verax list methods`; can be repeated. Default: three gradients.", "--method"
+    ),
+    "steps": option(int, "From nothing masked to everything masked; default: 10.", min=1),
+    "seed": option(int, "Default: 0.", min=0),
+    "epochs": option(int, "Epochs of each training; default: as for verax train.", min=1),
     **{name: FIELDS[name] for name in ("learning_rate", *BATCHES, "longest", "on_long", "device")},
+    **WORKERS,
 }
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from verax.cli.app import Device, DTypeOption, app, model_line, notes, out
+from verax.cli.app import Device, DTypeOption, app, model_line, notes, out, print_table
 from verax.types import UserError
 
 if TYPE_CHECKING:
@@ -37,6 +37,17 @@ def run(
     sample: Annotated[
         int | None,
         typer.Option(help="Only N inputs, drawn at random by the seed (in each language).", min=1),
+    ] = None,
+    until_decided: Annotated[
+        str | None,
+        typer.Option(
+            help="Take inputs in random order and stop once it is decided by a sequential test which methods differ "
+            "from random (random), or which one is best (best).",
+            metavar="random|best",
+        ),
+    ] = None,
+    max_inputs: Annotated[
+        int | None, typer.Option(help="Of --until-decided: stop after N inputs in any case.", metavar="N", min=1)
     ] = None,
     model: Annotated[str | None, typer.Option(help="Replaces the model of the spec.", rich_help_panel="Model")] = None,
     on_long: Annotated[
@@ -109,7 +120,34 @@ def run(
     fail_on_error: Annotated[
         int | None, typer.Option(help="Stop after N failed rows.", metavar="N", min=1, rich_help_panel="Failures")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Compute in N processes, each with its own model; default: in this one.",
+            metavar="N",
+            min=1,
+            rich_help_panel="Workers",
+        ),
+    ] = None,
+    executor: Annotated[
+        str | None,
+        typer.Option(
+            help="Where rows are computed: inline (default), processes (as --workers), ray.", rich_help_panel="Workers"
+        ),
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="Of --executor ray: a running cluster, auto or ray://head:10001; default: one is started here.",
+            rich_help_panel="Workers",
+        ),
+    ] = None,
+    cpus_per_worker: Annotated[
+        int, typer.Option(help="Of --executor ray: cores of a worker.", min=1, rich_help_panel="Workers")
+    ] = 1,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Time a few seconds of the run, print what it would take, and stop.")
+    ] = False,
 ) -> None:
     """Explain and measure as a spec defines; an interrupted run is continued.
 
@@ -121,12 +159,16 @@ def run(
 
     `verax run spec.yaml --sample 200 --seed 1`
 
+    `verax run spec.yaml --until-decided random --max-inputs 1000`
+
     `verax run --preset attribution-table --model my-model --data reviews.csv`
 
     `verax run --preset nle --model my-nle-model --editor my-editor --data test.jsonl`
+
+    `verax run spec.yaml --workers 8`
     """
     from verax.models.endpoint import Permissions
-    from verax.run.execute_run import remaining_in
+    from verax.run.placement import placement_of
     from verax.run.prepare import prepare
     from verax.run.spec import override, parse_spec, preset_spec, read_spec
 
@@ -147,6 +189,7 @@ def run(
         },
         "data": {"name": data, "limit": limit, "sample": sample},
         "validation": {"name": validation},
+        "until_decided": {"goal": until_decided, "max_inputs": max_inputs},
     }
     content = override(content, {"seed": seed}, sections)
     content = _edited_by(content, preset, editor)
@@ -156,6 +199,8 @@ def run(
         "--preset": preset,
         "--limit": limit,
         "--sample": sample,
+        "--until-decided": until_decided,
+        "--max-inputs": max_inputs,
         "--model": model,
         "--on-long": on_long,
         "--device": device,
@@ -169,15 +214,17 @@ def run(
         command += [] if value is None else [flag, str(value)]
     command += [part for name in allow_key_env or () for part in ("--allow-key-env", name)]
     command += ["--allow-insecure"] * allow_insecure
+    placement = placement_of(executor, workers, address, cpus_per_worker)
     parsed = parse_spec(content)
     if import_from is not None:
         _allow_imports(import_from, parsed.model.name)
     with notes.status("loading model and data"):
         prepared = prepare(parsed, permissions=Permissions(frozenset(allow_key_env or ()), allow_insecure))
     if dry_run:
-        _announce(prepared, folder, remaining_in(prepared, folder, retry_failed=retry_failed))
+        _estimate(prepared, folder, workers=placement.workers or 1, retry_failed=retry_failed)
         return
-    show_run(prepared, folder, shlex.join(command), retry_failed=retry_failed, fail_on_error=fail_on_error)
+    how: Any = {"retry_failed": retry_failed, "fail_on_error": fail_on_error, "placement": placement}
+    show_run(prepared, folder, shlex.join(command), **how)
     out.print(Text(f"Next: verax report {shlex.quote(str(folder))}"))
 
 
@@ -238,11 +285,13 @@ def show_run(
     prepared: Prepared,
     folder: Path,
     command: str,
-    *,
-    retry_failed: bool = False,
-    fail_on_error: int | None = None,
+    **how: Any,
 ) -> None:
-    """Execute a run, and print its findings, counts, missing values and warnings; exit with 1 if rows failed."""
+    """Execute a run, and print its findings, counts, missing values and warnings; exit with 1 if rows failed.
+
+    Args:
+        how: further arguments of `execute_run`.
+    """
     from verax.cli.show import findings_of
     from verax.results.render.terminal import show_results
     from verax.results.run import UNFINISHED
@@ -255,13 +304,12 @@ def show_run(
             command=command,
             console=notes,
             announce=lambda left: _announce(prepared, folder, left),
-            retry_failed=retry_failed,
-            fail_on_error=fail_on_error,
+            **how,
         )
     except TooManyFailures as error:
         notes.print(Text(f"unfinished: {error}", "red"), soft_wrap=True)
         raise typer.Exit(UNFINISHED) from None
-    for part in show_results([run.headline], findings_of([run])):
+    for part in show_results([run.headline, *run.notices], findings_of([run])):
         out.print(part)
     counts = run.manifest.counts
     if counts is not None:
@@ -311,9 +359,20 @@ def _count(counter: Counter[str], methods: Labels, rows: IntArray | BoolArray) -
     counter.update({methods.names[code]: n for code, n in zip(codes.tolist(), numbers.tolist(), strict=True)})
 
 
+def _estimate(prepared: Prepared, folder: Path, *, workers: int, retry_failed: bool) -> None:
+    """Print what is left of a run and what it takes."""
+    from verax.cli.cost_table import cost_table
+    from verax.run.cost import estimate_cost
+
+    with notes.status("timing a few seconds of the run"):
+        cost = estimate_cost(prepared, folder, workers=workers, retry_failed=retry_failed)
+    _announce(prepared, folder, cost.left)
+    print_table(cost_table(cost))
+
+
 def _announce(prepared: Prepared, folder: Path, left: Remaining) -> None:
     from verax.results.render.numbers import plural
-    from verax.run.endpoint import endpoint_of, most_requests
+    from verax.run.endpoint import endpoint_of
 
     run, plan = prepared.run, prepared.plan
     counted = "predictions, explanations, scores" if run.scores_words else "explanations, scores"
@@ -327,7 +386,9 @@ def _announce(prepared: Prepared, folder: Path, left: Remaining) -> None:
     if run.scores_words:
         lines[-1] += f", computing at most {left.passes.forward} forward and {left.passes.backward} backward passes"
     if endpoint_of(run.model) is not None:
-        lines.append(f"at most {most_requests(run)} requests in all, repeated ones not counted")
+        lines.append(f"at most {plural(left.requests, 'request')}, repeated ones not counted")
+    if run.until_decided is not None:
+        lines.append(f"inputs are taken in random order until decided ({run.until_decided.goal}), so this is the most")
     if left.done < left.rows:
         lines += [line for provider in plan.providers if (line := provider.announcement()) is not None]
     for line in lines:

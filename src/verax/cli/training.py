@@ -35,69 +35,63 @@ TrainOn = Annotated[str | None, typer.Option(help="Training data: a dataset or a
 Limit = Annotated[int | None, typer.Option(help="Use only the first N training instances.", min=1)]
 Sample = Annotated[int | None, typer.Option(help="Use only N training instances, drawn at random.", min=1)]
 
+
+def option(kind: Any, description: str, *names: str, **limits: Any) -> Any:
+    """An option for a field of a spec, which is left to the spec unless it is given."""
+    return Annotated[kind | None, typer.Option(*names, help=description, **limits)]
+
+
+WORKERS: dict[str, Any] = {
+    "workers": option(int, "Trainings at the same time; default: 1.", min=1),
+    "executor": option(str, "Where they run: processes (default with --workers) or ray."),
+    "address": option(str, "Of --executor ray: a running cluster; default: one is started here."),
+    "cpus_per_worker": option(int, "Of --executor ray: cores of a training.", min=1),
+}
+"""Options for trainings that can be run at the same time."""
 FIELDS: dict[str, Any] = {
-    "base": Annotated[str | None, typer.Option(help="Model to start from: a folder, a hub id, a shipped model.")],
-    "validation": Annotated[
-        str | None,
-        typer.Option(help="Data to select the best epoch on; default: the split `validation`, or a fifth of a file."),
-    ],
-    "test": Annotated[str | None, typer.Option(help="Data to evaluate the finished model on as well.")],
-    "masking": Annotated[
-        list[str] | None, typer.Option(help="Masked in training: none, masking or half (default); can be repeated.")
-    ],
-    "select": Annotated[
-        list[str] | None, typer.Option(help="Best epoch by: none, masking or both (default); can be repeated.")
-    ],
-    "seeds": Annotated[list[int] | None, typer.Option("--seed", help="Default: 0; can be repeated.", min=0)],
-    "epochs": Annotated[
-        int | None, typer.Option(help="Default: those of the paper for its data sets, 10 for others.", min=1)
-    ],
-    "learning_rate": Annotated[float | None, typer.Option(help="Peak learning rate; default: 2e-5.")],
-    "batch_size": Annotated[int | None, typer.Option(help="Default: 16.", min=1)],
-    "longest": Annotated[
-        int | None, typer.Option(help="Inputs with more tokens are too long; default: the model's length.", min=4)
-    ],
-    "on_long": Annotated[
-        str | None, typer.Option(help="Inputs that are too long: error leaves them out (default), truncate cuts them.")
-    ],
-    "micro_batch": Annotated[
-        int | None, typer.Option(help="Inputs computed at once; default: all of a batch, halved if needed.", min=1)
-    ],
-    "save_every": Annotated[
-        float | None, typer.Option(help="Minutes between stored states within an epoch; default: 10.", min=0)
-    ],
+    "base": option(str, "Model to start from: a folder, a hub id, a shipped model."),
+    "validation": option(
+        str, "Data to select the best epoch on; default: the split `validation`, or a fifth of a file."
+    ),
+    "test": option(str, "Data to evaluate the finished model on as well."),
+    "masking": option(list[str], "Masked in training: none, masking or half (default); can be repeated."),
+    "select": option(list[str], "Best epoch by: none, masking or both (default); can be repeated."),
+    "seeds": option(list[int], "Default: 0; can be repeated.", "--seed", min=0),
+    "epochs": option(int, "Default: those of the paper for its data sets, 10 for others.", min=1),
+    "learning_rate": option(float, "Peak learning rate; default: 2e-5."),
+    "batch_size": option(int, "Default: 16.", min=1),
+    "longest": option(int, "Inputs with more tokens are too long; default: the model's length.", min=4),
+    "on_long": option(str, "Inputs that are too long: error leaves them out (default), truncate cuts them."),
+    "micro_batch": option(int, "Inputs computed at once; default: all of a batch, halved if needed.", min=1),
+    "autocast": option(str, "Matrix products in bfloat16 or float16; weights and sums stay in float32."),
+    "save_every": option(float, "Minutes between stored states within an epoch; default: 10.", min=0),
     "device": Device,
-    "workers": Annotated[int | None, typer.Option(help="Trainings at the same time; default: 1.", min=1)],
-    "plant": Annotated[
-        str | None,
-        typer.Option(help="Plant a shortcut: insert the word into inputs of the label.", metavar="WORD=LABEL"),
-    ],
-    "plant_share": Annotated[float | None, typer.Option(help="Share of these inputs; default: 0.5.", min=0, max=1)],
+    **WORKERS,
+    "plant": option(str, "Plant a shortcut: insert the word into inputs of the label.", metavar="WORD=LABEL"),
+    "plant_share": option(float, "Share of these inputs; default: 0.5.", min=0, max=1),
 }
 """Options that are fields of the spec of a classifier's training."""
-BATCHES = ("batch_size", "micro_batch", "save_every")
+BATCHES = ("batch_size", "micro_batch", "autocast", "save_every")
 _TEXT: dict[str, Any] = {
     **{name: FIELDS[name] for name in ("base", "validation", "test", *BATCHES, "device")},
-    "epochs": Annotated[int | None, typer.Option(help="Default: 3.", min=1)],
-    "learning_rate": Annotated[float | None, typer.Option(help="Peak learning rate; default: 1e-4.")],
-    "longest": Annotated[int | None, typer.Option(help="Leave out inputs with more tokens.", min=4)],
-    "seed": Annotated[int | None, typer.Option(help="Default: 0.", min=0)],
+    "epochs": option(int, "Default: 3.", min=1),
+    "learning_rate": option(float, "Peak learning rate; default: 1e-4."),
+    "longest": option(int, "Leave out inputs with more tokens.", min=4),
+    "seed": option(int, "Default: 0.", min=0),
 }
 _NLE: dict[str, Any] = {
-    "setup": Annotated[str | None, typer.Option(help="mt_re, mt_ra (one model), st_re or st_ra (two).")],
+    "setup": option(str, "mt_re, mt_ra (one model), st_re or st_ra (two)."),
     **_TEXT,
-    "prompts": Annotated[str | None, typer.Option(help="A file of prompts that replaces the shipped ones.")],
-    "explanations": Annotated[str | None, typer.Option(help="Learn the first (default) or all of each input.")],
-    "weigh": Annotated[str | None, typer.Option(help="Equal weight in the loss: tokens (default) or pairs of texts.")],
-    "measure": Annotated[int | None, typer.Option(help="Evaluate on this many inputs of a set; default: 500.", min=0)],
+    "prompts": option(str, "A file of prompts that replaces the shipped ones."),
+    "explanations": option(str, "Learn the first (default) or all of each input."),
+    "weigh": option(str, "Equal weight in the loss: tokens (default) or pairs of texts."),
+    "measure": option(int, "Evaluate on this many inputs of a set; default: 500.", min=0),
 }
 _EDITOR: dict[str, Any] = {
     **{name: option for name, option in _TEXT.items() if name != "test"},
-    "epochs": Annotated[int | None, typer.Option(help="Default: 20.", min=1)],
-    "labels_by": Annotated[
-        str | None, typer.Option(help="Learn from the classes that this self-explaining model predicts.")
-    ],
-    "masks": Annotated[int | None, typer.Option(help="Pairs made of each input; default: 1.", min=1)],
+    "epochs": option(int, "Default: 20.", min=1),
+    "labels_by": option(str, "Learn from the classes that this self-explaining model predicts."),
+    "masks": option(int, "Pairs made of each input; default: 1.", min=1),
 }
 
 
@@ -149,7 +143,7 @@ def _train(
 def _train_classifiers(command: Command, content: dict[str, Any], folder: Path, as_json: bool) -> None:
     from verax.jobs.training.card import planted_line
     from verax.jobs.training.classifier import train_classifiers
-    from verax.jobs.training.comparison import comparison_tables, folder_of, variants, write_comparison
+    from verax.jobs.training.comparison import comparison_tables, variant_folder, variants, write_comparison
     from verax.jobs.training.folder import FACTS
     from verax.jobs.training.planting import FILE as PLANTED
     from verax.jobs.training.spec import TrainSpec, parse_plain
@@ -159,7 +153,7 @@ def _train_classifiers(command: Command, content: dict[str, Any], folder: Path, 
     parsed = parse(TrainSpec, content) if command == "masked" else parse_plain(content)
     comparison = train_classifiers(parsed, folder, console=notes, announce=announce)
     written = write_comparison(folder, parsed, comparison)
-    models = [str(folder_of(folder, parsed, variant)) for variant in variants(parsed)]
+    models = [str(variant_folder(folder, parsed, variant)) for variant in variants(parsed)]
     if as_json:
         print_json({"models": models, **comparison._asdict()})
         return

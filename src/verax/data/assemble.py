@@ -15,7 +15,7 @@ from verax.data.parallel import (
     ParallelRow,
     SelectedRows,
     by_language,
-    check_labels,
+    check_same_labels,
     holds_translations,
     select_rows,
 )
@@ -52,9 +52,7 @@ def assemble(
         source: rows to read; closed at the end.
         columns: meaning of each column; parts and label are guessed from the first row if omitted.
         labels: class names in index order; None: those the source declares, otherwise the sorted set of those seen.
-        lang: language of rows that do not declare one.
         limit: maximum number of rows (of parallel data: per language); None for all.
-        options: languages to keep, word segmentation and alignment files.
     """
     options = options or LanguageOptions()
     if limit is not None and limit < 1:
@@ -74,7 +72,7 @@ def assemble(
         files = in_files(options.alignments, picked.counts, len(columns.parts), options.one_based)
         splitter = Splitter(options.segment)
         instances, links = _instances(source.name, picked, _RowReader(columns, guessed_id, names, splitter, files))
-    check_labels(source.name, instances)
+    check_same_labels(source.name, instances)
     if names is None:
         names = sorted_names(instance.label for instance in instances if instance.label is not None)
     extra = {"columns": columns.model_dump_json(exclude_defaults=True)}

@@ -114,7 +114,6 @@ def load_babi(
 
     Args:
         split: of a folder: `train`, `validation` or `test` (the default); of a file: recorded.
-        limit: maximum number of questions.
         labels: answers in index order; default: those of the file (of a folder: of its train file), sorted.
     """
     if path.is_dir():

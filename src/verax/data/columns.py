@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
 from verax.registry import unknown
 from verax.types import Performance, UserError
@@ -40,78 +40,51 @@ GOLD = ("gold_words", "gold_mask", "gold_spans", "gold_chars")
 class Columns(BaseModel):
     """Column names of a user table; most are guessed when omitted."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
-    parts: Names = Field(
-        default=(),
-        description="Columns with the parts of an input, in order: [text], or [premise, hypothesis]. Default: the "
-        "first known combination among the columns: premise and hypothesis, sentence1 and sentence2, text, ...",
-    )
-    label: str | None = Field(
-        default=None,
-        description="Column with the gold class: its name or index; null, empty or -1 means no label. Default: "
-        "`label` or `gold_label`, if present.",
-    )
-    id: str | None = Field(
-        default=None,
-        description="Column with a unique id for each row. Default: `id`, if present, or else the number of the row, "
-        "from 1; an empty name always gives the number.",
-    )
-    lang: str | None = Field(default=None, description="Column with the language code of each row.")
-    parallel_id: str | None = Field(
-        default=None,
-        description="Column whose value is shared by the translations of a row. Default: `parallel_id`, if "
-        "present; then `lang` or `language` is used too.",
-    )
-    alignment: Names = Field(
-        default=(),
-        description="Columns with word alignments, one per part: `0-0 1-2 2p3`, a word of the row's translation "
-        "into `aligned_to`, a hyphen (p: possible, not sure) and a word of the row.",
-    )
-    aligned_to: str = Field(
-        default="en", description="Language (not a column) that the words of other rows are aligned to."
-    )
-    words: Names = Field(
-        default=(),
-        description="Columns of `parts` whose text is split at white space only. Columns that hold lists of words "
-        "need not be listed; they are used unchanged.",
-    )
-    gold_words: GoldNames = Field(
-        default=(),
-        description="Columns with human-highlighted words, as word indices from 0: one column per part (null "
-        "for a part without highlights), or one column with a list for each part.",
-    )
-    gold_mask: GoldNames = Field(
-        default=(), description="Like gold_words, but a list of 0 and 1 with one entry per word."
-    )
-    gold_spans: GoldNames = Field(
-        default=(),
-        description="Like gold_words, but pairs [start, end] of word indices, end exclusive.",
-    )
-    gold_chars: GoldNames = Field(
-        default=(),
-        description="Like gold_words, but pairs [start, end] of character offsets, end exclusive; each word "
-        "that a pair overlaps is highlighted.",
-    )
-    span_pairs: str | None = Field(
-        default=None,
-        description="Column with a list of pairs of related spans; a span is [part, start, end], parts "
-        "and words counted from 0, end exclusive.",
-    )
-    explanations: Names = Field(
-        default=(),
-        description="Columns with free-text explanations: a text or a list of texts each. Default: `explanations` or "
-        "`explanation`, if present.",
-    )
-    maskable_part: Names = Field(
-        default=(),
-        description="Columns of `parts` whose words may be masked when faithfulness is measured by masking (the "
-        "paragraph, not the question). Default: all.",
-    )
-    metric: Performance = Field(
-        default="accuracy",
-        description="Performance measure for this data: accuracy, macro_f1, micro_f1 or matthews.",
-    )
+    parts: Names = ()
+    """Columns with the parts of an input, in order: [text], or [premise, hypothesis]. Default: the first known
+    combination among the columns: premise and hypothesis, sentence1 and sentence2, text, ..."""
+    label: str | None = None
+    """Column with the gold class: its name or index; null, empty or -1 means no label. Default: `label` or
+    `gold_label`, if present."""
+    id: str | None = None
+    """Column with a unique id for each row. Default: `id`, if present, or else the number of the row, from 1; an empty
+    name always gives the number."""
+    lang: str | None = None
+    """Column with the language code of each row."""
+    parallel_id: str | None = None
+    """Column whose value is shared by the translations of a row. Default: `parallel_id`, if present; then `lang` or
+    `language` is used too."""
+    alignment: Names = ()
+    """Columns with word alignments, one per part: `0-0 1-2 2p3`, a word of the row's translation into `aligned_to`, a
+    hyphen (p: possible, not sure) and a word of the row."""
+    aligned_to: str = "en"
+    """Language (not a column) that the words of other rows are aligned to."""
+    words: Names = ()
+    """Columns of `parts` whose text is split at white space only. Columns that hold lists of words need not be listed;
+    they are used unchanged."""
+    gold_words: GoldNames = ()
+    """Columns with human-highlighted words, as word indices from 0: one column per part (null for a part without
+    highlights), or one column with a list for each part."""
+    gold_mask: GoldNames = ()
+    """Like gold_words, but a list of 0 and 1 with one entry per word."""
+    gold_spans: GoldNames = ()
+    """Like gold_words, but pairs [start, end] of word indices, end exclusive."""
+    gold_chars: GoldNames = ()
+    """Like gold_words, but pairs [start, end] of character offsets, end exclusive; each word that a pair overlaps is
+    highlighted."""
+    span_pairs: str | None = None
+    """Column with a list of pairs of related spans; a span is [part, start, end], parts and words counted from 0, end
+    exclusive."""
+    explanations: Names = ()
+    """Columns with free-text explanations: a text or a list of texts each. Default: `explanations` or `explanation`, if
+    present."""
+    maskable_part: Names = ()
+    """Columns of `parts` whose words may be masked when faithfulness is measured by masking (the paragraph, not the
+    question). Default: all."""
+    metric: Performance = "accuracy"
+    """Performance measure for this data: accuracy, macro_f1, micro_f1 or matthews."""
 
     @model_validator(mode="after")
     def _fit_together(self) -> Columns:

@@ -10,7 +10,7 @@ from typing import Any
 
 from verax.data.assemble import assemble
 from verax.data.columns import Columns
-from verax.data.formats import first_cells, has, provenance
+from verax.data.formats import files_provenance, first_cells, has
 from verax.data.rows import Record, Source, describe, without_none
 from verax.data.table import lines, read_jsonl
 from verax.registry import unknown
@@ -39,7 +39,6 @@ def load_eraser(
 
     Args:
         split: of a folder: `train`, `validation` or `test` (default, unless there is only one); of a file: recorded.
-        limit: maximum number of annotations.
         labels: class names in index order; default: those seen, sorted.
     """
     if path.is_dir():
@@ -48,7 +47,7 @@ def load_eraser(
         if split not in files:
             raise UserError(f"{path}: {unknown('split', split, files)}")
         path = files[split]
-    source = Source(str(path), _rows(path), {**provenance([path]), **without_none(split=split)})
+    source = Source(str(path), _rows(path), {**files_provenance([path]), **without_none(split=split)})
     return assemble(source, columns=_columns(path), labels=labels, lang=lang, limit=limit)
 
 

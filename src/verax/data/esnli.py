@@ -41,7 +41,6 @@ def highlighted(row: Record, sentence: str, raw: str) -> set[int] | None:
     """Indices of the words of a sentence that any annotator highlighted; None if no annotator returned it.
 
     Args:
-        row: of e-SNLI.
         sentence: `Sentence1` or `Sentence2`.
         raw: the sentence, of this row or as another data set spells it.
     """

@@ -38,11 +38,9 @@ class Format:
     """The published format of a public data set.
 
     Args:
-        name: name used in messages.
         readers: row readers by file suffix.
         fits: whether a file is in this format, given the cells of its first row.
         convert: converts rows of the file to rows with the cells that `columns` names.
-        columns: meaning of these cells, and the performance measure.
         labels: class names in index order; None: those seen, sorted.
         companions: files that are read together with a file.
     """
@@ -69,8 +67,6 @@ class Format:
 
         Args:
             limit: maximum number of instances per language.
-            labels: class names in a custom order.
-            options: languages to keep, word segmentation and alignment files.
         """
         options = options or LanguageOptions()
         if self.columns.gold_words or self.columns.span_pairs:
@@ -79,7 +75,7 @@ class Format:
         rows = (row for path in paths for row in self._rows(path))
         files = [file for path in paths for file in (path, *(self.companions.files(path) if self.companions else ()))]
         source = Source(
-            str(paths[0]), _generated(self.convert(rows)), {**provenance(files), **without_none(split=split)}
+            str(paths[0]), _generated(self.convert(rows)), {**files_provenance(files), **without_none(split=split)}
         )
         names = self.labels if labels is None else labels
         return assemble(source, columns=self.columns, labels=names, lang=lang, limit=limit, options=options)
@@ -89,7 +85,7 @@ class Format:
         return rows if self.companions is None else self.companions.join(self.companions.files(path), rows)
 
 
-def provenance(paths: Sequence[Path]) -> dict[str, str]:
+def files_provenance(paths: Sequence[Path]) -> dict[str, str]:
     """Paths and SHA-256 of files; raises a UserError for one that cannot be read."""
     return {"path": ", ".join(map(str, paths)), "sha256": ", ".join(map(file_hash, paths))}
 

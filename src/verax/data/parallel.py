@@ -24,7 +24,6 @@ class LanguageOptions:
     """Options for multilingual data.
 
     Args:
-        langs: languages to keep; None: all.
         missing: treatment of inputs that lack a language: an error, or skipped and counted.
         segment: word segmentation of scripts without spaces (see `Splitter`).
         alignments: word alignment files by language pair, reference first, one file per part.
@@ -51,10 +50,8 @@ class SelectedRows(NamedTuple):
     """The selected rows, in order.
 
     Args:
-        rows: read lazily where possible.
         counts: number of rows of each language in the table, kept or not; empty if not counted.
         shared_ids: whether rows of several languages have the same id.
-        provenance: entries for the provenance of the dataset.
     """
 
     rows: Iterable[ParallelRow]
@@ -93,10 +90,6 @@ def select_rows(
 
     With a limit, the first rows; of parallel data, the first inputs with all their translations. Only parallel data,
     and data from which languages are selected, is read to the end.
-
-    Args:
-        name: name of the data in messages.
-        lang: language of rows that do not declare one.
     """
     _check_alignable(columns, options)
     placed = _placed(rows, columns, lang)
@@ -120,7 +113,7 @@ def select_rows(
     return SelectedRows([row for row in chosen if row.parallel_id in whole], counts, shared, provenance)
 
 
-def check_labels(name: str, instances: Sequence[Instance]) -> None:
+def check_same_labels(name: str, instances: Sequence[Instance]) -> None:
     """Check that the translations of an input have the same label."""
     first: dict[str, Instance] = {}
     for instance in instances:

@@ -23,10 +23,7 @@ def parse_links(text: str, where: str, n_reference: int, n_translation: int, *, 
     `3p4` (or `3?4`) possible. A link given as both is sure. An empty line has no links.
 
     Args:
-        text: links separated by white space.
         where: location for messages, such as `links.txt:17`.
-        n_reference: number of words of the reference.
-        n_translation: number of words of the translation.
         first: index of the first word in the text, 0 or 1; returned links count from 0.
     """
     links: dict[bool, set[tuple[int, int]]] = {True: set(), False: set()}
@@ -73,7 +70,6 @@ def in_files(
     Args:
         alignments: files by language pair (`en-de`, reference first), one file per part.
         counts: number of rows per language; the files must have as many lines.
-        n_parts: number of parts of an input.
         one_based: files that count words from 1.
     """
     known = {path for paths in alignments.values() for path in paths}

@@ -70,9 +70,6 @@ class Source:
     """An opened table whose rows have not been read yet.
 
     Args:
-        name: name used in messages.
-        rows: rows in order, read lazily.
-        provenance: entries for the provenance of the dataset.
         class_names: class names in index order, by column, for columns that declare them.
     """
 

@@ -12,7 +12,7 @@ from random import Random
 from typing import Literal, NamedTuple, get_args
 
 from verax.data.text import split_words
-from verax.data.world.splits import draw_balanced, draw_size, provenance
+from verax.data.world.splits import draw_balanced, draw_size, drawn_provenance
 from verax.registry import registered
 from verax.types import Dataset, Human, Instance, Span, Text
 
@@ -114,13 +114,6 @@ def fired(parts: Sequence[Collection[str]], rules: Collection[RuleName] = RULES)
     ]
 
 
-def label_of(parts: Sequence[Collection[str]], rules: Collection[RuleName] = RULES) -> str:
-    """The label that the rules give to the words of each part; a mix of both labels is not defined."""
-    labels = {clause.label for _, clause in fired(parts, rules)} or {"neutral"}
-    (label,) = labels
-    return label
-
-
 def rule_of(instance: Instance) -> RuleName | None:
     """The rule that decides an input of two parts, if exactly one does."""
     if len(instance.parts) != 2:
@@ -185,7 +178,7 @@ def _load(name: str, rules: tuple[RuleName, ...], split: str, limit: int | None,
 
     drawn = tuple(f"{rule}={label}" for rule in rules for label in ("negative", "positive"))
     instances = draw_balanced(name, drawn, compose, texts, split, draw_size(split, limit), seed)
-    return Dataset(name, tuple(instances), LABELS, provenance(split, seed))
+    return Dataset(name, tuple(instances), LABELS, drawn_provenance(split, seed))
 
 
 def _loader(name: str, summary: str, rules: tuple[RuleName, ...]) -> Callable[..., Dataset]:

@@ -74,9 +74,7 @@ def split_words(raw: str, lang: str = "en", segmenter: Segmenter | None = None) 
     Myanmar), unless a segmenter joins clusters. White space and invisible characters belong to no word.
 
     Args:
-        raw: any text, including empty and blank ones.
         lang: language code stored with the text; the rules are the same for all languages.
-        segmenter: splits runs of its script.
     """
     text = _matches(_WORD, raw, lang)
     return text if segmenter is None else _segmented(text, segmenter)

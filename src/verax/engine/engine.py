@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -11,6 +11,7 @@ from verax.engine.asynchronous import InFlight
 from verax.engine.batch_size import BatchSize, token_budget
 from verax.engine.batches import answer_all
 from verax.engine.questions.base import Pass, Pending, Question, QuestionGenerator, next_question
+from verax.engine.reproducible import passes_are_alone
 from verax.types import Cost, UserError
 
 T = TypeVar("T")
@@ -48,21 +49,22 @@ class Task(Generic[T]):
 class Engine:
     """Pools the open questions of many generators into batches by length and token budget.
 
-    A result does not depend on the batch size, on the other instances or on their order (beyond rounding). Questions to
-    generators that answer concurrently are not pooled: a task continues as soon as its own answers have arrived.
+    A result does not depend on the batch size, on the other instances or on their order, beyond rounding; and not even
+    in its last bit where passes are `reproducible`. Questions to generators that answer concurrently are not pooled: a
+    task continues as soon as its own answers have arrived.
 
     Args:
         token_budget: tokens in one batch, whichever model is asked; by default it is chosen for each by timing.
         pool: number of full batches for which questions are gathered before they are asked.
         window: largest number of open tasks.
-        on_batch: called with the passes of each finished batch.
+        on_batch: called with each finished batch.
         cost: passes asked for and computed so far.
     """
 
     token_budget: int | None = None
     pool: int = 48
     window: int = 512
-    on_batch: Callable[[Cost], None] = lambda _: None
+    on_batch: Callable[[Sequence[Pass]], None] = lambda _: None
     cost: Cost = Cost()
     _sizes: dict[tuple[int, str], BatchSize] = field(default_factory=dict)
 
@@ -73,7 +75,7 @@ class Engine:
 
     def rounds(self, tasks: Iterable[Task[Any]]) -> Iterator[None]:
         """Run all tasks, and those they lead to, to their end; yields whenever some may have ended."""
-        with InFlight(lambda passes: self.on_batch(_charge(passes))) as in_flight:
+        with InFlight(self.on_batch) as in_flight:
             yield from self._rounds(iter(tasks), in_flight)
 
     def _rounds(self, source: Iterator[Task[Any]], in_flight: InFlight) -> Iterator[None]:
@@ -154,13 +156,15 @@ class Engine:
                 passes,
                 question.compute,
                 self._size(question),
-                lambda batch: self.on_batch(_charge(batch)),
+                self.on_batch,
                 even=question.even,
             )
 
     def _size(self, question: Question) -> BatchSize:
         """Size of the batches of the model that a question asks; engines share what they learn about a model."""
         model, kind = question.model, question.budget
+        if passes_are_alone():
+            return BatchSize(1, settled=True)  # less than any pass, each of which is then a batch
         if self.token_budget is not None:
             return self._sizes.setdefault((id(model), kind), BatchSize(self.token_budget, settled=True))
         known: dict[str, BatchSize] = vars(model).setdefault("_batch_sizes", {})
@@ -190,8 +194,3 @@ def _answer(task: Task[Any]) -> Any:
         except Exception as error:  # noqa: BLE001 - raised in the generator that asked, like that of a pass
             answers.append(error)
     return task.question.combine(answers)
-
-
-def _charge(passes: list[Pass]) -> Cost:
-    count = sum(needed.count for needed in passes)
-    return Cost(backward=count) if passes[0].question.backward else Cost(forward=count)

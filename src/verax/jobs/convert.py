@@ -25,7 +25,6 @@ def convert_checkpoint(folder: Path, out: Path) -> list[str]:
 
     Args:
         folder: holds `pytorch_model.bin` and `config.json`.
-        out: a new folder.
 
     Returns:
         The names of the weights.

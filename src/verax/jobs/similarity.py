@@ -30,11 +30,8 @@ class Similarity:
     """One language of one model.
 
     Args:
-        model, reference, lang: the model as it was named, and the two languages.
         accuracy: how often a batch is most similar to its own translations.
         chance: the expected accuracy of a random guess.
-        batches, pairs: what it was measured on.
-        skipped: pairs of which the model can't read a side (too long, empty).
     """
 
     model: str
@@ -135,8 +132,6 @@ def representations(
 
     Args:
         layer: the layer of the hidden states, 0 for the embeddings; the last one by default.
-        pooling: how the states of the tokens become one vector.
-        on_read: called after each input.
     """
     depth = model.layers if layer is None else layer
     read: dict[str, FloatArray] = {}

@@ -21,7 +21,7 @@ from verax.models.generator import ChoicePass, ChosenLabel, GeneratePass, Likeli
 from verax.models.self_explainer import SelfExplainer
 from verax.models.subject import Subject
 from verax.models.wording import Stage
-from verax.types import CUT_OFF, FloatArray, Generated, Note, Passes, Undefined, UserError
+from verax.types import CUT_OFF, FloatArray, Generated, NoPasses, Note, Undefined, UserError
 
 # what a model that follows instructions writes in place of an explanation
 _REFUSAL = re.compile(
@@ -32,7 +32,7 @@ _REFUSAL = re.compile(
 )
 
 
-class Answering(ABC):
+class Answering(NoPasses, ABC):
     """Base class of methods of free text: a class and an explanation, in the order that a subclass chooses."""
 
     kind: ClassVar[Literal["text"]] = "text"
@@ -47,10 +47,6 @@ class Answering(ABC):
     @abstractmethod
     def explain(self, x: Subject, answer: Answer) -> QuestionGenerator[Answer]:
         """The answer with its explanation."""
-
-    def passes(self, n: int) -> Passes:
-        """Passes of text generators are not counted in advance."""
-        return Passes(0, 0)
 
     def __call__(self, x: Subject) -> QuestionGenerator[Answer]:
         """The class of x and its explanation."""

@@ -12,21 +12,17 @@ from verax.engine.protocols import Method, requirements
 from verax.engine.questions import QuestionGenerator
 from verax.methods.pairs import Pairing, pair_attribution, word_pairs
 from verax.models.subject import Subject
-from verax.models.word_form import FormFeature, word_form
-from verax.types import Attribution, Base, Kind, Passes, Span, Unit, UserError, require_at_least
+from verax.models.words import FormFeature, word_form
+from verax.types import Attribution, Base, Kind, NoPasses, Passes, Span, Unit, UserError, require_at_least
 
 
-class _Baseline:
+class _Baseline(NoPasses):
     """What explanations that ask the model nothing have in common."""
 
     cost: ClassVar[str] = "none"
     base: ClassVar[Base | None] = "random"
     signed: ClassVar[bool] = False
     reference: ClassVar[str] = "baseline"
-
-    def passes(self, n: int) -> Passes:
-        """No pass."""
-        return Passes(0, 0)
 
 
 @dataclass(frozen=True)

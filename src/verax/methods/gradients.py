@@ -23,7 +23,7 @@ from verax.methods.aggregation import check_signal, over_subwords, to_words
 from verax.models.classifier import Capability, EmbeddingPath
 from verax.models.subject import Subject
 from verax.stats.aggregation import Aggregation
-from verax.types import Attribution, FloatArray, Kind, Passes, Target, UserError
+from verax.types import Attribution, FloatArray, Kind, NoPasses, Passes, Target, UserError
 
 
 class _GradientMethod:
@@ -146,7 +146,7 @@ class GradientVocabulary(_GradientMethod):
 
 
 @dataclass(frozen=True)
-class Activation:
+class Activation(NoPasses):
     """E itself; the target is recorded with the explanation, but the scores are the same for every target."""
 
     target: Target = Target()
@@ -161,10 +161,6 @@ class Activation:
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Karpathy, Johnson and Fei-Fei 2015, Visualizing and understanding recurrent networks"
     requires: ClassVar[frozenset[Capability]] = frozenset({"embeddings"})
-
-    def passes(self, n: int) -> Passes:
-        """No pass: embeddings are looked up."""
-        return Passes(0, 0)
 
     def __call__(self, x: Subject) -> QuestionGenerator[Attribution]:
         """One question: the embeddings."""

@@ -16,7 +16,7 @@ import numpy as np
 from verax.engine.questions import QuestionGenerator
 from verax.methods.pairs import word_pairs
 from verax.models.subject import Subject
-from verax.types import Attribution, BoolArray, FloatArray, Kind, Passes, Span, Undefined, Unit
+from verax.types import Attribution, BoolArray, FloatArray, Kind, NoPasses, Span, Undefined, Unit
 
 Truth = Literal["true", "partial", "random", "plausible", "inverted"]
 """`true` ranks the reasons first, `random` nothing in particular, `plausible` wrong content words first, `inverted`
@@ -28,16 +28,12 @@ _LETTERS = 4
 _NOISE, _SECOND = 0.1, 0.9
 
 
-class _Known:
+class _Known(NoPasses):
     """What explanations of known truth have in common."""
 
     cost: ClassVar[str] = "none"
     recursive: ClassVar[bool] = True
     reference: ClassVar[str] = "control"
-
-    def passes(self, n: int) -> Passes:
-        """No pass."""
-        return Passes(0, 0)
 
 
 @dataclass(frozen=True)

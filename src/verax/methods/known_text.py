@@ -11,15 +11,16 @@ from scipy.special import softmax
 from verax.data.rules import reasons_of
 from verax.engine.protocols import Answer
 from verax.engine.questions import Outputs, QuestionGenerator
+from verax.methods.answering import Answering
 from verax.methods.known import Truth, known_scores
 from verax.models.classifier import Capability
 from verax.models.subject import Subject
 from verax.models.wording import Stage
-from verax.types import FloatArray, Kind, Passes
+from verax.types import FloatArray, Passes
 
 
 @dataclass(frozen=True)
-class KnownText:
+class KnownText(Answering):
     """The class that a classifier predicts, and a text that names as many words as there are reasons.
 
     The reasons are the annotated words. Those of a new input, as tests of free text ask about, are known only for the
@@ -37,7 +38,6 @@ class KnownText:
     display: ClassVar[str] = "Known text"
     summary: ClassVar[str] = "A text that names the words that are known to decide, or wrong ones."
     cost: ClassVar[str] = "1 forward"
-    kind: ClassVar[Kind] = "text"
     requires: ClassVar[frozenset[Capability]] = frozenset({"outputs"})
     stages: ClassVar[tuple[Stage, ...]] = ()
     trained: ClassVar[bool] = False
@@ -67,8 +67,3 @@ class KnownText:
         chosen = sorted(np.argsort(-scores, kind="stable")[:count].tolist())
         words = [x.instance.parts[part].words[place] for part, place in (x.words[i] for i in chosen)]
         return replace(answer, text=f"Because of {', '.join(words)}.")
-
-    def __call__(self, x: Subject) -> QuestionGenerator[Answer]:
-        """The class of x and its explanation."""
-        answer = yield from self.answer(x)
-        return (yield from self.explain(x, answer))

@@ -30,7 +30,6 @@ class Lime:
         samples: number of coalitions.
         regression: `ridge` or `lasso`.
         strength: of the penalty, as in scikit-learn; 1 for ridge and 0.01 for lasso by default.
-        width: of the kernel.
     """
 
     target: Target = Target()
@@ -91,8 +90,6 @@ class LimeCaptum:
 
     Args:
         samples: number of coalitions.
-        strength: of the penalty.
-        width: of the kernel.
         removal: which embedding a removed word gets: that of the token `pad` or `mask`, or `zero`.
     """
 

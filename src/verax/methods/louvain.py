@@ -271,7 +271,6 @@ def communities(weights: FloatArray, resolution: float, seed: int) -> IntArray:
     Args:
         weights: of the edge from one node to another, not negative; shape [n, n].
         resolution: above 1 favours smaller communities.
-        seed: of the order in which nodes are visited.
     """
     rng, total = Random(seed), float(weights.sum())
     community = np.arange(len(weights))

@@ -37,7 +37,6 @@ def pair_attribution(
 
     Args:
         scores: shape [n_units, n_units]; entry [i, j] is the score of the direction from i to j.
-        parts: which pairs are scored.
         directed: score both directions as two units; otherwise the mean of the two.
     """
     pairs = word_pairs(x, parts)

@@ -21,7 +21,6 @@ class Randomised:
 
     Args:
         over: the method, which scores words.
-        seed: of the weights.
     """
 
     over: Method = Saliency()  # noqa: RUF009 - frozen, so it can be shared

@@ -8,7 +8,16 @@ from typing import ClassVar, Literal
 import numpy as np
 from sklearn.metrics import average_precision_score
 
-from verax.metrics.ranking import Budget, Matched, Word, by_budget, check_budget, top_words, word_scores, words_of
+from verax.metrics.ranking import (
+    Budget,
+    BudgetSource,
+    WordPlace,
+    by_budget,
+    check_budget,
+    top_words,
+    word_scores,
+    words_of,
+)
 from verax.models.subject import Subject
 from verax.registry import ShortForms
 from verax.types import (
@@ -18,24 +27,20 @@ from verax.types import (
     Human,
     Measured,
     MeasuredProperty,
-    Passes,
+    NoPasses,
     Span,
     Undefined,
     UserError,
 )
 
 
-class _Agreement:
+class _Agreement(NoPasses):
     """What metrics of agreement have in common."""
 
     cost: ClassVar[str] = "none"
     measures: ClassVar[MeasuredProperty] = "agreement"
     higher_is_better: ClassVar[bool] = True
     range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-
-    def passes(self, n: int) -> Passes:
-        """No pass."""
-        return Passes(0, 0)
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,7 @@ class Agreement(_Agreement):
 
     level: Literal["token", "interaction"] = "token"
     within: Literal["all", "budget"] = "all"
-    budget: Matched = "base"
+    budget: BudgetSource = "base"
     k: int = 3
     gold: Literal["all", "each"] = "all"
 
@@ -180,7 +185,7 @@ def _gold_pairs(x: Subject, highlight: Highlight) -> tuple[BoolArray, FloatArray
     return gold, scores
 
 
-def _spread(table: np.ndarray, number: dict[Word, int], first: Span, second: Span, value: float) -> None:
+def _spread(table: np.ndarray, number: dict[WordPlace, int], first: Span, second: Span, value: float) -> None:
     """Raise the entries of all word pairs of two spans to a value, both ways."""
     i = [number[word] for word in words_of((first,)) if word in number]
     j = [number[word] for word in words_of((second,)) if word in number]

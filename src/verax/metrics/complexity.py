@@ -8,14 +8,14 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.special import entr
 
-from verax.metrics.ranking import Budget, Matched, best_first, by_budget
+from verax.metrics.ranking import Budget, BudgetSource, best_first, by_budget
 from verax.models.subject import Subject
 from verax.registry import ShortForms
-from verax.types import FloatArray, Highlight, Measured, MeasuredProperty, Passes, Undefined
+from verax.types import FloatArray, Highlight, Measured, MeasuredProperty, NoPasses, Undefined
 
 
 @dataclass(frozen=True)
-class Complexity:
+class Complexity(NoPasses):
     """Entropy, in nats, of the shares |a_i| / sum |a_j| of the scores; lower is simpler.
 
     Args:
@@ -27,7 +27,7 @@ class Complexity:
 
     top: Literal["all", "span_pairs"] = "all"
     by: Literal["score", "magnitude"] = "score"
-    budget: Matched = "base"
+    budget: BudgetSource = "base"
 
     name: ClassVar[str] = "complexity"
     display: ClassVar[str] = "Complexity"
@@ -46,10 +46,6 @@ class Complexity:
     def needs(self) -> frozenset[str]:
         """The budget, if it is used."""
         return frozenset({"budget"}) if self.top == "span_pairs" else frozenset()
-
-    def passes(self, n: int) -> Passes:
-        """No pass."""
-        return Passes(0, 0)
 
     def __call__(self, x: Subject, highlight: Highlight, *, budget: Budget | None = None) -> Measured:
         """From 0 (one piece) to the logarithm of their number (all equal).

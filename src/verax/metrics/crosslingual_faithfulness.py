@@ -12,7 +12,7 @@ from verax.align.embedding import Embedding
 from verax.align.protocol import Aligner
 from verax.metrics.ranking import needs_tokens
 from verax.models.subject import Subject
-from verax.models.word_form import FORM_FEATURES, FormFeature, word_form
+from verax.models.words import FORM_FEATURES, FormFeature, word_form
 from verax.registry import ShortForms
 from verax.types import (
     FloatArray,
@@ -22,7 +22,7 @@ from verax.types import (
     Links,
     Measured,
     MeasuredProperty,
-    Passes,
+    NoPasses,
     Undefined,
     UserError,
 )
@@ -42,7 +42,7 @@ class AlignedReference(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CrosslingualFaithfulness:
+class CrosslingualFaithfulness(NoPasses):
     """Spearman correlation between the scores of an input's words and those of the words that translate them.
 
     For each word of the input in the reference language the scores of the aligned words of the translation are summed,
@@ -86,10 +86,6 @@ class CrosslingualFaithfulness:
     def __post_init__(self) -> None:
         if not self.reference_lang:
             raise UserError("crosslingual_faithfulness: reference_lang: got nothing; name a language, such as en")
-
-    def passes(self, n: int) -> Passes:
-        """No pass: both explanations exist already."""
-        return Passes(0, 0)
 
     def __call__(self, x: Subject, highlight: Highlight, *, alignment: AlignedReference) -> Measured:
         """The correlation for one explanation; `linked` counts the words of the reference that have a link."""

@@ -27,13 +27,13 @@ from verax.types import (
     require_at_least,
 )
 
-Word = tuple[int, int]
+WordPlace = tuple[int, int]
 """A word: its part, and its position there."""
-Matched = Literal["base", "shared"]
+BudgetSource = Literal["base", "shared"]
 """Which span pairs set the budget: those of the same base, or all of the run, so that all methods share one."""
 
 
-def words_of(unit: Unit) -> Iterator[Word]:
+def words_of(unit: Unit) -> Iterator[WordPlace]:
     """The words of a unit, span by span."""
     for span in unit:
         yield from ((span.part, word) for word in range(span.start, span.end))
@@ -47,7 +47,7 @@ def word_scores(x: Subject, highlight: Highlight) -> FloatArray:
     """
     if highlight.units == x.units:  # as most explanations by words
         return np.array(highlight.scores, np.float64)
-    best: dict[Word, float] = {}
+    best: dict[WordPlace, float] = {}
     for unit, score in zip(highlight.units, highlight.scores, strict=True):
         for word in words_of(unit):
             best[word] = max(score, best.get(word, -np.inf))
@@ -70,14 +70,16 @@ def best_first(scores: FloatArray) -> IntArray:
     return np.argsort(-scores, kind="stable")
 
 
-def pieces_up_to(highlight: Highlight, max_words: int, among: Collection[Word] | None = None) -> list[tuple[Word, ...]]:
+def pieces_up_to(
+    highlight: Highlight, max_words: int, among: Collection[WordPlace] | None = None
+) -> list[tuple[WordPlace, ...]]:
     """The words of each piece, best piece first, with at most `max_words` words in all pieces together.
 
     A word may be in several pieces. If `among` is given, other words are ignored: an explanation made elsewhere may
     score words that were cut off.
     """
-    chosen: set[Word] = set()
-    pieces: list[tuple[Word, ...]] = []
+    chosen: set[WordPlace] = set()
+    pieces: list[tuple[WordPlace, ...]] = []
     for number in best_first(np.array(highlight.scores)).tolist():
         if len(chosen) >= max_words:
             break
@@ -95,9 +97,9 @@ def pieces_up_to(highlight: Highlight, max_words: int, among: Collection[Word] |
     return pieces
 
 
-def _totals(highlight: Highlight) -> dict[Word, float]:
+def _totals(highlight: Highlight) -> dict[WordPlace, float]:
     """Sum of the scores of the units that contain a word."""
-    totals: dict[Word, float] = defaultdict(float)
+    totals: dict[WordPlace, float] = defaultdict(float)
     for unit, score in zip(highlight.units, highlight.scores, strict=True):
         for word in set(words_of(unit)):
             totals[word] += score
@@ -112,7 +114,7 @@ def top_words(x: Subject, highlight: Highlight, max_words: int) -> BoolArray:
     return mask_of(x, pieces_up_to(highlight, max_words, set(x.words)), max_words)
 
 
-def mask_of(x: Subject, pieces: Sequence[tuple[Word, ...]], max_words: int) -> BoolArray:
+def mask_of(x: Subject, pieces: Sequence[tuple[WordPlace, ...]], max_words: int) -> BoolArray:
     """Mask of the words of pieces over those of x, filled up to `max_words` with others in reading order."""
     words = {word for piece in pieces for word in piece}
     mask = np.array([word in words for word in x.words], bool)
@@ -142,7 +144,7 @@ class Budget:
         return self.words[min(k, len(self.words)) - 1]
 
 
-def budget_of(spans: Sequence[Highlight], among: Collection[Word] | None = None) -> Budget:
+def budget_of(spans: Sequence[Highlight], among: Collection[WordPlace] | None = None) -> Budget:
     """The budget of one span explanation; for several, their rounded mean, as a random explanation has no base.
 
     If `among` is given, only these words count (budgets by other seeds have been counted by the method).
@@ -167,9 +169,9 @@ def _other_budgets(highlight: Highlight) -> list[list[int]]:
     return [[int(size) for size in one.split(",")] for one in noted.split(";") if one]
 
 
-def _grown(highlight: Highlight, among: Collection[Word] | None) -> list[int]:
+def _grown(highlight: Highlight, among: Collection[WordPlace] | None) -> list[int]:
     """Number of different words in the top k units, for every k."""
-    words: set[Word] = set()
+    words: set[WordPlace] = set()
     sizes = []
     for number in best_first(np.array(highlight.scores)).tolist():
         words.update(word for word in words_of(highlight.units[number]) if among is None or word in among)

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from verax.metrics.ranking import Budget, Matched, Word, best_first, pieces_up_to, words_of
+from verax.metrics.ranking import Budget, BudgetSource, WordPlace, best_first, pieces_up_to, words_of
 from verax.models.subject import Subject
 from verax.train.agent import CLOSE, OPEN, rank_mark
 from verax.train.loop import FineTuning
@@ -18,7 +18,7 @@ from verax.types import (
     Instance,
     Measured,
     MeasuredProperty,
-    Passes,
+    NoPasses,
     Span,
     Text,
     Undefined,
@@ -38,7 +38,7 @@ class Answers(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Simulatability:
+class Simulatability(NoPasses):
     """Share of agents that predict the model's class given the explanation, minus the share without it.
 
     An agent has the architecture of the model and learns to predict the model's class. It is trained on 60 % of the
@@ -59,7 +59,7 @@ class Simulatability:
 
     insertion: InsertionStyle = "symbol"
     k: int = 1
-    budget: Matched = "base"
+    budget: BudgetSource = "base"
     seeds: int = 3
     base: str | None = None
     lessons: str | None = None
@@ -87,10 +87,6 @@ class Simulatability:
         )
         if not 0 < self.learning_rate < 1:
             raise UserError(f"simulatability: learning_rate: got {self.learning_rate:g}, it must lie between 0 and 1")
-
-    def passes(self, n: int) -> Passes:
-        """No pass of the model: the agents are asked."""
-        return Passes(0, 0)
 
     def shown(self, instance: Instance, highlight: Highlight, budget: Budget) -> tuple[str, ...]:
         """The parts of an instance as an agent with explanations reads them."""
@@ -138,7 +134,7 @@ def _pieces(highlight: Highlight, max_words: int) -> Iterator[list[list[Span]]]:
         yield [side for side in sides if side]
 
 
-def _runs(words: Sequence[Word]) -> list[Span]:
+def _runs(words: Sequence[WordPlace]) -> list[Span]:
     """Neighbouring words as spans."""
     runs: list[Span] = []
     for part, word in words:

@@ -14,10 +14,10 @@ from verax.models.targets import class_of
 from verax.models.words import check_words
 from verax.types import FloatArray, Instance, IntArray, Undefined, UserError
 
-Answers = Callable[[list[tuple[str, ...]]], "np.typing.ArrayLike"]
+Predict = Callable[[list[tuple[str, ...]]], "np.typing.ArrayLike"]
 """From texts (each the tuple of its parts) to probabilities, shape [texts, classes]."""
 
-Outputs = Literal["probabilities", "logits"]
+OutputKind = Literal["probabilities", "logits"]
 SUM_TOLERANCE = 1e-3
 """Difference from 1 that the sum of probabilities may have: those of float16 models are rounded."""
 TINY = float(np.finfo(np.float64).tiny)
@@ -38,8 +38,6 @@ class BlackBox:
 
     Args:
         answer: takes a list of texts, each a tuple of its parts; returns probabilities, shape [texts, classes].
-        labels: names of its classes.
-        name: for tables and the run card.
         version: identifies this version of the model; part of every key in the store.
         mask_text: what `mask` writes; without it the model cannot mask.
         outputs: what the callable returns; logits are any numbers whose softmax is the probabilities.
@@ -47,13 +45,13 @@ class BlackBox:
 
     def __init__(
         self,
-        answer: Answers,
+        answer: Predict,
         *,
         labels: Sequence[str],
         name: str,
         version: str,
         mask_text: str | None = None,
-        outputs: Outputs = "probabilities",
+        outputs: OutputKind = "probabilities",
     ) -> None:
         if len(set(labels)) < 2 or len(set(labels)) != len(labels):
             raise UserError(f"labels: a callable model needs at least two different class names, got {list(labels)}")

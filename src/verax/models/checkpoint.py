@@ -20,8 +20,8 @@ from transformers import (
 from transformers.utils import logging
 
 from verax.models.config_sizes import check_sizes
-from verax.models.devices import allow_tf32, resolve_device, resolve_dtype
-from verax.models.load import DType, fingerprint
+from verax.models.devices import allow_tf32, check_device_map, resolve_device, resolve_dtype
+from verax.models.load import DeviceMap, DType, fingerprint
 from verax.models.panics import panics_as_errors
 from verax.types import UserError
 from verax.types.errors import first_line
@@ -34,24 +34,31 @@ _MAY_BE_NEW = {*_HEADS, "pooler"}
 
 
 def load_checkpoint(
-    folder: Path, name: str, dtype: DType, device: str, use: Use = "sequence classifier", *, tf32: bool = False
+    folder: Path,
+    name: str,
+    dtype: DType,
+    device: str,
+    use: Use = "sequence classifier",
+    *,
+    tf32: bool = False,
+    device_map: DeviceMap | None = None,
 ) -> tuple[Any, Any]:
     """The model, in evaluation mode on its device, and its tokenizer; a UserError for an unusable checkpoint.
 
     Args:
-        folder: of the checkpoint.
-        name: of the model in messages.
-        dtype, device, tf32: as for `load_model`.
-        use: what it is loaded for.
+        dtype, device, tf32, device_map: as for `load_model`.
     """
     place = resolve_device(device)
     if tf32:
         allow_tf32(place)
+    if device_map is not None:
+        check_device_map(device)
     with _loading("model", name, folder):
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     precision = resolve_dtype(dtype, getattr(config, "dtype", None) or torch.float32, place)
     with _loading("model", name, folder):
-        model, info, tokenizer = _load(_class_for(config, use), folder, precision)
+        options = {} if device_map is None else {"device_map": device_map}
+        model, info, tokenizer = _load(_class_for(config, use), folder, precision, **options)
     # hidden states are read below the pooler, so an untrained one does no harm
     missing = sorted(key for key in info["missing_keys"] if use != "encoder" or "pooler" not in key)
     if missing:
@@ -59,7 +66,7 @@ def load_checkpoint(
             f"model: {name!r} lacks the weights {', '.join(missing[:3])}"
             f"{' and more' if len(missing) > 3 else ''}: it is no trained {use}"
         )
-    return model.to(place).eval(), tokenizer
+    return (model if device_map else model.to(place)).eval(), tokenizer
 
 
 def load_base(folder: Path, name: str, labels: Sequence[str], *, seed: int, device: str = "auto") -> tuple[Any, Any]:
@@ -69,9 +76,6 @@ def load_base(folder: Path, name: str, labels: Sequence[str], *, seed: int, devi
 
     Args:
         folder: holds the checkpoint, as safetensors.
-        name: as the user gave it.
-        labels: names of the classes.
-        seed: of the new head.
     """
     place = resolve_device(device)
     fingerprint(folder)  # rejects a folder without weights or tokenizer

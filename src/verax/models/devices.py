@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from functools import cache
+from importlib.util import find_spec
 from typing import get_args
 
 import torch
@@ -85,6 +86,13 @@ def check_half(dtype: torch.dtype, device: torch.device) -> None:
         raise UserError(f"dtype: this CPU can't compute in {name} ({problem}); use float32")
 
 
+def half_precision(name: str, device: torch.device) -> torch.dtype:
+    """The half precision of a name; a UserError if the device can't compute in it."""
+    dtype: torch.dtype = getattr(torch, name)
+    check_half(dtype, device)
+    return dtype
+
+
 @cache
 def _probe(code: str) -> str | None:
     """Why a Python program fails, found out in a process of its own; None if it does not.
@@ -102,6 +110,14 @@ def allow_tf32(device: torch.device) -> None:
     if device.type != "cuda":
         raise UserError(f"tf32: only cuda devices have it, and the model is on {device.type}; leave it out")
     torch.set_float32_matmul_precision("high")
+
+
+def check_device_map(device: str) -> None:
+    """Reject a model that is spread over devices if one device is named too, or if accelerate is not installed."""
+    if device != "auto":
+        raise UserError(f"device_map: it spreads the model over all devices, and device: {device} names one; use one")
+    if find_spec("accelerate") is None:
+        raise UserError("device_map: it needs the package accelerate: pip install 'verax[accelerate]'")
 
 
 def rounding_of(dtype: torch.dtype, device: torch.device) -> dict[str, str]:

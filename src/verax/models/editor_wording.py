@@ -28,7 +28,6 @@ class EditorFacts:
     Args:
         prompt: with `{label}` and `{1}`, `{2}`, ... for the parts of the input.
         mark: holds the place of the words to write.
-        labels: the classes that it knows.
     """
 
     prompt: str
@@ -59,7 +58,6 @@ def editor_prompt(
 
     Args:
         position: number of the word before which the mark goes; the number of words of the part for its end.
-        label: the class that the edit is to reach.
         words: number of words from `position` on that the mark replaces: those to be written in training, 0 to insert.
     """
     texts = [text.raw for text in instance.parts]

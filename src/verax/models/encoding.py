@@ -21,7 +21,6 @@ class Encoding:
         instance: what was encoded; its words are the units.
         token_ids, type_ids: shape [tokens]; empty for a model that takes only text.
         token_unit: unit of each token, -1 for tokens that the encoding adds; shape [tokens].
-        labels: names of the model's classes.
         gold: number of the gold class among them; None without a label or for a label that the model does not know.
         notes: facts recorded with every explanation of this input (number of words cut off).
         seen: the units that the model reads, in order; None for all, unless the input was cut.
@@ -65,7 +64,6 @@ class TokenSequence:
 
     Args:
         ids: token ids, the mask token where a word is masked.
-        types: segment of each token.
         unit: unit of each token, -1 for special tokens.
         fixed: tokens that a path of gradients does not move: special tokens, and words that are already removed.
         state: how each token is removed in place (`pad`, `zero`, `attention`), 0 where it is not.

@@ -18,7 +18,6 @@ class Prompt:
     """The input of a generator.
 
     Args:
-        user: the text.
         system: instructions that precede it.
         plain: the text is continued as it is, without a chat template; a generator that can only chat receives it as a
             message.
@@ -37,11 +36,8 @@ class GeneratePass(NamedTuple):
     """One text to generate.
 
     Args:
-        prompt: what it continues.
-        max_new_tokens: largest number of tokens.
         stop: strings that end it; they are not part of it.
         temperature: 0 takes the most probable token at each step (greedy), more samples; only endpoints sample.
-        seed: of the samples.
         tops: number of likeliest first tokens to return with the text; only endpoints return them.
         repeat: above 0, the same text once more: a stored answer to another repetition is not used.
     """
@@ -104,7 +100,6 @@ class TextGenerator(Protocol):
     `Generated`, the likeliest first).
 
     Attributes:
-        name: as the user gave it.
         fingerprint: hashes of everything that determines its answers; with the request, the key of an answer.
         about: facts for the run card (architecture, device, host, ...).
         gives_likelihoods: whether it answers `likelihoods`.

@@ -34,9 +34,6 @@ class HFEncoder:
     """A transformers model and its fast tokenizer, neither of which is modified.
 
     Args:
-        model: a transformers model with an encoder, a decoder or both.
-        tokenizer: its fast tokenizer.
-        name: as the user gave it.
         fingerprint: hashes of weights and tokenizer.
         labels: names of the classes; ignored by an encoder, which has none.
         on_long: what to do with an input that exceeds the model's length: `error` skips it with its reason, `truncate`

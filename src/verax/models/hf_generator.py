@@ -36,9 +36,6 @@ class HFGenerator:
     key-value cache of transformers.
 
     Args:
-        model: a transformers model with a language modelling head.
-        tokenizer: its tokenizer.
-        name: as the user gave it.
         fingerprint: hashes of weights and tokenizer; the tokens that begin and end a text and the arguments of the
             chat template are added to it.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from verax.models.black_box import BlackBox, Outputs
+from verax.models.black_box import BlackBox, OutputKind
 from verax.models.classifier import Classifier, Encoder
 from verax.models.generator import TextGenerator
 from verax.registry import entries, resolve, unknown
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from verax.models.checkpoint import Use
 
 DType = Literal["auto", "float32", "float64", "bfloat16", "float16"]
+DeviceMap = Literal["auto"]
 OnLong = Literal["error", "truncate"]
 """What happens to an input beyond a model's length: it is skipped with its reason, or cut."""
 WEIGHTS = "*.safetensors"
@@ -43,12 +44,13 @@ def load_model(
     dtype: DType = "float32",
     device: str = "auto",
     tf32: bool = False,
+    device_map: DeviceMap | None = None,
     labels: Sequence[str] | None = None,
     revision: str | None = None,
     on_long: OnLong = "error",
     mask_text: str | None = None,
     version: str = "unversioned",
-    outputs: Outputs = "probabilities",
+    outputs: OutputKind = "probabilities",
 ) -> Classifier:
     """Load a classifier.
 
@@ -61,6 +63,7 @@ def load_model(
             least float32).
         device: `cpu`, `cuda`, `cuda:1`, `mps`, or `auto`, the first of cuda, mps and cpu that the machine has.
         tf32: let float32 products of a cuda device round their factors to TF32, for speed.
+        device_map: `auto` spreads a model that does not fit on one device over all of them, and main memory.
         labels: names of the classes, in the model's order; those of the checkpoint by default.
         revision: of a hub id.
         on_long: `error` skips an input that exceeds the model's length, with its reason; `truncate` cuts it and records
@@ -86,7 +89,8 @@ def load_model(
         title = getattr(model.config, "name_or_path", "") or type(model).__name__
         facts: dict[str, Any] = {"name": title, "fingerprint": fingerprint_of(model, tokenizer)}
     else:
-        model, tokenizer, facts = _checkpoint(name, revision, dtype, device, "sequence classifier", tf32=tf32)
+        placing: dict[str, Any] = {"tf32": tf32, "device_map": device_map}
+        model, tokenizer, facts = _checkpoint(name, revision, dtype, device, "sequence classifier", **placing)
     from verax.models.hf_classifier import HFClassifier  # noqa: PLC0415 - imports torch
 
     return HFClassifier(model, tokenizer, labels=labels, on_long=on_long, **facts)
@@ -109,9 +113,12 @@ def load_generator(
     device: str = "auto",
     revision: str | None = None,
     tf32: bool = False,
+    device_map: DeviceMap | None = None,
 ) -> TextGenerator:
     """Load a model that generates text: an encoder-decoder (T5, BART) or a decoder (GPT-2, Llama)."""
-    model, tokenizer, facts = _checkpoint(name, revision, dtype, device, "text generator", tf32=tf32)
+    model, tokenizer, facts = _checkpoint(
+        name, revision, dtype, device, "text generator", tf32=tf32, device_map=device_map
+    )
     from verax.models.hf_generator import HFGenerator  # noqa: PLC0415 - imports torch
 
     return HFGenerator(model, tokenizer, name=facts["name"], fingerprint=facts["fingerprint"])
@@ -124,14 +131,14 @@ def device_near(model: Any) -> str:
 
 
 def _checkpoint(
-    name: Any, revision: str | None, dtype: DType, device: str, use: Use, *, tf32: bool = False
+    name: Any, revision: str | None, dtype: DType, device: str, use: Use, **placing: Any
 ) -> tuple[Any, Any, dict[str, Any]]:
     """A model, its tokenizer, and its name, fingerprint and folder."""
     home = checkpoint_folder(str(name), revision)
     facts = {"name": str(name), "fingerprint": fingerprint(home), "home": home}
     from verax.models.checkpoint import load_checkpoint  # noqa: PLC0415 - imports torch
 
-    return (*load_checkpoint(home, str(name), dtype, device, use, tf32=tf32), facts)
+    return (*load_checkpoint(home, str(name), dtype, device, use, **placing), facts)
 
 
 def _import(name: str) -> Callable[..., Any]:

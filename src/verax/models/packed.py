@@ -8,6 +8,7 @@ precision, the model computes as usual.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +19,10 @@ from torch import Tensor, nn
 
 ROWS = 1024
 """Number of tokens in a batch that the layout is chosen for; other batches work too."""
+KERNELS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "32", "LRU_CACHE_CAPACITY": "32"}
+"""Number of compiled matrix products that oneDNN, and torch's interface to it, keep: one for each shape of a layer's
+inputs. By default they keep 1024, of which batches of all sizes fill some hundred megabytes; the layers of one batch
+share a few, and compiling the others anew takes no measurable time."""
 MOST_BYTES = 2**30
 """Largest size of the linear layers of a model that is packed: packed weights are a second copy, and a third if
 gradients are computed."""
@@ -85,6 +90,8 @@ class PackedLinears:
         plain = all(module.weight.device.type == "cpu" and module.weight.dtype == torch.float32 for module in linear)
         if plain and size <= MOST_BYTES and _can_pack():
             self._layers = [_Layer(module) for module in linear]
+            for name, value in KERNELS.items():  # read when oneDNN is first used
+                os.environ.setdefault(name, value)
 
     @contextmanager
     def in_use(self) -> Iterator[None]:

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from verax.models.classifier import Capability
 from verax.models.generator import ConcurrentGenerator, TextGenerator
-from verax.models.load import DType, checkpoint_folder, fingerprint, load_generator
+from verax.models.load import DeviceMap, DType, checkpoint_folder, fingerprint, load_generator
 from verax.models.wording import Wording, shipped_wording
 from verax.registry import unknown
 from verax.store.keys import hash_files
@@ -29,10 +29,7 @@ class SelfExplainer:
     """A model that answers and explains itself in free text.
 
     Args:
-        name: as the user gave it.
         explainer, predictor: the generators that explain and answer; the same one if it does both.
-        labels: names of the classes.
-        wording: the prompts.
         setup: what it was trained as; None for a model that follows instructions.
         max_new_tokens: length of the longest explanation, in tokens; a longer one is cut off, and tests nothing.
     """
@@ -82,6 +79,7 @@ def load_self_explainer(
     dtype: DType = "float32",
     device: str = "auto",
     tf32: bool = False,
+    device_map: DeviceMap | None = None,
     revision: str | None = None,
     max_new_tokens: int | None = None,
 ) -> SelfExplainer:
@@ -93,7 +91,7 @@ def load_self_explainer(
         parts: number of parts of its inputs, for the shipped prompts of a model that follows instructions.
         prompts: a file of prompts that replaces the shipped ones; a trained model has its own.
         endpoint: asked in place of a local model.
-        dtype, device, tf32, revision: as for `load_model`.
+        dtype, device, tf32, device_map, revision: as for `load_model`.
         max_new_tokens: length of the longest explanation; by default that of the training, else 64.
     """
     require_at_least("model", 1, max_new_tokens=MAX_NEW_TOKENS if max_new_tokens is None else max_new_tokens)
@@ -101,7 +99,7 @@ def load_self_explainer(
     if endpoint is not None:
         return _prompted(str(name), endpoint, labels, parts, prompts, longest)
     home = checkpoint_folder(str(name), revision)
-    options: dict[str, Any] = {"dtype": dtype, "device": device, "tf32": tf32}
+    options: dict[str, Any] = {"dtype": dtype, "device": device, "tf32": tf32, "device_map": device_map}
     if not (home / FACTS).is_file():
         return _prompted(str(name), load_generator(home, **options), labels, parts, prompts, longest)
     if prompts is not None:

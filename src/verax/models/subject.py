@@ -38,7 +38,6 @@ class Subject:
     never asked to encode; an input that cannot be encoded raises Undefined then.
 
     Args:
-        instance: the input.
         parts: parts of the input whose words are units; words of other parts always stay. None: all parts.
         memo: answers so far; shared by all views and edits of a subject.
         repeat: number of the repetition; an answer to another repetition is never used for this one.

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from verax.models.devices import widened
 
@@ -17,13 +18,10 @@ TokenPair = tuple[Sequence[int], Sequence[int]]
 
 def padded(rows: Sequence[Sequence[int]], pad: int, device: torch.device, *, left: bool) -> tuple[Tensor, Tensor]:
     """Ids and attention mask, both [rows, longest]; padded on the left if the text is to be continued."""
-    longest = max(map(len, rows))
-    ids = torch.full((len(rows), longest), pad)
-    attended = torch.zeros_like(ids)
-    for number, row in enumerate(rows):
-        place = slice(longest - len(row), None) if left else slice(len(row))
-        ids[number, place] = torch.tensor(row, dtype=torch.long)
-        attended[number, place] = 1
+    side = "left" if left else "right"
+    tensors = [torch.tensor(row, dtype=torch.long) for row in rows]
+    ids = pad_sequence(tensors, batch_first=True, padding_value=pad, padding_side=side)
+    attended = pad_sequence([torch.ones_like(row) for row in tensors], batch_first=True, padding_side=side)
     return ids.to(device), attended.to(device)
 
 
@@ -56,7 +54,6 @@ def likelihoods(
     """Log-likelihood of each continuation, summed over its tokens, shape [rows]; every prompt is read once.
 
     Args:
-        prompts: ids of each prompt.
         rows: for each continuation, the number of its prompt, and its ids.
     """
     texts, present = padded([text for _, text in rows], pad, model.device, left=False)

@@ -38,7 +38,6 @@ class PromptFile:
 
     Args:
         text: the content of the file; its hash is part of every key.
-        source: where it came from, for messages.
     """
 
     text: str

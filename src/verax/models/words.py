@@ -1,13 +1,18 @@
-"""Words and sub-words: which word each sub-word belongs to, by character offsets."""
+"""Words and sub-words: which word each sub-word belongs to, and what can be said of words without their meaning."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal, get_args
 
 import numpy as np
 
-from verax.types import Human, Instance, IntArray, Span, Text, Undefined
+from verax.models.subject import Subject
+from verax.types import FloatArray, Human, Instance, IntArray, Span, Text, Undefined
+
+FormFeature = Literal["subwords", "characters", "position", "part", "not_punctuation"]
+FORM_FEATURES: tuple[FormFeature, ...] = get_args(FormFeature)
 
 
 def check_words(instance: Instance) -> None:
@@ -71,3 +76,23 @@ def _follow(human: Human | None, origins: Sequence[IntArray]) -> Human | None:
         for pair in human.span_pairs
     )
     return replace(human, words=words, span_pairs=pairs)
+
+
+def word_form(x: Subject, feature: FormFeature) -> FloatArray:
+    """One number for each unit of an input: shape [n_units].
+
+    Args:
+        feature: `subwords` of the model's tokenizer, `characters`, `position` in the part (from 1), the `part` (from
+            0), or `not_punctuation` (1 if a word has a letter or a digit, else 0).
+    """
+    if feature == "subwords":
+        own = x.encoding.token_unit[x.encoding.token_unit >= 0]
+        return np.bincount(own, minlength=x.encoding.n_units)[x.alive].astype(np.float64)
+    if feature == "position":
+        return np.array([word + 1.0 for _, word in x.words])
+    if feature == "part":
+        return np.array([float(part) for part, _ in x.words])
+    words = [x.instance.parts[part].words[word] for part, word in x.words]
+    if feature == "characters":
+        return np.array([float(len(word)) for word in words])
+    return np.array([float(any(map(str.isalnum, word))) for word in words])

@@ -34,9 +34,7 @@ class RegistryEntry:
     Args:
         target: `module:object`.
         kind: the kind of a method, the property that a metric measures, or the origin of another component.
-        summary: one sentence.
         cost: number of passes for an input of n words.
-        reference: the publication.
         display: short name in tables and figures; `{parameter}` is replaced by the value of a parameter.
         short_forms: of the values of its parameters in tables and figures.
         defaults: parameters by default, as JSON values; a component among them as `{name: parameters}`.

@@ -71,7 +71,6 @@ class Arc:
     Args:
         ends: in the order of the unit's spans.
         above: whether each end is above its line.
-        path: in the syntax of SVG.
         spots: positions for its label.
         stretches: of both spans.
     """
@@ -95,7 +94,7 @@ class ArcLayout:
     arcs: tuple[Arc, ...]
 
 
-def layout(instance: Instance, units: Sequence[Unit], *, bracketed: bool) -> ArcLayout:
+def lay_out_arcs(instance: Instance, units: Sequence[Unit], *, bracketed: bool) -> ArcLayout:
     """Lay out the words of an instance, and an arc between the spans of each unit.
 
     Args:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from verax.report.arc_layout import XY, Arc, ArcLayout, Bracket, layout
+from verax.report.arc_layout import XY, Arc, ArcLayout, Bracket, lay_out_arcs
 from verax.report.lines import SIZE, TEXT, Box
 from verax.report.words import annotated_words, words_html
 from verax.results.render.markup import Html, join, tag
@@ -52,11 +52,11 @@ def top_pairs(highlight: Highlight, instance: Instance, top: int = SHOWN) -> tup
     for rank, index in enumerate(best, 1):
         unit = highlight.units[index]
         directed = unit[0] != unit[-1] and unit[::-1] in units
-        pairs.append(RankedPair(rank, unit, words_of(unit, instance), scores[index], directed))
+        pairs.append(RankedPair(rank, unit, span_texts(unit, instance), scores[index], directed))
     return tuple(pairs)
 
 
-def words_of(unit: Unit, instance: Instance) -> tuple[str, ...]:
+def span_texts(unit: Unit, instance: Instance) -> tuple[str, ...]:
     """The text of each span of a unit."""
     parts = [(instance.parts[span.part], span) for span in unit]
     return tuple(part.raw[part.offsets[span.start][0] : part.offsets[span.end - 1][1]] for part, span in parts)
@@ -77,7 +77,6 @@ def picture(highlight: Highlight, instance: Instance, *, inline: bool, top: int 
 
     Args:
         inline: write styles into each element, for places without the style sheet of the page.
-        top: number of arcs.
     """
     if highlight.kind == "token":
         return words_html(highlight, instance, inline=inline)
@@ -89,7 +88,6 @@ def arcs_html(highlight: Highlight, instance: Instance, *, inline: bool, top: in
 
     Args:
         inline: for places without the style sheet of the page, which hides pairs beyond the reader's choice.
-        top: number of pairs.
     """
     pairs = top_pairs(highlight, instance, top)
     if not pairs:
@@ -106,7 +104,7 @@ def people_html(instance: Instance, *, inline: bool) -> Html | None:
     units = () if instance.human is None else instance.human.span_pairs or ()
     if not units:
         return None
-    drawn = [_Drawn(unit, " ↔ ".join(words_of(unit, instance))) for unit in units[:_PEOPLE_SHOWN]]
+    drawn = [_Drawn(unit, " ↔ ".join(span_texts(unit, instance))) for unit in units[:_PEOPLE_SHOWN]]
     rest = len(units) - len(drawn)
     more = tag("p", f"and {count(rest)} more") if rest else None
     return join(_drawing(drawn, instance, "Annotated pairs", bracketed=True, inline=inline), more)
@@ -167,7 +165,7 @@ def _scored(pair: RankedPair, strongest: float, *, inline: bool) -> _Drawn:
 
 def _drawing(drawn: Sequence[_Drawn], instance: Instance, title: str, *, bracketed: bool, inline: bool) -> Html:
     """Arcs at the bottom, words over them, ranks on top."""
-    plan = layout(instance, [pair.unit for pair in drawn], bracketed=bracketed)
+    plan = lay_out_arcs(instance, [pair.unit for pair in drawn], bracketed=bracketed)
     # Weak ones first, so that strong ones are drawn over them.
     arcs = [
         _arc(plan, pair, arc, tinted=not bracketed) for pair, arc in reversed([*zip(drawn, plan.arcs, strict=True)])

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from verax.results.render.markup import visible
 from verax.results.render.text_width import cut_to, text_width
@@ -77,16 +77,20 @@ def is_rtl(part: Text) -> bool:
     return part.lang.lower().split("-")[0].split("_")[0] in _RTL_LANGUAGES
 
 
-class _Piece(NamedTuple):
-    """A piece of text that is never broken."""
+class Piece(NamedTuple):
+    """A word or the text between two words, which is never broken; see `Box`.
+
+    `order` sorts the pieces of a text from the side where it begins, if they are not in that order.
+    """
 
     shown: str
     word: int | None
     width: float
     space: bool
+    order: tuple[int, float] = (0, 0.0)
 
 
-def _pieces(part: Text) -> list[_Piece]:
+def _pieces(part: Text) -> list[Piece]:
     """The words and the text between them, in reading order."""
     found: list[tuple[str, int | None, int]] = []
     end = 0
@@ -98,20 +102,8 @@ def _pieces(part: Text) -> list[_Piece]:
     for raw, number, start in found:
         if shown := " ".join(visible(raw).split()) or ("\N{REPLACEMENT CHARACTER}" if number is not None else ""):
             space = raw[0].isspace() or (start > 0 and part.raw[start - 1].isspace())
-            pieces.append(_Piece(shown, number, text_width(shown, SIZE), space))
-    return pieces or [_Piece("(blank)", None, text_width("(blank)", SIZE), space=False)]
-
-
-class Piece(Protocol):
-    """A piece of a line."""
-
-    @property
-    def width(self) -> float:
-        """Width of its text."""
-
-    @property
-    def space(self) -> bool:
-        """Whether white space precedes it."""
+            pieces.append(Piece(shown, number, text_width(shown, SIZE), space))
+    return pieces or [Piece("(blank)", None, text_width("(blank)", SIZE), space=False)]
 
 
 def gap(piece: Piece) -> float:
@@ -124,10 +116,10 @@ def length(line: Sequence[Piece]) -> float:
     return sum(piece.width for piece in line) + sum(map(gap, line[1:]))
 
 
-def _wrapped(pieces: Sequence[_Piece], room: float) -> list[list[_Piece]]:
+def _wrapped(pieces: Sequence[Piece], room: float) -> list[list[Piece]]:
     """Lines no longer than the room; pieces without white space between them stay together if possible."""
     fitting = [piece._replace(shown=cut_to(piece.shown, room, SIZE), width=min(piece.width, room)) for piece in pieces]
-    lines: list[list[_Piece]] = [[]]
+    lines: list[list[Piece]] = [[]]
     for chunk in _chunks(fitting):
         if lines[-1] and length([*lines[-1], *chunk]) > room:
             lines.append([])
@@ -138,19 +130,23 @@ def _wrapped(pieces: Sequence[_Piece], room: float) -> list[list[_Piece]]:
     return lines
 
 
-def _chunks(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
-    """Pieces between which no line may end: those that touch, unless both are letters (as in Chinese or Thai)."""
+def may_break(before: Piece, piece: Piece) -> bool:
+    """Whether a line may end between two pieces: not if they touch, unless both are letters (as in Chinese or Thai)."""
+    return piece.space or (before.shown[-1].isalpha() and piece.shown[0].isalpha())
+
+
+def _chunks(pieces: Sequence[Piece]) -> list[list[Piece]]:
+    """Pieces between which no line may end."""
     chunks = [[pieces[0]]]
     for before, piece in pairwise(pieces):
-        letters = before.shown[-1].isalpha() and piece.shown[0].isalpha()
-        if piece.space or letters:
+        if may_break(before, piece):
             chunks.append([piece])
         else:
             chunks[-1].append(piece)
     return chunks
 
 
-def _placed(line: Sequence[_Piece], *, rtl: bool, width: float) -> tuple[Box, ...]:
+def _placed(line: Sequence[Piece], *, rtl: bool, width: float) -> tuple[Box, ...]:
     """The boxes of a line in reading order, set from its own side of the picture."""
     order = _visual_order([_direction_of(piece.shown) for piece in line], rtl=rtl)
     places: dict[int, Box] = {}

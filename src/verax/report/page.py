@@ -36,7 +36,6 @@ def write_report(folder: Path, out: Path | None = None, *, instances: int = 100,
     Args:
         out: the file to write; `report.html` in the folder by default.
         instances: largest number of instances on the page.
-        run: the run in the folder, if it is open already.
     """
     path = out or folder / "report.html"
     page = _roar_page(folder) if has_result(folder) else render(run or Run(folder), instances=instances)
@@ -97,8 +96,8 @@ def _section(anchor: str, title: str, html: Html) -> Html:
 
 
 def _problems(run: Run) -> Html:
-    """Banners of what could not be read or is not finished, and of the warnings of the run."""
-    banners = [(run.problems, "alarm", "alert"), (run.manifest.warnings, "warnings", "note")]
+    """Banners of what could not be read or is not finished, how results stopped the run, and its warnings."""
+    banners = [(run.problems, "alarm", "alert"), (run.notices + run.manifest.warnings, "warnings", "note")]
     return join(
         [
             tag("ul", [tag("li", line, dir="auto") for line in lines], class_=look, role=role)

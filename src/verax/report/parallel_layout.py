@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from verax.report.lines import MARGIN, TEXT, Box, gap, is_rtl, lay_out, length
+from verax.report.lines import MARGIN, TEXT, Box, Piece, gap, is_rtl, lay_out, length, may_break
 from verax.types import Instance, IntArray, Links, Text
 
 WIDTH = 760.0
@@ -18,22 +18,6 @@ BAND = 62.0
 _STANZA, _PART = 28.0, 16.0
 _CUT = 4.0
 """Words that a stanza may be shorter for each link that is not cut."""
-
-
-class TextPiece(NamedTuple):
-    """A word, or the text between two words.
-
-    Args:
-        word: its number over all parts, None for text between words.
-        order: sorts the pieces of a text from the side where it begins.
-        space: whether white space precedes it.
-    """
-
-    shown: str
-    word: int | None
-    width: float
-    order: tuple[int, float]
-    space: bool
 
 
 class WordRow(NamedTuple):
@@ -70,7 +54,7 @@ class ParallelLayout(NamedTuple):
     marks: tuple[LinkNumber, ...]
 
 
-def layout(reference: Instance, translation: Instance, links: Links) -> ParallelLayout:
+def lay_out_parallel(reference: Instance, translation: Instance, links: Links) -> ParallelLayout:
     """Lay out two instances, part by part and stanza by stanza, and the links between their words.
 
     Args:
@@ -92,21 +76,19 @@ def layout(reference: Instance, translation: Instance, links: Links) -> Parallel
     return ParallelLayout(widest, y - _STANZA - _PART + MARGIN, tuple(rows), strands, marks)
 
 
-def pieces_of(part: Text, first: int) -> list[TextPiece]:
-    """The pieces of a text in reading order; its first word has the number `first`."""
+def pieces_of(part: Text, first: int) -> list[Piece]:
+    """The pieces of a text in reading order; words are numbered over all parts, from `first`."""
     lines, width = lay_out((part,), WIDTH)
     pieces = []
     for number, line in enumerate(lines):
         for box in line.boxes:
             order = (number, width - box.right if line.rtl else box.left)
             word = None if box.word is None else first + box.word
-            pieces.append(TextPiece(box.shown, word, box.right - box.left, order, box.space))
+            pieces.append(Piece(box.shown, word, box.width, box.space, order))
     return pieces
 
 
-def cut(
-    above: Sequence[TextPiece], below: Sequence[TextPiece], links: Links
-) -> list[tuple[list[TextPiece], list[TextPiece]]]:
+def cut(above: Sequence[Piece], below: Sequence[Piece], links: Links) -> list[tuple[list[Piece], list[Piece]]]:
     """Both texts in stanzas that fit the width, cut where few links lead from one stanza to another."""
     ends = _ends(above, below, links)
     stanzas = []
@@ -120,14 +102,14 @@ def cut(
     return stanzas
 
 
-def _ends(above: Sequence[TextPiece], below: Sequence[TextPiece], links: Links) -> IntArray:
+def _ends(above: Sequence[Piece], below: Sequence[Piece], links: Links) -> IntArray:
     """The links of two texts by the places of their pieces, shape [links, 2]."""
     place = [{piece.word: number for number, piece in enumerate(side)} for side in (above, below)]
     known = [(place[0][a], place[1][b]) for a, b in links if a in place[0] and b in place[1]]
     return np.array(known, np.int64).reshape(-1, 2)
 
 
-def _breaks(pieces: Sequence[TextPiece], start: int) -> IntArray:
+def _breaks(pieces: Sequence[Piece], start: int) -> IntArray:
     """Possible ends of a stanza that begins at a piece: after at least one piece, and within the width."""
     if start == len(pieces):
         return np.array([start])
@@ -136,13 +118,9 @@ def _breaks(pieces: Sequence[TextPiece], start: int) -> IntArray:
         used += pieces[number].width + (gap(pieces[number]) if number > start else 0.0)
         if used > WIDTH - 2 * MARGIN and number > start:
             break
-        if number + 1 == len(pieces) or _may_break(pieces[number], pieces[number + 1]):
+        if number + 1 == len(pieces) or may_break(pieces[number], pieces[number + 1]):
             found.append(number + 1)
     return np.array(found or [start + 1])
-
-
-def _may_break(before: TextPiece, piece: TextPiece) -> bool:
-    return piece.space or (before.shown[-1].isalpha() and piece.shown[0].isalpha())
 
 
 def _best(ends: IntArray, firsts: IntArray, seconds: IntArray) -> tuple[int, int]:
@@ -155,7 +133,7 @@ def _best(ends: IntArray, firsts: IntArray, seconds: IntArray) -> tuple[int, int
     return int(firsts[first]), int(seconds[second])
 
 
-def _row(pieces: Sequence[TextPiece], part: Text, top: float, width: float) -> WordRow:
+def _row(pieces: Sequence[Piece], part: Text, top: float, width: float) -> WordRow:
     """The boxes of a row in reading order, placed from the side where its text begins."""
     rtl = is_rtl(part)
     order = sorted(range(len(pieces)), key=lambda number: pieces[number].order)

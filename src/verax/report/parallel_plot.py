@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from verax.report.lines import SIZE, TEXT, Box
-from verax.report.parallel_layout import LinkNumber, ParallelLayout, Strand, WordRow, layout
+from verax.report.parallel_layout import LinkNumber, ParallelLayout, Strand, WordRow, lay_out_parallel
 from verax.report.words import LEVELS, largest, level
 from verax.results.render.markup import Html, join, tag
 from verax.results.render.numbers import signed
@@ -40,7 +40,7 @@ class Scored(NamedTuple):
 
 def drawing(reference: Instance, translation: Instance, links: Links, sides: tuple[Scored, Scored]) -> Html:
     """The picture. The script of the page repaints it for another method by the same rules (`paint` there)."""
-    plan = layout(reference, translation, links)
+    plan = lay_out_parallel(reference, translation, links)
     rows = [_row(row, side, sides[side]) for pair in plan.rows for side, row in enumerate(pair)]
     words = [[word for part in one.parts for word in part.words] for one in (reference, translation)]
     drawn = tag(

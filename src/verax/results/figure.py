@@ -127,12 +127,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Panels that share a legend.
-
-    Args:
-        name: identifies the figure within its study.
-        legend: further lines of the legend.
-    """
+    """Panels that share a legend (`legend`: further lines of the legend)."""
 
     name: str
     title: str

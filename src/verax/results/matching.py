@@ -16,7 +16,6 @@ class MatchedMethod(NamedTuple):
     Args:
         name: its label, with the values of the parameters that differ between the runs.
         labels: its label in each run; None where the run does not have it.
-        entry: its manifest entry in the first run that has it.
     """
 
     name: str

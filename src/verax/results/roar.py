@@ -19,13 +19,10 @@ class RoarMeasure:
     """One importance measure.
 
     Args:
-        method: its label.
-        name: the registered name of the method.
         signed: whether it distinguishes support from opposition.
         ratios: share of words masked at each point of the curve.
         curve: performance of the model trained at each point.
         acu, racu: areas against the random measure; racu is None with `reason` where it is not defined.
-        n: number of test instances.
     """
 
     method: str
@@ -45,10 +42,7 @@ class RoarResult:
     """A finished ROAR: one seed, all measures.
 
     Args:
-        key: the hash of everything that determines the result.
         spec: the fields of the spec, defaults included.
-        base: hashes of the weights and the tokenizer that every training starts from.
-        instances: number of instances in each split.
         left_out: number of unreadable instances of each split, by reason.
         baseline: the label of the random measure, which is among the measures.
         majority: performance of always predicting the most frequent class of the training data.

@@ -44,8 +44,6 @@ class Study(Generic[R]):
         reading: how to read tables and figures, a sentence or two each.
         verdict: what follows for each method, a row each; shown before everything else.
         exports: long tables that are made only where `verax show --table NAME` asks for them.
-        presets: specs that produce runs for it.
-        reference: the publication.
         order: position among the sections of a report.
         claims: whether no other study is meant for some runs, such as those that measure metrics and not methods.
     """

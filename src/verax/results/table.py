@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from verax.types import Estimate
 
-Format = Literal["text", "number", "percent", "count", "p_value", "flags"]
+CellFormat = Literal["text", "number", "percent", "count", "p_value", "flags"]
 """How values are written for people; JSON and CSV have full precision."""
 Value = str | int | float | bool | None
 
@@ -34,7 +34,7 @@ class Column:
 
     name: str
     title: str = ""
-    format: Format = "number"
+    format: CellFormat = "number"
     plot: bool = False
     marked: bool = False
 
@@ -47,7 +47,6 @@ class Cell:
         value: a plain value or an estimate; None together with `reason`. Flags are joined by `; `.
         reason: why there is no value; empty where none is expected.
         shown: text for people instead of a text value, such as a display name.
-        difference: of the value from that of its baseline.
         details: further lines that an interactive output shows on request.
     """
 
@@ -66,19 +65,21 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """A row of a table; the first cell names it.
 
     Args:
         baseline: whether other rows are compared with this one.
         compared_with: index of the row that this one is compared with.
         section: rows of one section belong together; a rule separates it from the next.
+        hollow: how estimates are drawn: hollow ones are not significantly different from what they are compared with.
     """
 
     cells: tuple[Cell, ...]
     baseline: bool = False
     compared_with: int | None = None
     section: str = ""
+    hollow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +88,13 @@ class Table:
 
     Args:
         name: identifies the table within its study, such as `--table comprehensiveness`.
-        caption: what the table shows, in a sentence or two.
         notes: how to read it; a note that several tables of a study share is shown once.
-        verdict: the conclusion, in a sentence.
     """
 
     name: str
     title: str
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     caption: str = ""
     notes: tuple[str, ...] = ()
     verdict: str = ""
@@ -176,10 +175,11 @@ def table_row(
     baseline: bool = False,
     compared_with: int | None = None,
     section: str = "",
-) -> Row:
+    hollow: bool = False,
+) -> TableRow:
     """A row from plain values, estimates and cells."""
     cells = tuple(value if isinstance(value, Cell) else Cell(value) for value in values)
-    return Row(cells, baseline, compared_with, section)
+    return TableRow(cells, baseline, compared_with, section, hollow)
 
 
 def from_records(name: str, title: str, records: Sequence[Mapping[str, Value]]) -> Table:

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
-from verax.engine.protocols import kinds_of
 from verax.models.endpoint import REASONS, CachedEndpoint, Endpoint
+from verax.models.endpoint.choice import text_request
+from verax.models.generator import ChoicePass, GeneratePass, Prompt
 from verax.models.self_explainer import SelfExplainer
+from verax.models.wording import Stage
 from verax.results.manifest import Manifest, ModelEntry
 from verax.run.context import TEXT, RunContext
-from verax.store.tables import Row
-from verax.types import Score, Skip
+from verax.run.plan import Remaining
+from verax.store.journal import pack
+from verax.store.keys import key_of
+from verax.store.tables import Row, encode
+from verax.types import Generated, Instance, Score, Skip
+
+PROMPTED = 32
+"""Inputs whose prompts are counted."""
+BYTES = 4
+"""Bytes of text in a token, about."""
 
 
 def with_cache(model: Any) -> Any:
@@ -31,13 +41,49 @@ def endpoint_of(model: Any) -> CachedEndpoint | None:
     return explainer if isinstance(explainer, CachedEndpoint) else None
 
 
-def most_requests(run: RunContext) -> int:
-    """Upper bound on requests: one for the class and one for the explanation of every input, new ones included."""
-    parts, labels = len(run.data.instances[0].parts), len(run.model.labels)
-    methods = sum(method.component.kind == TEXT for method in run.methods)
-    metrics: list[Any] = [metric.component for metric in run.metrics if TEXT in kinds_of(metric.component)]
-    inputs: int = 1 + sum(metric.max_inputs(parts, labels) for metric in metrics)
-    return 2 * inputs * methods * len(run.data)
+class RequestCost(NamedTuple):
+    """What missing rows take of an endpoint at most: requests, tokens of prompts and of answers, bytes of answers.
+
+    A token of a prompt counts as four bytes. The prompts of some inputs are counted as they would be sent, with an
+    explanation of the largest length where they contain one. An answer is stored by itself and in a row.
+    """
+
+    requests: int
+    prompt_tokens: int
+    answer_tokens: int
+    disk: int
+
+
+def request_cost(run: RunContext, left: Remaining) -> RequestCost:
+    """What is left of a run at its endpoint, which is sent nothing."""
+    model: SelfExplainer = run.model
+    some = run.data.instances[:: -(-len(run.data) // PROMPTED)]
+    prompts = answers = 0.0
+    for label, kind, _, method in run.explainers:
+        if method is None or kind != TEXT:
+            continue
+        stages: Sequence[Stage] = method.component.stages  # type: ignore[attr-defined]
+        sent = [_request(model, instance, stage) for instance in some for stage in stages]
+        inputs = sum(load.inputs for cell, load in left.cells.items() if cell.explainer == label) / len(some)
+        prompts += inputs * sum(_n_bytes(request.prompt) for request in sent) / BYTES
+        answers += inputs * sum(request.max_new_tokens for request in sent)
+    longest = Generated("x" * BYTES * model.max_new_tokens, "length", model.max_new_tokens)
+    size = len(pack(*encode(key_of(row="answer"), 0, longest)))
+    return RequestCost(left.requests, round(prompts), round(answers), 2 * left.requests * size)
+
+
+def _request(model: SelfExplainer, instance: Instance, stage: Stage) -> GeneratePass:
+    """The request of a stage as it is sent."""
+    label = model.labels[0] if stage == "explain_label" else None
+    explanation = "x" * BYTES * model.max_new_tokens if stage == "answer_explanation" else None
+    prompt = model.wording.prompt(stage, instance, model.labels, label=label, explanation=explanation)
+    if stage.startswith("explain"):
+        return GeneratePass(prompt, model.max_new_tokens)
+    return text_request(ChoicePass(prompt, model.labels))
+
+
+def _n_bytes(prompt: Prompt) -> int:
+    return len(f"{prompt.system or ''}{prompt.user}".encode("utf-8", "replace"))
 
 
 def unanswered(model: Any, rows: Iterable[tuple[str, Row]]) -> frozenset[str]:

@@ -14,6 +14,7 @@ from verax.engine.protocols import as_generator
 from verax.engine.questions import QuestionGenerator
 from verax.models.subject import Subject
 from verax.run.context import TEXT
+from verax.run.endpoint import endpoint_of
 from verax.run.plan import Plan, PlannedExplanation, PlannedInstance
 from verax.run.providers import Request
 from verax.run.rows import as_explanation, as_score, as_skip, explain, predict, skipped_score
@@ -40,6 +41,20 @@ class Work(NamedTuple):
 
 
 Shard = tuple[Work, ...]
+
+FEW_TASKS, TASKS_AT_ENDPOINT = 32, 8
+"""Tasks that are open at a time where text is generated: each asks much, so few fill a batch, and finished rows are
+stored soon. At an endpoint twice its concurrency, if that is more, so that there is always a request to send."""
+
+
+def engine_of(plan: Plan) -> Engine:
+    """The engine of a run; fewer tasks are open at a time where only text is generated."""
+    spec, model = plan.run.spec, plan.run.model
+    if plan.run.scores_words:
+        return Engine(token_budget=spec.token_budget)
+    endpoint = endpoint_of(model)
+    window = FEW_TASKS if endpoint is None else max(TASKS_AT_ENDPOINT, 2 * endpoint.concurrency)
+    return Engine(token_budget=spec.token_budget, window=window)
 
 
 class Execution:

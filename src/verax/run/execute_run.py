@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -12,20 +12,23 @@ from typing import Any
 
 from rich.console import Console
 
-from verax.engine.engine import Engine
+from verax.engine.reproducible import reproducible
 from verax.models.subject import Subject
 from verax.results.manifest import Counts, Manifest
 from verax.results.run import Run
 from verax.run.card import closing_manifest, opening_manifest
 from verax.run.endpoint import endpoint_of, moved, unanswered, with_requests
-from verax.run.execute import Execution, Shard, Work
+from verax.run.execute import Execution, Shard, Work, engine_of
 from verax.run.executors import Executor, InlineExecutor
+from verax.run.executors.opening import SharedExecutor
+from verax.run.placement import INLINE, Placement
 from verax.run.plan import Plan, PlanKeys, PlannedExplanation, PlannedInstance, PlannedScore, Remaining
-from verax.run.prepare import Prepared
+from verax.run.prepare import Prepared, Recipe
 from verax.run.progress import progress_bar
 from verax.run.providers import Request, Stage
 from verax.run.rows import TEMPORARY
-from verax.store.read import RunTables, read_keys, read_reasons, read_rows
+from verax.run.until_decided import continued, look_sizes, looked
+from verax.store.read import RunTables, read_keys, read_reasons, read_rows, read_run_card
 from verax.store.store import Store
 from verax.store.tables import Row
 from verax.types import FAILED, Highlight, Nle, Score, Skip, Undefined, UserError
@@ -34,9 +37,6 @@ SHARD = 16
 """Instances in a shard."""
 MOST_READ, MOST_PLANNED = 20_000, 200_000
 """Stored rows and planned rows that are held in memory at a time."""
-FEW_TASKS, TASKS_AT_ENDPOINT = 32, 8
-"""Tasks that are open at a time where text is generated: each asks much, so few fill a batch, and finished rows are
-stored soon. At an endpoint twice its concurrency, if that is more, so that there is always a request to send."""
 
 
 def execute_run(
@@ -48,8 +48,9 @@ def execute_run(
     announce: Callable[[Remaining], None] = lambda _: None,
     retry_failed: bool = False,
     fail_on_error: int | None = None,
+    placement: Placement = INLINE,
 ) -> Run:
-    """Compute every row that a folder does not hold yet.
+    """Compute every row that a folder does not hold yet, or those of its first inputs until a ranking is decided.
 
     Args:
         folder: stored rows are not computed again, except those whose failure may have been temporary.
@@ -58,12 +59,50 @@ def execute_run(
         announce: called with the remaining work before anything is computed.
         retry_failed: compute all rows again that failed.
         fail_on_error: stop with `TooManyFailures` after this many failed rows.
+        placement: where the rows are computed.
     """
+    test = continued(prepared.run.until_decided, Manifest.read(read_run_card(folder))[0].until_decided)
+    with closing(SharedExecutor(placement, prepared, console)) as shared:
+        compute = partial(
+            _compute,
+            folder=folder,
+            command=command,
+            console=console,
+            retry_failed=retry_failed,
+            fail_on_error=fail_on_error,
+            shared=shared,
+        )
+        if test is None:
+            return compute(prepared, announce=announce)
+        whole = prepared.plan_again(to_retry(prepared.run.model, folder, retry_failed))
+        announce(whole.remaining(read_keys(folder)))
+        for inputs in look_sizes(test.max_inputs, min(test.inputs, test.max_inputs)):
+            run = compute(prepared.first(inputs, test.looks), announce=lambda _: None)
+            test = run.manifest.until_decided or test
+            console.print(test.standing(run.manifest.display), markup=False, highlight=False, soft_wrap=True)
+            if test.finished:
+                break
+        return run
+
+
+def _compute(
+    prepared: Prepared,
+    folder: Path,
+    *,
+    command: str,
+    console: Console,
+    announce: Callable[[Remaining], None],
+    retry_failed: bool,
+    fail_on_error: int | None,
+    shared: SharedExecutor,
+) -> Run:
+    """Compute every missing row of a run, or of its first inputs."""
     model = prepared.run.model
-    with _frozen(), Store.open(folder, say=console.print) as store:
+    with _frozen(), reproducible(model), Store.open(folder, say=console.print) as store:
         for line in store.repaired:
             console.print(line, markup=False)
-        plan = prepared.plan_again(_to_retry(model, folder, retry_failed))
+        again = to_retry(model, folder, retry_failed)
+        plan = prepared.plan_again(again)
         left = plan.remaining(store.keys)
         announce(left)
         earlier, _ = Manifest.read(store.card)
@@ -77,7 +116,8 @@ def execute_run(
         try:
             if endpoint is not None:
                 endpoint.use_store(store)
-            Driver(plan, store, console, fail_on_error).run(left)
+            driver = Driver(plan, prepared.recipe, store, console, shared.placement, fail_on_error)
+            driver.run(left, partial(shared.open, again))
         finally:  # also where `max_requests` or invalid input ends the run
             if endpoint is not None:
                 manifest = with_requests(manifest, endpoint.requests - sent, earlier)
@@ -85,17 +125,11 @@ def execute_run(
         store.seal()
         manifest = closing_manifest(manifest, RunTables.open(folder))
         _check_counts(manifest.counts, left.rows)
-        store.write_card(manifest.card())
+        store.write_card(looked(manifest, Run(folder)).card())
     return Run(folder)
 
 
-def remaining_in(prepared: Prepared, folder: Path, *, retry_failed: bool = False) -> Remaining:
-    """Remaining work in a folder that may hold some rows; nothing is written."""
-    again = _to_retry(prepared.run.model, folder, retry_failed)
-    return prepared.plan_again(again).remaining(read_keys(folder))
-
-
-def _to_retry(model: Any, folder: Path, retry_failed: bool) -> frozenset[str]:
+def to_retry(model: Any, folder: Path, retry_failed: bool) -> frozenset[str]:
     """Keys of stored rows without a result that are computed again: all that failed, or those that may work now."""
     failed = {
         key
@@ -112,23 +146,38 @@ class TooManyFailures(UserError):
 class Driver:
     """Computes and stores the missing rows of a plan."""
 
-    def __init__(self, plan: Plan, store: Store, console: Console, fail_on_error: int | None = None) -> None:
-        self._plan, self._store, self._console = plan, store, console
+    def __init__(
+        self,
+        plan: Plan,
+        recipe: Recipe,
+        store: Store,
+        console: Console,
+        placement: Placement,
+        fail_on_error: int | None = None,
+    ) -> None:
+        self._plan, self._recipe, self._placement = plan, recipe, placement
+        self._store, self._console = store, console
         self._failed, self._fail_on_error = 0, fail_on_error
 
-    def run(self, left: Remaining) -> None:
-        """Compute all missing rows."""
-        engine = _engine(self._plan)
+    def run(self, left: Remaining, open_executor: Callable[[InlineExecutor], AbstractContextManager[Executor]]) -> None:
+        """Compute all missing rows.
+
+        Args:
+            open_executor: returns the executor of immediate rows, given that of this process.
+        """
+        engine = engine_of(self._plan)
         if left.done < left.rows:
             for provider in self._plan.providers:
                 provider.prepare(engine, self._console)
-        executor = InlineExecutor(Execution(self._plan, engine))
-        self.run_immediate(executor, left)
-        self.run_deferred(executor, left)
+        inline = InlineExecutor(Execution(self._plan, engine))
+        with open_executor(inline) as executor:
+            self.run_immediate(executor, left)
+        self.run_deferred(inline, left)  # quick to compute, but of much data: it stays here
 
     def run_immediate(self, executor: Executor, left: Remaining) -> None:
         """Compute rows that depend on one instance only."""
-        with progress_bar(left.rows - left.deferred, left.done, self._console) as on_row:
+        workers = None if isinstance(executor, InlineExecutor) else lambda: executor.live
+        with progress_bar(left.rows - left.deferred, left.done, self._console, workers) as on_row:
             for key, row in executor.map(self._shards(deferred=False)):
                 self._append(key, row)
                 on_row(row)
@@ -136,7 +185,9 @@ class Driver:
     def run_deferred(self, executor: Executor, left: Remaining) -> None:
         """Compute rows that had to wait until every explanation is stored."""
         read = partial(self._with_stored, self._plan)
-        stage = Stage(self._plan, self._store.keys, read, self._store.folder, self._console)
+        stage = Stage(
+            self._plan, self._store.keys, read, self._store.folder, self._console, self._placement, self._recipe
+        )
         for provider in self._plan.providers:
             for key, row in provider.after(stage):
                 self._store.append(key, row)
@@ -232,16 +283,6 @@ class Driver:
                     yield score.key, self._plan.providers.arguments(request, deferred=True)
                 except Undefined as undefined:
                     yield score.key, undefined
-
-
-def _engine(plan: Plan) -> Engine:
-    """The engine of a run; fewer tasks are open at a time where only text is generated."""
-    spec, model = plan.run.spec, plan.run.model
-    if plan.run.scores_words:
-        return Engine(token_budget=spec.token_budget)
-    endpoint = endpoint_of(model)
-    window = FEW_TASKS if endpoint is None else max(TASKS_AT_ENDPOINT, 2 * endpoint.concurrency)
-    return Engine(token_budget=spec.token_budget, window=window)
 
 
 @contextmanager

@@ -57,6 +57,7 @@ def open_self_explainer(
         dtype=spec.dtype,
         device=spec.device,
         tf32=spec.tf32,
+        device_map=spec.device_map,
         revision=spec.revision,
         max_new_tokens=spec.max_new_tokens,
     )

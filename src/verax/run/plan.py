@@ -14,7 +14,10 @@ from verax.run.context import TEXT, RunContext
 from verax.run.parameters import Configured
 from verax.run.providers import Provider, Providers
 from verax.store.keys import JSON, key_of
-from verax.types import Highlight, Instance, Kind, Passes
+from verax.types import PREDICTION, Highlight, Instance, Kind, Passes
+
+PREPARATION = "(preparation)"
+"""Passes of a provider before the first instance, in place of the name of an explainer."""
 
 
 class PlannedScore(NamedTuple):
@@ -70,14 +73,72 @@ class Outline(NamedTuple):
     explanations: Mapping[str, str]
 
 
+class Cell(NamedTuple):
+    """Rows of one kind: the predictions, the explanations by a method, or the scores of a metric for them."""
+
+    explainer: str
+    metric: str | None = None
+
+
+class RowLoad(NamedTuple):
+    """What one row takes at most: passes, and inputs that a text generator is asked about."""
+
+    cell: Cell
+    passes: Passes = Passes(0, 0)
+    inputs: int = 0
+
+
+@dataclass(slots=True)
+class Load:
+    """What some rows take at most: passes, also times the words of their inputs, and inputs that are asked about."""
+
+    rows: int = 0
+    words: int = 0
+    forward: int = 0
+    backward: int = 0
+    forward_words: int = 0
+    backward_words: int = 0
+    inputs: int = 0
+
+    def add(self, words: int, passes: Passes, inputs: int = 0, *, rows: int = 1) -> None:
+        """Add a row about an input of so many words."""
+        self.rows += rows
+        self.words += words
+        self.forward += passes.forward
+        self.backward += passes.backward
+        self.forward_words += words * passes.forward
+        self.backward_words += words * passes.backward
+        self.inputs += inputs
+
+
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """Rows of a run, how many are stored, how many of the others are deferred, and an upper bound on their passes."""
+    """What is left of a run.
+
+    Args:
+        rows: of the whole run.
+        done: rows that are stored.
+        deferred: rows that are not stored, and wait for all explanations.
+        new: inputs that are not stored.
+        cells: the load of the rows that are not stored.
+    """
 
     rows: int
     done: int
     deferred: int
-    passes: Passes
+    new: int
+    cells: Mapping[Cell, Load]
+
+    @property
+    def requests(self) -> int:
+        """Upper bound on requests to an endpoint: one for the class and one for the explanation of each input."""
+        return 2 * sum(load.inputs for load in self.cells.values())
+
+    @property
+    def passes(self) -> Passes:
+        """Upper bound on the passes, without those of text generators."""
+        loads = self.cells.values()
+        return Passes(sum(load.forward for load in loads), sum(load.backward for load in loads))
 
 
 class Plan:
@@ -111,20 +172,23 @@ class Plan:
         return len(self.run.data)
 
     def __iter__(self) -> Iterator[PlannedInstance]:
-        for outline in self.outlines():
-            instance, key, prediction, keys = outline
-            explanations = [
-                PlannedExplanation(
-                    label,
-                    kind,
-                    keys[label],
-                    method,
-                    None if method else self.run.given[label].get(instance.id),
-                    tuple(self._scores(outline, label, kind)),
-                )
-                for label, kind, _, method in self.run.explainers
-            ]
-            yield PlannedInstance(instance, key, prediction, tuple(explanations))
+        return map(self.planned, self.run.data.instances)
+
+    def planned(self, instance: Instance) -> PlannedInstance:
+        """One instance of the data."""
+        outline = self.outline(instance)
+        explanations = [
+            PlannedExplanation(
+                label,
+                kind,
+                outline.explanations[label],
+                method,
+                None if method else self.run.given[label].get(instance.id),
+                tuple(self._scores(outline, label, kind)),
+            )
+            for label, kind, _, method in self.run.explainers
+        ]
+        return PlannedInstance(instance, outline.key, outline.prediction, tuple(explanations))
 
     def outlines(self) -> Iterator[Outline]:
         """Every instance without its scores."""
@@ -159,31 +223,46 @@ class Plan:
 
     def remaining(self, present: Collection[str]) -> Remaining:
         """What is still to be computed if some rows are present."""
-        rows = done = deferred = forward = backward = 0
+        rows = done = deferred = new = 0
+        cells: dict[Cell, Load] = {}
         for planned in self:
             keys = list(planned.row_keys())
             stored = sum(key in present for key in keys)
-            rows, done = rows + len(keys), done + stored
+            rows, done, new = rows + len(keys), done + stored, new + (planned.key not in present)
             if stored == len(keys):
                 continue
-            parts = self.run.parts
-            n = sum(parts is None or unit[0].part in parts for unit in planned.instance.units)
-            for explanation in planned.explanations:
-                deferred += sum(score.deferred and score.key not in present for score in explanation.scores)
-                for passes in self._passes(explanation, present, n):
-                    forward, backward = forward + passes.forward, backward + passes.backward
-        return Remaining(rows, done, deferred, Passes(forward, backward))
+            words = length(planned.instance)
+            for cell, passes, inputs in self.missing(planned, present):
+                cells.setdefault(cell, Load()).add(words, passes, inputs)
+            scores = (score for explanation in planned.explanations for score in explanation.scores)
+            deferred += sum(score.deferred and score.key not in present for score in scores)
+        if done < rows:
+            for provider in self.providers:
+                for words, passes in provider.preparation():
+                    cells.setdefault(Cell(PREPARATION, type(provider).__name__), Load()).add(words, passes, rows=0)
+        return Remaining(rows, done, deferred, new, cells)
 
-    def _passes(self, explanation: PlannedExplanation, present: Collection[str], n: int) -> Iterator[Passes]:
-        """Passes that an explanation and its scores take at most, without those of text generators."""
-        method = None if explanation.method is None else explanation.method.component
-        if method is not None and explanation.key not in present:
-            yield passes_of(method, n, self.run.model)
-        for score in explanation.scores:
-            if score.key not in present:
-                yield score.metric.component.passes(n)
-                for provider in self.providers.of(score.metric).values():
-                    yield from provider.passes(score.metric, method, n)
+    def missing(self, planned: PlannedInstance, present: Collection[str]) -> Iterator[RowLoad]:
+        """Rows of an instance that are not present, and what they take."""
+        parts, model = self.run.parts, self.run.model
+        n = sum(parts is None or unit[0].part in parts for unit in planned.instance.units)
+        if planned.prediction is not None and planned.prediction not in present:
+            yield RowLoad(Cell(PREDICTION), Passes(1, 0))
+        for explanation in planned.explanations:
+            method = None if explanation.method is None else explanation.method.component
+            answers = explanation.kind == TEXT and bool(getattr(method, "stages", ()))
+            if explanation.key not in present:
+                passes = Passes(0, 0) if method is None else passes_of(method, n, model)
+                yield RowLoad(Cell(explanation.label), passes, int(answers))
+            for score in explanation.scores:
+                if score.key not in present:
+                    metric: Any = score.metric.component
+                    providers = self.providers.of(score.metric).values()
+                    further = [one for provider in providers for one in provider.passes(score.metric, method, n)]
+                    passes = Passes(*map(sum, zip(metric.passes(n), *further, strict=True)))
+                    asks = answers and hasattr(metric, "max_inputs")
+                    inputs = metric.max_inputs(len(planned.instance.parts), len(model.labels)) if asks else 0
+                    yield RowLoad(Cell(explanation.label, score.metric.label), passes, inputs)
 
     def _scores(self, outline: Outline, label: str, kind: Kind) -> Iterator[PlannedScore]:
         """The scores of one explanation."""
@@ -268,6 +347,11 @@ def _versions(component: Any) -> list[int]:
     inner = [getattr(component, field.name) for field in dataclasses.fields(component)]
     parts = [one for one in inner if isinstance(one, (Method, Aligner))]
     return [component.version, *(version for part in parts for version in _versions(part))]
+
+
+def length(instance: Instance) -> int:
+    """Words of an input, which the tokens of a pass are about proportional to."""
+    return sum(len(part.words) for part in instance.parts)
 
 
 def passes_of(method: Method, n: int, model: Any) -> Passes:

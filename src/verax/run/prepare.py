@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from verax.data.explanations import load_explanations
+from verax.data.selection import first_inputs, in_random_order
 from verax.engine.protocols import kinds_of
 from verax.methods.randomised import Randomised
 from verax.models.endpoint import Permissions
@@ -23,10 +25,48 @@ from verax.run.parameters import Configured, configure, from_config, named_param
 from verax.run.plan import Plan
 from verax.run.providers import Providers, find_provider
 from verax.run.spec import Spec
+from verax.run.until_decided import check_independent, limited
 from verax.types import Dataset, Highlight, Undefined, UserError
 
 NOT_RANDOMISED = frozenset({BASELINE, CONTENT_FREE, RANDOMISED})
 """Methods that depend on no weights, or on randomised ones already."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a run is prepared from; another process prepares the same run from it.
+
+    Args:
+        spec: the run.
+        permissions: what the spec's endpoint may do.
+        model, data, validation: loaded objects, in place of those that the spec names.
+        methods, metrics: in place of those of the spec; names or objects.
+    """
+
+    spec: Spec
+    permissions: Permissions = Permissions()
+    model: Any = None
+    data: Dataset | None = None
+    validation: Dataset | None = None
+    methods: Sequence[Any] | None = None
+    metrics: Sequence[Any] | None = None
+
+    def on_device(self, device: str) -> Recipe:
+        """The recipe with the model on another device."""
+        model = self.spec.model.model_copy(update={"device": device})
+        return replace(self, spec=self.spec.model_copy(update={"model": model}))
+
+    def prepare(self) -> Prepared:
+        """The run, ready to be executed."""
+        return prepare(
+            self.spec,
+            self.model,
+            self.data,
+            methods=self.methods,
+            metrics=self.metrics,
+            validation=self.validation,
+            permissions=self.permissions,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +76,16 @@ class Prepared:
     run: RunContext
     providers: Providers
     plan: Plan
+    recipe: Recipe
+
+    def first(self, inputs: int, looks: tuple[int, ...]) -> Prepared:
+        """The run on its first inputs, for the next look of its sequential test."""
+        test = self.run.until_decided
+        assert test is not None  # noqa: S101 - only such runs are looked at
+        data = first_inputs(self.run.data, inputs)
+        run = replace(self.run, data=data, until_decided=test.model_copy(update={"looks": looks}))
+        providers = Providers(run)
+        return replace(self, run=run, providers=providers, plan=Plan(run, providers))
 
     def plan_again(self, again: Collection[str]) -> Plan:
         """The plan, with other keys for stored rows that are to be computed again."""
@@ -60,16 +110,20 @@ def prepare(
         methods, metrics: in place of those of the spec; names or objects.
         permissions: what the spec's endpoint may do.
     """
+    recipe = Recipe(spec, permissions, model, data, validation, methods, metrics)
     explainers = [from_config("methods", given, spec.seed) for given in (spec.methods if methods is None else methods)]
     requested = spec.metrics if metrics is None else metrics
     measures = [from_config("metrics", given, spec.seed) for given in requested if given != ALL]
     wanted = _Wanted.of(spec, explainers, () if ALL in requested else measures)
     given_data, data = data, open_data(spec.data, spec.seed) if data is None else data
     wide = _wide_data(spec, data) if given_data is None and wanted.text else data
+    if spec.until_decided is not None:
+        data = in_random_order(data, spec.seed)
     if model is None:
         model = _open_model(spec, wide, wanted, permissions)
     model = with_cache(model)
 
+    @cache  # each look at a run until decided asks for it
     def open_other() -> Dataset:
         return open_validation(spec) if validation is None else validation
 
@@ -104,8 +158,10 @@ def prepare(
         run = _with_every_metric(run, measures)
     check_unique(run)
     check_run(run)
+    run = limited(run)
     providers = Providers(run)
-    return Prepared(run, providers, Plan(run, providers))
+    check_independent(run, providers)
+    return Prepared(run, providers, Plan(run, providers), recipe)
 
 
 @dataclass(frozen=True)
@@ -225,7 +281,9 @@ def _with_every_metric(run: RunContext, listed: Sequence[Configured[Any]]) -> Ru
             metric = _fitted(metric, replace(run, metrics=(metric,)))
             alone = replace(run, metrics=(metric,))
             check_run(alone)
-            Plan(alone, Providers(alone))
+            providers = Providers(alone)
+            Plan(alone, providers)
+            check_independent(alone, providers)
         except UserError as error:
             left_out[label] = str(error)
         else:

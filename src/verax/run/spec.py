@@ -13,7 +13,7 @@ from verax.data.columns import Columns
 from verax.data.parallel import Missing
 from verax.data.segmenters import Segment
 from verax.models.endpoint.key import DEFAULT_VARIABLE
-from verax.models.load import DType, OnLong
+from verax.models.load import DeviceMap, DType, OnLong
 from verax.registry import resolve, unknown
 from verax.types import UserError
 
@@ -23,84 +23,71 @@ _MOST_VALUES = 100_000
 class Section(BaseModel):
     """A part of a spec; unknown fields are rejected."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), use_attribute_docstrings=True)
 
 
 class EndpointSpec(Section):
     """An OpenAI-compatible endpoint that serves the model; keys come from the environment only."""
 
-    url: str = Field(description="Base URL, such as https://api.example.com/v1; prompts are sent nowhere else.")
-    key_env: str = Field(default=DEFAULT_VARIABLE, description="The environment variable that holds the key.")
-    headers: dict[str, Any] = Field(
-        default={},
-        description="Further headers of every request; $NAME in a value is the environment variable NAME, which is not "
-        "stored.",
-    )
-    concurrency: int = Field(default=4, ge=1, description="Requests under way at the same time, at most.")
-    max_requests: int | None = Field(
-        default=None, ge=1, description="Requests that are sent at most, repeated ones included; answers are stored."
-    )
-    request_timeout: float = Field(default=60.0, gt=0, description="Seconds for one request.")
-    total_timeout: float = Field(default=600.0, gt=0, description="Seconds for one answer, with all repetitions.")
-    retries: int = Field(default=5, ge=0, description="Repetitions of a request after 429, 5xx or a lost connection.")
-    first_wait: float = Field(default=1.0, ge=0, description="Seconds before the first repetition, then doubled.")
-    logprobs: int = Field(
-        default=0,
-        ge=0,
-        le=20,
-        description="Number of most likely first tokens that give a label its probability, where the endpoint lists "
-        "them; 0: labels are read from the text of the answer.",
-    )
-    extra: dict[str, Any] = Field(default={}, description="Further fields of every request; null removes one.")
+    url: str
+    """Base URL, such as https://api.example.com/v1; prompts are sent nowhere else."""
+    key_env: str = DEFAULT_VARIABLE
+    """The environment variable that holds the key."""
+    headers: dict[str, Any] = {}
+    """Further headers of every request; $NAME in a value is the environment variable NAME, which is not stored."""
+    concurrency: int = Field(default=4, ge=1)
+    """Requests under way at the same time, at most."""
+    max_requests: int | None = Field(default=None, ge=1)
+    """Requests that are sent at most, repeated ones included; answers are stored."""
+    request_timeout: float = Field(default=60.0, gt=0)
+    """Seconds for one request."""
+    total_timeout: float = Field(default=600.0, gt=0)
+    """Seconds for one answer, with all repetitions."""
+    retries: int = Field(default=5, ge=0)
+    """Repetitions of a request after 429, 5xx or a lost connection."""
+    first_wait: float = Field(default=1.0, ge=0)
+    """Seconds before the first repetition, then doubled."""
+    logprobs: int = Field(default=0, ge=0, le=20)
+    """Number of most likely first tokens that give a label its probability, where the endpoint lists them; 0: labels
+    are read from the text of the answer."""
+    extra: dict[str, Any] = {}
+    """Further fields of every request; null removes one."""
 
 
 class ModelSpec(Section):
     """The model that is explained."""
 
-    name: str = Field(
-        description="A shipped model (`verax list models`), a folder with a checkpoint, a hub id, or "
-        "`python:module:function` for a callable from texts to probabilities."
-    )
-    dtype: DType = Field(
-        default="float32",
-        description="float32, float64 (for checks), bfloat16, float16, or auto: that of the checkpoint, on a CPU at "
-        "least float32.",
-    )
-    device: str = Field(
-        default="auto", description="cpu, cuda, cuda:1, mps, or auto: the first of cuda, mps and cpu on this machine."
-    )
-    tf32: bool = Field(
-        default=False, description="Of a cuda device: float32 products round their factors to TF32, for speed."
-    )
-    labels: tuple[str, ...] | None = Field(
-        default=None, description="Names of the classes in the model's order; those of the checkpoint by default."
-    )
-    revision: str | None = Field(default=None, description="Of a hub id: branch, tag or commit.")
-    on_long: OnLong = Field(
-        default="error",
-        description="For an input beyond the model's length: error skips it with its reason, truncate cuts it and "
-        "records how many words were lost.",
-    )
-    mask_text: str | None = Field(default=None, description="Of a callable: what the rule `mask` writes for a word.")
-    version: str = Field(
-        default="unversioned", description="Of a callable: tells this model from its next version; part of every key."
-    )
-    outputs: Literal["probabilities", "logits"] = Field(
-        default="probabilities", description="Of a callable: what it returns; rows of probabilities sum to 1."
-    )
-    endpoint: EndpointSpec | None = Field(
-        default=None, description="Of a model that explains itself: ask it there; `name` is its name at the endpoint."
-    )
-    prompts: Path | None = Field(
-        default=None,
-        description="Of a model that follows instructions: a file of prompts in place of the shipped ones.",
-    )
-    max_new_tokens: int | None = Field(
-        default=None,
-        ge=1,
-        description="Of a model that explains itself: the length of its longest explanation, in tokens; by default "
-        "that of its training, else 64. A longer one is cut off, and tests nothing.",
-    )
+    name: str
+    """A shipped model (`verax list models`), a folder with a checkpoint, a hub id, or `python:module:function` for a
+    callable from texts to probabilities."""
+    dtype: DType = "float32"
+    """float32, float64 (for checks), bfloat16, float16, or auto: that of the checkpoint, on a CPU at least float32."""
+    device: str = "auto"
+    """cpu, cuda, cuda:1, mps, or auto: the first of cuda, mps and cpu on this machine."""
+    tf32: bool = False
+    """Of a cuda device: float32 products round their factors to TF32, for speed."""
+    device_map: DeviceMap | None = None
+    """auto: a model that does not fit on one device is spread over all of them (needs the extra `accelerate`)."""
+    labels: tuple[str, ...] | None = None
+    """Names of the classes in the model's order; those of the checkpoint by default."""
+    revision: str | None = None
+    """Of a hub id: branch, tag or commit."""
+    on_long: OnLong = "error"
+    """For an input beyond the model's length: error skips it with its reason, truncate cuts it and records how many
+    words were lost."""
+    mask_text: str | None = None
+    """Of a callable: what the rule `mask` writes for a word."""
+    version: str = "unversioned"
+    """Of a callable: tells this model from its next version; part of every key."""
+    outputs: Literal["probabilities", "logits"] = "probabilities"
+    """Of a callable: what it returns; rows of probabilities sum to 1."""
+    endpoint: EndpointSpec | None = None
+    """Of a model that explains itself: ask it there; `name` is its name at the endpoint."""
+    prompts: Path | None = None
+    """Of a model that follows instructions: a file of prompts in place of the shipped ones."""
+    max_new_tokens: int | None = Field(default=None, ge=1)
+    """Of a model that explains itself: the length of its longest explanation, in tokens; by default that of its
+    training, else 64. A longer one is cut off, and tests nothing."""
 
 
 def _one_name(value: Any) -> Any:
@@ -115,56 +102,74 @@ def _one_name(value: Any) -> Any:
 class DataSpec(Section):
     """The inputs that are explained."""
 
-    name: Annotated[str, BeforeValidator(_one_name)] = Field(
-        description="A built-in dataset (`verax list datasets`), a JSONL, CSV, TSV or Parquet file, several of them (a "
-        "list, or a pattern such as `test.*.jsonl`), a folder of the `datasets` library, or a Hugging Face dataset."
-    )
-    split: str | None = Field(default=None, description="Default: test, or the only one.")
-    limit: int | None = Field(
-        default=None, ge=1, description="The first so many instances; of parallel data so many in each language."
-    )
-    sample: int | None = Field(
-        default=None,
-        ge=1,
-        description="So many instances drawn at random by the seed of the spec, out of the first `limit` if both are "
-        "given; of parallel data so many in each language.",
-    )
-    langs: tuple[str, ...] | None = Field(default=None, description="Keep only these languages.")
-    missing: Missing = Field(
-        default="error",
-        description="If an input of parallel data is missing in some language: error, or skip, which leaves it "
-        "out and counts it.",
-    )
-    segment: Segment = Field(
-        default="auto",
-        description="How text without spaces is split into words: auto (by the segmenter of the language if it is "
-        "installed, else by character clusters), clusters, or required (an error without a segmenter).",
-    )
-    alignments: dict[str, str | tuple[str, ...]] | None = Field(
-        default=None,
-        description="Files of word alignments in Pharaoh's format by pair of languages, such as en-de, the reference "
-        "first; one for each part.",
-    )
-    one_based: tuple[str, ...] = Field(
-        default=(), description="Files of `alignments` that count words from 1; the others count from 0."
-    )
-    columns: Columns | None = Field(default=None, description="Meaning of the columns.")
-    labels: tuple[str, ...] | None = Field(default=None, description="Names of the classes, by number.")
-    lang: str = Field(default="en", description="Language of rows that have none of their own.")
-    revision: str | None = Field(default=None, description="Of a Hugging Face dataset.")
-    granularity: Literal["word", "token"] = Field(
-        default="word", description="What is scored: words, or the sub-words of the model's tokenizer."
-    )
-    explain: Literal["all", "maskable"] = Field(
-        default="all",
-        description="Which parts are explained and measured: all, or those that the data declares maskable "
-        "(`columns.maskable_part`).",
-    )
+    name: Annotated[str, BeforeValidator(_one_name)]
+    """A built-in dataset (`verax list datasets`), a JSONL, CSV, TSV or Parquet file, several of them (a list, or a
+    pattern such as `test.*.jsonl`), a folder of the `datasets` library, or a Hugging Face dataset."""
+    split: str | None = None
+    """Default: test, or the only one."""
+    limit: int | None = Field(default=None, ge=1)
+    """The first so many instances; of parallel data so many in each language."""
+    sample: int | None = Field(default=None, ge=1)
+    """So many instances drawn at random by the seed of the spec, out of the first `limit` if both are given; of
+    parallel data so many in each language."""
+    langs: tuple[str, ...] | None = None
+    """Keep only these languages."""
+    missing: Missing = "error"
+    """If an input of parallel data is missing in some language: error, or skip, which leaves it out and counts it."""
+    segment: Segment = "auto"
+    """How text without spaces is split into words: auto (by the segmenter of the language if it is installed, else by
+    character clusters), clusters, or required (an error without a segmenter)."""
+    alignments: dict[str, str | tuple[str, ...]] | None = None
+    """Files of word alignments in Pharaoh's format by pair of languages, such as en-de, the reference first; one for
+    each part."""
+    one_based: tuple[str, ...] = ()
+    """Files of `alignments` that count words from 1; the others count from 0."""
+    columns: Columns | None = None
+    """Meaning of the columns."""
+    labels: tuple[str, ...] | None = None
+    """Names of the classes, by number."""
+    lang: str = "en"
+    """Language of rows that have none of their own."""
+    revision: str | None = None
+    """Of a Hugging Face dataset."""
+    granularity: Literal["word", "token"] = "word"
+    """What is scored: words, or the sub-words of the model's tokenizer."""
+    explain: Literal["all", "maskable"] = "all"
+    """Which parts are explained and measured: all, or those that the data declares maskable
+    (`columns.maskable_part`)."""
+
+
+def _as_list(given: Any) -> Any:
+    """A single name stands for a list of it."""
+    return [given] if isinstance(given, str) else given
 
 
 def by_name(value: Any) -> Any:
     """A section from its name alone."""
     return {"name": value} if isinstance(value, str) else value
+
+
+Goal = Literal["random", "best"]
+
+
+class UntilDecidedSpec(Section):
+    """When a run stops before its last input; its inputs are taken in a random order then."""
+
+    goal: Goal = Field(
+        description="What is to be decided: random, whether each method is better or worse than its random baseline; "
+        "best, which one method is better than all others."
+    )
+    metrics: tuple[str, ...] | None = Field(
+        default=None, description="Under which metrics, by their labels; default: every metric that ranks methods."
+    )
+    max_inputs: int | None = Field(
+        default=None, ge=1, description="Stop there in any case; translations of one input count once. Default: all."
+    )
+
+
+def by_goal(value: Any) -> Any:
+    """The section `until_decided` from its goal alone."""
+    return {"goal": value} if isinstance(value, str) else value
 
 
 class Spec(Section):
@@ -199,10 +204,14 @@ class Spec(Section):
         description="Of a run with crosslingual_faithfulness: the languages in which the other metrics are measured. "
         "reference, the language that others are compared with, all, or a list.",
     )
-    controls: tuple[Literal["randomised"], ...] = Field(
+    controls: Annotated[tuple[Literal["randomised"], ...], BeforeValidator(_as_list)] = Field(
         default=(),
         description="Controls that are run next to the methods: randomised explains, by each method that scores words, "
         "the same model with randomly initialised weights.",
+    )
+    until_decided: Annotated[UntilDecidedSpec | None, BeforeValidator(by_goal)] = Field(
+        default=None,
+        description="Stop as soon as a ranking is decided by a sequential test: `random`, `best`, or a section.",
     )
     seed: int = Field(default=0, ge=0, description="Of everything that draws at random.")
     token_budget: int | None = Field(
@@ -340,7 +349,8 @@ def override(
     """
     changed = {**content, **_not_none(fields)}
     for name, values in sections.items():
-        section, given = by_name(changed.get(name) or {}), _not_none(values)
+        normalise = by_goal if name == "until_decided" else by_name
+        section, given = normalise(changed.get(name) or {}), _not_none(values)
         if given and isinstance(section, Mapping):
             changed[name] = {**section, **given}
     return changed

@@ -196,7 +196,7 @@ def write_shards(folder: Path, number: int, rows: Iterable[tuple[TableName, Plai
 def write_shard(folder: Path, number: int, table: TableName, rows: pa.Table) -> Shard:
     """Write one shard; its name ends with the first 16 digits of its hash, so that it can be verified by itself."""
     make_folder(folder / SHARDS)
-    data = _parquet(rows)
+    data = parquet(rows)
     digest = hash_bytes(data)
     shard = Shard(f"{table}-{number:06d}-{digest[:16]}.parquet", table, len(rows), digest)
     replace_file(folder / SHARDS / shard.name, data)
@@ -249,7 +249,8 @@ def arrow_table(table: TableName, rows: Sequence[Plain]) -> pa.Table:
     return pa.Table.from_pylist([{**defaults, **row} for row in rows], schema=schema)
 
 
-def _parquet(table: pa.Table) -> bytes:
+def parquet(table: pa.Table) -> bytes:
+    """The bytes of a shard."""
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd")
     data: bytes = sink.getvalue().to_pybytes()

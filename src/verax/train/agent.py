@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,9 +45,6 @@ class AgentStart:
     Args:
         folder: folder of the base, or of the explained checkpoint if the weights are random.
         name: the base as it was given; None if the weights are random.
-        key: the hash of everything except the seed that determines the starting weights.
-        device: the device of the explained model.
-        labels: the classes of the explained model.
     """
 
     folder: Path
@@ -168,11 +165,7 @@ class AgentData(NamedTuple):
 
 @dataclass(frozen=True)
 class Agent:
-    """One agent, which is determined by its start, recipe and data.
-
-    Args:
-        folder: holds the answers of finished agents and the state of unfinished ones.
-    """
+    """One agent, which is determined by its start, recipe and data."""
 
     start: AgentStart
     recipe: FineTuning
@@ -185,7 +178,7 @@ class Agent:
         return key_of(
             version=VERSION,
             start=self.start.key,
-            recipe=asdict(self.recipe),
+            recipe=self.recipe.as_dict(),
             labels=self.start.labels,
             lessons=[[[list(x.texts), x.predicted] for x in part] for part in self.data],
         )
@@ -196,11 +189,7 @@ class Agent:
         return None if stored is None else tuple(stored["named"])
 
     def train(self, on_epoch: Callable[[int], None] = lambda _: None) -> None:
-        """Train the agent and store its answers alone; an interrupted training continues.
-
-        Args:
-            on_epoch: called with the number of finished epochs, after each one and when a training continues.
-        """
+        """Train the agent and store its answers alone; an interrupted training continues."""
         model, tokenizer = self.start.load(self.recipe.seed)
         train, dev, held_out = (encode(model, tokenizer, _dataset(part, self.start.labels)) for part in self.data)
         options: dict[str, Any] = {"resume": self._resume, "console": Console(quiet=True), "on_epoch": on_epoch}

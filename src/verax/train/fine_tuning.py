@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from verax.models.first_position import last_layer, only_first_position
 from verax.stats.performance import counted, performance
-from verax.train.loop import FineTuning, Loop, Trained
+from verax.train.loop import FineTuning, Loop, Trained, in_pieces
 from verax.train.resume import Resume, Weights
 from verax.train.rows import (
     SELECTION_NAMES,
@@ -52,7 +52,6 @@ def fit(
 
     Args:
         select: what the best epoch is selected on; several values give several models of one training.
-        resume: where and how often the state is stored.
         micro_batch: inputs that are computed at once, if a mini-batch does not fit into memory.
 
     Returns:
@@ -154,10 +153,13 @@ def predict(model: Any, tokenizer: Any, rows: Rows) -> IntArray:
     predicted = np.empty(len(rows), np.int64)
     by_length = sorted(range(len(rows)), key=lambda i: len(rows.features[i]["input_ids"]))
     with only_first_position(last_layer(model)):
-        for start in range(0, len(rows), _BATCH):
-            chosen = by_length[start : start + _BATCH]
+
+        def answer(chosen: Sequence[int]) -> tuple[Sequence[int], IntArray]:
             logits = model(**collate(tokenizer, [rows.features[i] for i in chosen], model.device)).logits
-            predicted[chosen] = logits.argmax(-1).cpu().numpy()
+            return chosen, logits.argmax(-1).cpu().numpy()
+
+        for chosen, classes in in_pieces(by_length, _BATCH, answer):
+            predicted[chosen] = classes
     return predicted
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -16,10 +16,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from torch import Tensor, nn
 
 from verax.engine.batches import is_out_of_memory
+from verax.models.devices import half_precision
 from verax.results.render.console import TerminalConsole
 from verax.train.resume import Resume, Weights, random_state, read_weights, set_random_state, write_weights
 from verax.train.rows import Masking, Selection
 from verax.types import UserError
+
+T = TypeVar("T")
+R = TypeVar("R")
+Autocast = Literal["bfloat16", "float16"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,8 @@ class FineTuning:
         parts: the parts whose tokens are masked; None for all.
         longest: inputs are truncated to this many tokens; None for the length of the model.
         seed: for the order of instances, dropout and masks.
+        autocast: precision of the matrix products in training; weights, sums and the optimiser stay in float32. None:
+            float32 too.
     """
 
     epochs: int = 3
@@ -51,6 +58,12 @@ class FineTuning:
     parts: tuple[int, ...] | None = None
     longest: int | None = None
     seed: int = 0
+    autocast: Autocast | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Its fields, for keys and model cards; without autocast if there is none, as before there was any."""
+        fields = asdict(self)
+        return fields if self.autocast else {name: value for name, value in fields.items() if name != "autocast"}
 
 
 @dataclass(slots=True)
@@ -81,10 +94,6 @@ class Loop(ABC):
     """One training; a subclass defines its mini-batches and how epochs are compared.
 
     Args:
-        model: trained in place.
-        select: what the best epoch is selected on.
-        size: number of training instances.
-        resume: where and how often the state is stored.
         micro_batch: inputs that are computed at once; the gradients of a mini-batch are summed over its pieces. It is
             halved when memory runs out.
     """
@@ -101,6 +110,10 @@ class Loop(ABC):
         self.model, self.recipe, self.select, self.resume = model, recipe, select, resume
         self.micro_batch = min(micro_batch or recipe.batch_size, recipe.batch_size)
         self.optimiser = torch.optim.AdamW(parameter_groups(model, recipe.weight_decay), lr=recipe.learning_rate)
+        self._products = None if recipe.autocast is None else half_precision(recipe.autocast, model.device)
+        # small gradients vanish in float16 unless they are scaled
+        scaled = self._products == torch.float16
+        self._scaler = torch.amp.GradScaler(model.device.type if scaled else "cpu", enabled=scaled)
         self.order = np.random.default_rng(recipe.seed)
         self.steps_per_epoch = -(-size // recipe.batch_size)
         self.trained = Trained()
@@ -133,9 +146,6 @@ class Loop(ABC):
         """Train, and leave the model in evaluation mode with the best weights by the first selection.
 
         The random state of the caller does not change.
-
-        Args:
-            on_epoch: called with the number of finished epochs, after each one and when a training continues.
         """
         with torch.random.fork_rng():
             torch.manual_seed(self.recipe.seed)
@@ -186,8 +196,10 @@ class Loop(ABC):
         for group in self.optimiser.param_groups:
             group["lr"] = self.recipe.learning_rate * rate(step, steps, self.recipe.warmup)
         loss = self._gradients(rows)
+        self._scaler.unscale_(self.optimiser)
         nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.max_grad_norm)
-        self.optimiser.step()
+        self._scaler.step(self.optimiser)
+        self._scaler.update()
         self.optimiser.zero_grad(set_to_none=True)
         return loss
 
@@ -198,8 +210,9 @@ class Loop(ABC):
             size, total = self.micro_batch, 0.0
             try:
                 for start in range(0, len(rows), size):
-                    loss, _ = self._loss(rows[start : start + size])
-                    (loss / items).backward()  # type: ignore[no-untyped-call]
+                    with torch.autocast(self.model.device.type, self._products, enabled=self._products is not None):
+                        loss, _ = self._loss(rows[start : start + size])
+                    self._scaler.scale(loss / items).backward()  # type: ignore[no-untyped-call]
                     total += loss.item()
                 return total
             except Exception as error:
@@ -236,6 +249,7 @@ class Loop(ABC):
             if self.trained.best[selection] == epoch:
                 write_weights(path, self.weights[selection])
         facts = {"epoch": epoch, "order": self.order.bit_generator.state, "trained": asdict(self.trained)}
+        facts["scaler"] = self._scaler.state_dict()
         self.resume.save(self.model, self.optimiser if epoch + 1 < self.recipe.epochs else None, facts)
         self.resume.remove_best_except(set(best.values()))
         self._saved_at = time.monotonic()
@@ -244,6 +258,7 @@ class Loop(ABC):
         """Store the state in the middle of an epoch."""
         assert self.resume is not None  # noqa: S101 - asked by the caller
         facts = {"epoch": epoch - 1, "order": order, "trained": asdict(self.trained), "done": list(done)}
+        facts["scaler"] = self._scaler.state_dict()
         self.resume.save(self.model, self.optimiser, facts)
         self._saved_at = time.monotonic()
 
@@ -254,10 +269,27 @@ class Loop(ABC):
             return 0
         self.trained = Trained(**facts["trained"])
         self.order.bit_generator.state = facts["order"]
+        if facts.get("scaler"):
+            self._scaler.load_state_dict(facts["scaler"])
         self._done = _EpochSoFar(*facts.get("done", ()))
         for selection, epoch in self.trained.best.items():
             self.weights[selection] = read_weights(self.resume.best(selection, epoch))[0]
         return int(facts["epoch"]) + 1
+
+
+def in_pieces(rows: Sequence[T], size: int, compute: Callable[[Sequence[T]], R]) -> Iterator[R]:
+    """Results of pieces of some rows, in order; pieces are halved from the first one that does not fit into memory."""
+    start = 0
+    while start < len(rows):
+        try:
+            result = compute(rows[start : start + size])
+        except Exception as error:
+            size = min(size, len(rows) - start) // 2
+            if not size or not is_out_of_memory(error):
+                raise
+            continue
+        start += size
+        yield result
 
 
 def rate(step: int, steps: int, warmup: float) -> float:

@@ -31,7 +31,6 @@ class Resume:
     """The stored state of a training.
 
     Args:
-        folder: holds the last stored state, and the best weights so far.
         key: the hash of everything that determines the result; the state of another training is rejected.
         save_every: minutes between two states within an epoch; a killed training loses no more than these.
     """

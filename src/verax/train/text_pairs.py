@@ -55,7 +55,6 @@ def nle_pairs(
 
     Args:
         stages: the stages that the generator learns.
-        labels: the classes in the order of the model.
         explanations: learn the first explanation of each input, or a pair for each one.
     """
     return [
@@ -115,7 +114,6 @@ def editor_pairs(
     Args:
         classes: the class of each input by its id; inputs without one are left out.
         masks: number of masks drawn for each input; duplicates count once.
-        seed: seed of the masks.
     """
     pairs = []
     for instance in dataset.instances:

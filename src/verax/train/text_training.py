@@ -14,7 +14,7 @@ from verax.models.generator import Prompt
 from verax.models.hf_generator import HFGenerator
 from verax.models.text_rows import TokenPair, continuation_logits
 from verax.results.render.console import TerminalConsole
-from verax.train.loop import FineTuning, Loop, Trained
+from verax.train.loop import FineTuning, Loop, Trained, in_pieces
 from verax.train.resume import Resume
 from verax.train.rows import Selection, batches
 from verax.train.text_pairs import TrainingPair
@@ -52,9 +52,7 @@ def fit_pairs(
         model: an encoder-decoder or a decoder of transformers with a language modelling head.
         recipe: `masking` and `parts` are ignored; `longest` limits what the model reads at once, which is source and
             target for a decoder.
-        weigh: what has equal weight in the loss.
         success: the success rate of the generator as it is after an epoch.
-        resume: where and how often the state is stored.
         micro_batch: pairs that are computed at once, if a mini-batch does not fit into memory.
     """
     console = console or TerminalConsole(stderr=True)
@@ -132,11 +130,8 @@ class _GeneratorTraining(Loop):
     def _validate(self) -> dict[str, float]:
         self.model.eval()
         by_length = sorted(self.validation, key=lambda row: len(row[0]) + len(row[1]))
-        total, count = 0.0, 0
-        for start in range(0, len(by_length), _BATCH):
-            loss, items = self._loss(by_length[start : start + _BATCH])
-            total, count = total + loss.item(), count + items
-        values = {"none": total / count}
+        losses = list(in_pieces(by_length, _BATCH, self._loss))
+        values = {"none": sum(loss.item() for loss, _ in losses) / sum(items for _, items in losses)}
         return values if self.success is None else {**values, SUCCESS: self.success()}
 
     def _is_best(self, selection: Selection, epoch: int) -> bool:

@@ -26,6 +26,7 @@ from verax.types.numbers import (
     Estimate,
     FloatArray,
     IntArray,
+    NoPasses,
     Passes,
 )
 from verax.types.preset import Preset
@@ -73,6 +74,7 @@ __all__ = [
     "Measured",
     "MeasuredProperty",
     "Nle",
+    "NoPasses",
     "Note",
     "Parameter",
     "Passes",

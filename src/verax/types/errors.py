@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 FAILED = "failed"
+"""The reason of an unexpected error."""
 PREDICTION = "prediction"
 """The method of a skip that concerns the instance as a whole: the model cannot read it."""
-"""The reason of an unexpected error."""
 NOT_APPLICABLE = frozenset(
     {
         "needs_interactions",
@@ -38,6 +38,9 @@ class Undefined(Exception):
         super().__init__(f"{reason}: {detail}" if detail else reason)
         self.reason = reason
         self.detail = detail
+
+    def __reduce__(self) -> tuple[type[Undefined], tuple[str, str]]:
+        return type(self), (self.reason, self.detail)
 
 
 def require_at_least(component: str, least: int, **parameters: int | None) -> None:

@@ -62,6 +62,14 @@ class Passes(NamedTuple):
     backward: int
 
 
+class NoPasses:
+    """Base of methods and metrics that request no pass; those of text generators are not counted in advance."""
+
+    def passes(self, n: int) -> Passes:
+        """None, however long the input is."""
+        return Passes(0, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Cost:
     """Passes that were requested for one instance (`_asked`), passes that the model computed, and seconds."""

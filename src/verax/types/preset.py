@@ -13,7 +13,6 @@ class Preset:
 
     Args:
         summary: one sentence for `verax list presets`.
-        reference: the publication, and its tables.
         content: `methods`, `metrics`, `model` and `data`, as in a spec.
     """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Annotated, Literal, NamedTuple
@@ -15,6 +15,8 @@ from verax.types.text import Span
 
 MeasuredProperty = Literal["faithfulness", "agreement", "complexity", "simulatability", "crosslingual", "consistency"]
 """The property of an explanation that a metric measures."""
+ScoreSeries = Mapping[str, Sequence[float]]
+"""Further numbers of a score, by name."""
 BY_BUDGET = "by_budget"
 """The series with the values of a metric at the budgets that other seeds of the span explanations would have set."""
 
@@ -36,18 +38,11 @@ class Trial:
 
     Args:
         kind: made by an editor, by inserting random words, or from the reasons of the explanation.
-        parts: the changed input.
-        flipped: whether the predicted class changed.
-        inserted: position of the inserted words in the changed input.
         wanted: the class that the editor aimed at, if any.
-        explanation: of the changed input, if it was requested.
         untested: why the explanation tests nothing (`cut_off`, `refused`, `empty_answer`), empty if it does.
         mentioned: whether the explanation mentions the inserted words, by the rule of the test.
         mentions: the same by each rule that is reported (`any` word, `content` words).
         rule: rule that decided this (same word, same lemma, letters inside a word), empty if none applied.
-        by: the word of the explanation that matched.
-        similarity: of the inserted words with the most similar words of the explanation.
-        notes: further facts, such as the template of the explanation.
     """
 
     kind: Literal["edit", "noise", "reconstruction"]
@@ -80,7 +75,6 @@ class TrialLog:
     """The course of a test of one free-text explanation.
 
     Args:
-        tried: number of edits.
         unanswered: number of edits, random ones included, without an answer of the model, by reason.
         trials: every edit that changed the prediction, every random one, or the reconstructed input.
         decisive: index of the trial that decided the verdict, None if none did.

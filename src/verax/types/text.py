@@ -73,7 +73,6 @@ class Human:
     Args:
         words: indices of the gold words of each part.
         span_pairs: the gold span pairs of all annotators together.
-        explanations: in free text.
         relations: the span pairs of each annotator, where it is known who gave which.
     """
 
@@ -134,7 +133,6 @@ class GivenAlignment:
     """A word alignment with the same input in another language, the reference, that came with the data.
 
     Args:
-        lang: language of the reference.
         sure: links of each part, with words counted within the part.
         possible: further links of each part that are not sure, if the data distinguishes them.
     """
@@ -146,15 +144,7 @@ class GivenAlignment:
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """Aligned words of an input and its translation.
-
-    Args:
-        instance_id: the translation.
-        reference_id: the input in the reference language.
-        aligner: its label in the run.
-        links: words are counted over all parts, in reading order.
-        reason, detail: why there are no links.
-    """
+    """Aligned words of an input and its translation (`links`: words are counted over all parts, in reading order)."""
 
     instance_id: str
     reference_id: str
@@ -171,7 +161,6 @@ class Dataset:
     Args:
         provenance: source of the rows: path or name, split, licence, citation.
         maskable: parts whose words may be masked (the paragraph, not the question); None for all.
-        metric: of a model's performance.
         aligned: word alignments that came with the data, by instance id.
     """
 

@@ -20,10 +20,10 @@ from verax.data.world.knowledge import (
     values,
     wider,
 )
-from verax.data.world.lexicon_en import passive_of, words_of
+from verax.data.world.lexicon_en import passive_of, synonyms
 
-KINDS = {word: kind for group in AFFORDS for kind in narrower(group) for word in words_of(kind)}
-RELATED = {word: r for root in RELATIONS for r in narrower(root) for word in words_of(r)}
+KINDS = {word: kind for group in AFFORDS for kind in narrower(group) for word in synonyms(kind)}
+RELATED = {word: r for root in RELATIONS for r in narrower(root) for word in synonyms(r)}
 PASSIVE = {passive_of(r): r for root in RELATIONS for r in narrower(root) if passive_of(r)}
 OPENING = re.compile(r"^(we can see that|it is true that|in this scene|right now) ")
 
@@ -48,7 +48,7 @@ def _longest(text: str, table: dict[str, str]) -> tuple[str, str] | None:
 def values_of(kind: str) -> dict[str, str]:
     """What the words mean that can be said of a kind."""
     group = group_of(kind)
-    return {word: v for dimension in AFFORDS[group] for v in values(group, dimension) for word in words_of(v)}
+    return {word: v for dimension in AFFORDS[group] for v in values(group, dimension) for word in synonyms(v)}
 
 
 def _noun(text: str) -> tuple[str, list[str], str]:

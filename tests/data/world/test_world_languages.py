@@ -12,7 +12,7 @@ from verax.data.world.facts import Fact
 from verax.data.world.knowledge import AFFORDS, DIMENSIONS, RELATIONS, narrower
 from verax.data.world.languages.grammar import parse_entries, read_lexicon
 from verax.data.world.languages.plan import PASSIVES, ClausePlan, NounPhrase, Predicate, TextPlan, predicate_kind
-from verax.data.world.languages.realisation import LANGUAGES, Realisation, align, realise
+from verax.data.world.languages.realisation import LANGUAGES, Realisation, links_between, realise
 
 TRANSLATIONS = tuple(lang for lang in LANGUAGES if lang != "en")
 
@@ -212,7 +212,7 @@ def test_sentences_are_those_that_were_written_by_hand(name: str, lang: str) -> 
     ],
 )
 def test_words_are_linked_as_by_hand(plan: TextPlan, lang: str, expected: str) -> None:
-    links = align(first(plan, "en").anchors, first(plan, lang).anchors)
+    links = links_between(first(plan, "en").anchors, first(plan, lang).anchors)
     assert " ".join(f"{a}-{b}" for a, b in links) == expected
 
 

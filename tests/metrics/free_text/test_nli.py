@@ -8,7 +8,7 @@ import time
 import pytest
 
 from verax.metrics.free_text import nli_statements
-from verax.metrics.free_text.nli import normalised, provenance, read_nli
+from verax.metrics.free_text.nli import normalised_sentences, read_nli, templates_provenance
 from verax.types import Undefined
 
 N, C, E = "neutral", "contradiction", "entailment"
@@ -93,7 +93,7 @@ def test_the_half_that_is_no_statement_is_told() -> None:
     ],
 )
 def test_contractions_are_written_in_full(written: str, full: str) -> None:
-    assert [sentence.text for sentence in normalised(f"It {written} go")] == [f" It {full} go "]
+    assert [sentence.text for sentence in normalised_sentences(f"It {written} go")] == [f" It {full} go "]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_contractions_are_written_in_full(written: str, full: str) -> None:
     ],
 )
 def test_sentences_are_found(text: str, sentences: list[str]) -> None:
-    assert [sentence.text.strip() for sentence in normalised(text)] == sentences
+    assert [sentence.text.strip() for sentence in normalised_sentences(text)] == sentences
 
 
 def test_a_template_that_stands_earlier_is_taken_wherever_its_sentence_stands() -> None:
@@ -148,7 +148,7 @@ def test_the_input_decides_the_order_and_completes_a_half(
 
 
 def test_what_decides_a_reading_is_told() -> None:
-    told = provenance()
+    told = templates_provenance()
     assert told["templates"].startswith("nli ")
     assert told["pipeline"].startswith("en_core_web_sm")
 

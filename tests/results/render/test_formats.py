@@ -28,7 +28,7 @@ from verax.results.render.markup import visible
 from verax.results.render.plain import to_csv, to_json, to_latex, to_markdown
 from verax.results.render.terminal import TerminalTable, show_findings
 from verax.results.study import Findings, Study
-from verax.results.table import Cell, Column, Mark, Row, Table, table_row
+from verax.results.table import Cell, Column, Mark, Table, TableRow, table_row
 from verax.types import Estimate
 
 STUDY: Study[Any] = Study("study", "A study", "", lambda runs: None, lambda result: ())
@@ -77,7 +77,7 @@ def tables(draw: st.DrawFn) -> Table:
     first = Column(draw(TEXT), draw(TEXT) + "x", "text")
     columns = (first, *draw(st.lists(COLUMN, max_size=4)))
     rows = [
-        Row(
+        TableRow(
             (Cell(draw(TEXT)), *(_as_written(column, draw(CELL)) for column in columns[1:])),
             baseline=draw(st.booleans()),
             compared_with=draw(st.none() | st.just(0)),
@@ -558,6 +558,16 @@ def test_sections_are_apart_and_the_best_rows_bold() -> None:
     bold = [line for line in coloured.splitlines() if "\x1b[1m" in line and "0." in line]
     assert len(bold) == 1
     assert "integrated_gradients" in bold[0]
+
+
+def test_a_name_that_several_sections_have_is_preceded_by_its_section() -> None:
+    """As the verdicts on the methods of several runs; not where a cell of the row holds the section already."""
+    columns = (Column("method", "Method", "text"), Column("note", "Note", "text"))
+    rows = [("lime", "", "a"), ("lime", "", "b"), ("saliency", "", "b"), ("lime", "c", "c")]
+    table = Table("t", "T", columns, tuple(table_row(*cells, section=section) for *cells, section in rows))
+    names = ["a: lime", "b: lime", "saliency", "lime"]
+    assert [line.split(" | ")[0].strip("| ") for line in to_markdown([table]).splitlines()[4:]] == names
+    assert [line.split(" & ")[0] for line in to_latex([table]).splitlines() if " & " in line][1:] == names
 
 
 def test_marks_and_notes_are_explained_once() -> None:

@@ -11,17 +11,18 @@ import pytest
 from support.rigged import Rigged
 from verax.data.load import load_dataset
 from verax.data.text import split_words
+from verax.metrics.free_text.random_editor import RandomEditor
 from verax.models.self_explainer import SelfExplainer
 from verax.models.wording import shipped_wording
 from verax.results.manifest import Manifest
-from verax.run.editor_option import with_editor
-from verax.run.endpoint import most_requests
+from verax.run.editor_option import fitted_to_data, with_editor
 from verax.run.parameters import from_config
 from verax.run.plan import Plan
 from verax.run.prepare import Prepared, prepare
 from verax.run.providers import Providers
 from verax.run.spec import parse_spec
 from verax.studies.free_text.outcomes import consistency_tests, unions
+from verax.studies.free_text.presets import NLE
 from verax.types import Dataset, Instance, UserError
 
 PLAIN: dict[str, Any] = {"counterfactual_test": {"noise": 2}}
@@ -76,7 +77,7 @@ def test_a_key_holds_the_encoder_only_where_it_decides_and_the_words_only_where_
 def test_the_most_requests_are_two_for_each_input_that_may_be_asked_about() -> None:
     found = prepared(load_dataset("world/nli", limit=3), PLAIN, "reconstruction_test", "bleu")
     edits, repeats = 4 * 4 + 2, 4
-    assert most_requests(found.run) == 2 * (1 + edits + repeats + 2) * 2 * 3
+    assert found.plan.remaining(()).requests == 2 * (1 + edits + repeats + 2) * 2 * 3
 
 
 def infilled(path: str, **settings: Any) -> dict[str, Any]:
@@ -120,6 +121,17 @@ def test_an_editor_by_flag_leaves_the_other_settings(metrics: list[Any], edited:
     assert with_editor(given, "b") == {"model": "m", "metrics": edited}
     assert repr(given) == before
     assert with_editor(given, None) == given
+
+
+@pytest.mark.parametrize(
+    ("data", "words", "trained"), [("world/nli", "world", 1), ("world/facts", "world", 0), ("pairs.jsonl", None, 0)]
+)
+def test_the_editors_of_the_preset_are_those_that_fit_the_data(data: str, words: str | None, trained: int) -> None:
+    """The shipped editor reads pairs of the corpus; words of the corpus are for inputs of the corpus."""
+    fitted = fitted_to_data({**NLE.content, "data": {"name": data}})["metrics"]
+    editors = [from_config("metrics", one, 0).component.editor for one in fitted if "counterfactual_test" in one]
+    (random,) = [one for one in editors if isinstance(one, RandomEditor)]
+    assert (random.wordnet, len(editors) - 1, len(fitted)) == (words, trained, 3 + trained)
 
 
 def test_an_editor_by_flag_has_a_union_with_the_random_one() -> None:

@@ -223,13 +223,13 @@ def test_an_input_without_words_is_not_asked_about(model: Rigged, tmp_path: Path
     assert not any("A boat." in prompt for _, prompts in model.calls for prompt in prompts)
 
 
-def test_a_dry_run_asks_and_writes_nothing(model: Rigged, verax: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_dry_run_writes_nothing(model: Rigged, verax: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "spec.yaml").write_text(yaml.safe_dump(content(tmp_path)))
     said = verax("run", "spec.yaml", "--out", "run", "--dry-run")
     assert said.code == 0
     assert "6 instances x 1 method x 3 metrics: 24 rows (explanations, scores) in run" in said.err
     assert "done already: 0; to do: 24" in said.err
-    assert model.calls == []
+    assert "generated texts" in said.out
     assert not (tmp_path / "run").exists()
     assert verax("run", "spec.yaml", "--out", "run", "--limit", "2").code == 0
     assert "done already: 8" in verax("run", "spec.yaml", "--out", "run", "--dry-run").err
@@ -266,6 +266,22 @@ def test_a_real_generator_goes_all_the_way(tmp_path: Path) -> None:
     assert {nle.label for nle in run.texts()} <= set(NLI)
     assert all(sum(nle.probabilities) == pytest.approx(1) for nle in run.texts())
     assert execute_run(spec, tmp_path / "run").score_rows() == run.score_rows()
+
+
+def test_the_length_of_explanations_is_that_of_the_spec_or_the_flag(verax: Callable[..., Any], tmp_path: Path) -> None:
+    """Three tokens are too few for any explanation: nothing is tested, and the table counts it by the reason."""
+    model = {"name": "world/nli-mt-ra", "max_new_tokens": 3}
+    tests = ["counterfactual_test", "reconstruction_test"]
+    spec = {"model": model, "data": {"name": "world/nli", "limit": 2}, "metrics": tests}
+    run = execute_run(spec, tmp_path / "run")
+    assert all(nle.notes["cut_off"] and len(nle.text.split()) <= 3 for nle in run.texts())
+    assert [score.reason for score in run.score_rows()] == ["cut_off"] * 4
+    found = run.study("free_text")
+    assert [row.untested for row in (*found.counterfactual, *found.reconstruction)] == [{"cut_off": 2}] * 2
+    said = verax("explain", *PAIRS[0][:2], "--model", model["name"], "--max-new-tokens", "3", "--json")
+    assert len(json.loads(said.out)["text"].split()) <= 3
+    refused = verax("explain", *PAIRS[0][:2], "--model", "world/nli", "--max-new-tokens", "3")
+    assert refused.err == "error: --max-new-tokens: it is for models that explain themselves in free text\n"
 
 
 def test_inputs_without_a_gold_class_are_explained_too(model: Rigged, tmp_path: Path) -> None:

@@ -90,6 +90,31 @@ def test_both_rules_of_mention_are_in_the_table(tables):
     assert random["total_content"] is None, "it was not recorded"
 
 
+def test_both_rules_of_mention_are_in_the_noise_floor(tables):
+    """Of 32 random edits 24 are mentioned by any word, 8 by a content word; of 8 counterfactuals 6 and 2."""
+    scores = [
+        made.score(
+            i,
+            made.RANDOM,
+            "m" if i < 6 else "f",
+            trials=(
+                made.edit(mentioned=i < 6, mentions=rules(i)),
+                *[made.noise(mentioned=i < 6, mentions=rules(i))] * 4,
+            ),
+        )
+        for i in range(8)
+    ]
+    table = tables(scores=scores)["noise_floor"]
+    (row,) = table.records()
+    assert (row["chance"], row["chance_any"], row["chance_content"]) == (0.75, 0.75, 0.25)
+    assert (row["mentioned"], row["mentioned_any"], row["mentioned_content"]) == (0.75, 0.75, 0.25)
+    assert "% mentioned, content words" in heads_of(table)
+    assert "% mentioned, any word" not in heads_of(table), "it is the rule of the test"
+    old = [made.score(0, made.RANDOM, "m", trials=(made.edit(mentioned=True, mentions={}), made.noise(mentions={})))]
+    (row,) = tables(scores=old)["noise_floor"].records()
+    assert row["chance_content"] is None, "it was not recorded"
+
+
 def rules(number):
     return {"any": number < 6, "content": number < 2}
 

@@ -20,7 +20,7 @@ from verax.stats.intervals import bca
 from verax.stats.joint import TooFew
 from verax.studies.leaderboard import STUDY
 from verax.studies.leaderboard.analysis import Board, Standing, analyse, contrast
-from verax.studies.leaderboard.tables import _cell, _value, comparison, verdict
+from verax.studies.leaderboard.tables import _cell, _value, comparison, ranking_verdict
 from verax.types import Estimate
 
 
@@ -101,7 +101,7 @@ def test_verdict_of_each_method(tmp_path: Path) -> None:
     assert rows["a"]["better"] == "comp (p < 0.001)"
     assert rows["a"]["not_better"] == "agree (p = 1.000)"
     assert rows["b"]["verdict"] == "better than random"
-    assert rows["low"]["verdict"] == "worse than random on 1 of 1"
+    assert rows["low"]["verdict"] == "worse than random"
     assert str(rows["low"]["beaten_by"]).endswith(" (comp)")
     assert rows["gone"]["caution"] == "no value under comp"
 
@@ -124,30 +124,30 @@ def test_methods_without_a_score_under_a_metric_are_named(tmp_path: Path) -> Non
 def test_verdict_of_a_metric() -> None:
     x, y, random = standing("x", 3.0, best=True), standing("y", 2.0), standing("random", 1.0, p=None, random=True)
     weak = standing("z", 1.5, p=0.2)
-    assert verdict(board(x, y, random)) == "x may be best: no method is significantly better."
-    both = verdict(board(x, replace(y, best=True), weak, random))
+    assert ranking_verdict(board(x, y, random)) == "x may be best: no method is significantly better."
+    both = ranking_verdict(board(x, replace(y, best=True), weak, random))
     assert both.startswith("x and y may be best: ")
     assert both.endswith("Not significantly different from random: z.")
-    assert verdict(board(*(standing(f"m{i}", 1.0, best=True) for i in range(9)))).startswith(
+    assert ranking_verdict(board(*(standing(f"m{i}", 1.0, best=True) for i in range(9)))).startswith(
         "m0, m1, m2, m3, m4, m5 and 3 more may"
     )
-    assert verdict(board(x), str.upper).startswith("X has 3.000")
-    assert "only random explanations" in verdict(board(replace(random, mean=Estimate(4.0, n=9)), y))
-    assert "No two of 2 methods" in verdict(board(x, y, differ=False))
-    assert verdict(board(standing("x", None))) == "No method has a value under this metric."
-    assert "Values are missing" in verdict(board(x, replace(y, mean=Estimate(2.0, n=8))))
-    few = verdict(board(x, y, few=TooFew(25, 12, 14), differ=False))
+    assert ranking_verdict(board(x), str.upper).startswith("X has 3.000")
+    assert "only random explanations" in ranking_verdict(board(replace(random, mean=Estimate(4.0, n=9)), y))
+    assert "No two of 2 methods" in ranking_verdict(board(x, y, differ=False))
+    assert ranking_verdict(board(standing("x", None))) == "No method has a value under this metric."
+    assert "Values are missing" in ranking_verdict(board(x, replace(y, mean=Estimate(2.0, n=8))))
+    few = ranking_verdict(board(x, y, few=TooFew(25, 12, 14), differ=False))
     assert few == "Too few inputs to rank 25 methods: 12 where at least 14 are needed. Nothing is marked."
 
 
 def test_what_is_like_random_is_not_called_best() -> None:
     better, alike = standing("x", 3.0, best=True), standing("y", 2.0, best=True, p=0.2)
     random, worse = standing("random", 1.0, p=None, random=True), replace(standing("z", 0.5), better=False, worse=True)
-    assert verdict(board(better, alike, random)).startswith(
+    assert ranking_verdict(board(better, alike, random)).startswith(
         "x may be best: no method is significantly better. No method beats y either, which may be no better than "
         "random. Not"
     )
-    none = verdict(board(alike, random, worse))
+    none = ranking_verdict(board(alike, random, worse))
     assert none.startswith("No method is significantly better than random, and none beats y. Not significantly")
     assert " best" not in none
 
@@ -326,3 +326,11 @@ def test_too_few_inputs_under_one_metric_are_named_with_it(tmp_path: Path) -> No
     assert found.verdict is not None
     assert found.verdict.verdict.startswith("sparse: Too few inputs to rank 2 methods: 3 where at least 6 are needed.")
     assert "full" not in found.verdict.verdict
+    fewer = {"sparse": scores["sparse"], "one": {"x": few[:1], "random": values[:1]}}
+    both = STUDY.apply([score_run(tmp_path / "b", fewer)])
+    assert both is not None
+    assert both.verdict is not None
+    assert both.verdict.verdict == (
+        "sparse: Too few inputs to rank 2 methods: 3 where at least 6 are needed. Nothing is marked. "
+        "one: Too few inputs to rank 2 methods: 1 where at least 6 are needed. Nothing is marked."
+    )

@@ -15,9 +15,9 @@ from verax.results.render.plain import to_latex, to_markdown
 from verax.results.render.svg import figure_svg
 from verax.results.render.terminal import show_findings
 from verax.studies.masking import STUDY
-from verax.studies.masking.curves import Masking, MaskingCurve, MaskingCurves, SeedValues, Training, paper_name
+from verax.studies.masking.curves import MaskingCurve, MaskingCurves, MaskingResult, SeedValues, Training, paper_name
 from verax.studies.masking.figures import between, figures
-from verax.studies.masking.tables import distribution, flags, performance, ratios, tables
+from verax.studies.masking.tables import distribution, flags, performance_sentence, ratios, tables
 from verax.types import Estimate
 
 RANDOM = (1.0, 0.9, 0.8, 0.7, 0.5)
@@ -58,12 +58,12 @@ def row_of(group: MaskingCurves, method: str) -> MaskingCurve:
 
 def shown(group: MaskingCurves) -> dict[str, list[str]]:
     """The cells that people read, by measure."""
-    (table,) = tables(Masking((group,)))
+    (table,) = tables(MaskingResult((group,)))
     return {row[0]: row[1:] for row in lines_of(table)}
 
 
 def records(group: MaskingCurves) -> dict[str, dict[str, Any]]:
-    (table,) = tables(Masking((group,)))
+    (table,) = tables(MaskingResult((group,)))
     return {str(record["method"]): record for record in table.records()}
 
 
@@ -102,9 +102,9 @@ def test_measures_without_a_curve_have_rows_that_say_why() -> None:
 
 
 def test_several_groups_have_tables_of_their_own() -> None:
-    several = tables(Masking((three(), replace(three(), name="other"))))
+    several = tables(MaskingResult((three(), replace(three(), name="other"))))
     assert [table.name for table in several] == ["data-sets", "performance", "masking", "other"]
-    assert [table.name for table in tables(Masking((three(),)))] == ["areas"]
+    assert [table.name for table in tables(MaskingResult((three(),)))] == ["areas"]
     assert all(table.title.startswith(f"{table.name}: ") for table in several[2:])
 
 
@@ -129,7 +129,7 @@ def test_data_sets_together_have_a_row_for_all_without_seeds_that_did_not_conver
         seeded("a", {"0": 0.1, "1": 0.2, "2": 0.9}, {"0": 0.9, "1": 0.8, "2": 0.9}),
         seeded("b", {"0": 0.3, "1": 0.6, "2": 0.9}, {"0": 0.9, "1": 0.7, "2": 0.5}, majority=0.4),
     )
-    together, performances, *_ = tables(Masking(groups))
+    together, performances, *_ = tables(MaskingResult(groups))
     rows = {(row[0], row[1]): row[2:] for row in lines_of(together)}
     assert list(rows) == [("a", "bad"), ("a", "good"), ("b", "bad"), ("b", "good"), ("All", "bad"), ("All", "good")]
     assert rows["All", "good"] == ["30.0", "60.0", ""]  # ((0.1 + 0.3) / 2 + (0.2 + 0.6) / 2) / 2
@@ -138,7 +138,7 @@ def test_data_sets_together_have_a_row_for_all_without_seeds_that_did_not_conver
     invalid = replace(
         groups[0], curves=tuple(replace(row, p_values=(0.9, 0.9, 0.9, 0.9, 0.01)) for row in groups[0].curves)
     )
-    (table, *_) = tables(Masking((invalid, groups[1])))
+    (table, *_) = tables(MaskingResult((invalid, groups[1])))
     notes = {(row[0], row[1]): row[-1] for row in lines_of(table)}
     assert (notes["a", "bad"], notes["b", "bad"]) == ("not valid at 100 %; no bound", "no bound")
     for words in ("2 seeds", "seed 2 on b (50.0 unmasked, 65.0 needed)", "50%", "did not converge"):
@@ -151,17 +151,17 @@ def test_data_sets_together_have_a_row_for_all_without_seeds_that_did_not_conver
 def test_a_column_of_recursive_roar() -> None:
     group = three()
     rows = tuple(replace(row, roar=Estimate(0.261) if row.method == "good" else None) for row in group.curves)
-    several = Masking((replace(group, curves=rows), replace(three(), name="other")))
+    several = MaskingResult((replace(group, curves=rows), replace(three(), name="other")))
     table = tables(several)[0]
     assert [column.title for column in table.columns][-2] == "R-ROAR RACU [%]"
     cells = {(row[0], row[1]): row[-2] for row in lines_of(table)}
     assert (cells["masking", "good"], cells["masking", "bad"]) == ("26.1", "not measured")
-    assert len(tables(Masking((three(), replace(three(), name="other"))))[0].columns) == 5
+    assert len(tables(MaskingResult((three(), replace(three(), name="other"))))[0].columns) == 5
 
 
 def test_papers_get_the_names_of_the_paper() -> None:
     display = {"good": paper_name("Grad (L2)"), "bad": paper_name("InputXGrad (sign)")}
-    latex = to_latex(tables(Masking((replace(three(), display=display),))))
+    latex = to_latex(tables(MaskingResult((replace(three(), display=display),))))
     assert "Grad ($L_2$) & 28.7" in latex
     assert r"x $\odot$ grad (sign) & -1.2" in latex
     assert latex.isascii()
@@ -171,7 +171,7 @@ def test_models_of_other_trainings_share_the_figures() -> None:
     """The p-values of a measure in one panel, performance unmasked and fully masked in two, a series each."""
     masked = replace(three((0.5,) * 5, (0.5,) * 5, (0.5,) * 5), training=Training("half", "both"))
     plain = replace(three((0.5,) * 5, (0.01,) * 5, None), training=Training("none", "none"))
-    result = Masking((masked, plain))
+    result = MaskingResult((masked, plain))
     by_name = {figure.name: figure for figure in figures(result)}
     names = ["masked fine-tuning", "plain fine-tuning"]
     assert [series.name for series in by_name["p-values"].series] == names
@@ -192,13 +192,13 @@ def test_models_of_other_trainings_share_the_figures() -> None:
     assert titles == [f"masking, {name}: performance while words are masked" for name in names]
     assert [table.name for table in tables(result)] == ["performance", *(f"masking, {name}" for name in names)]
     others = [replace(group, name="other") for group in (masked, plain)]
-    both = tables(Masking((masked, plain, *others)))
+    both = tables(MaskingResult((masked, plain, *others)))
     assert [table.name for table in both][:2] == [f"data-sets, {name}" for name in names]
 
 
 def test_performance_over_data_sets_has_a_row_for_all() -> None:
     seeds = {"0": 0.9, "1": 0.8}
-    result = Masking((seeded("a", {"0": 0.1, "1": 0.2}, seeds), seeded("b", {"0": 0.3, "1": 0.6}, seeds)))
+    result = MaskingResult((seeded("a", {"0": 0.1, "1": 0.2}, seeds), seeded("b", {"0": 0.3, "1": 0.6}, seeds)))
     panel = figures(result)[0].panels[0]
     assert panel.rows == ("a", "b", "All")
     (mean,) = [mark for mark in panel.marks if isinstance(mark, Dot) and mark.row == "All"]
@@ -207,7 +207,7 @@ def test_performance_over_data_sets_has_a_row_for_all() -> None:
 
 def test_papers_get_escaped_names() -> None:
     group = three((0.5, 0.5, 0.01, 0.5, 0.5))
-    made = tables(Masking((replace(group, curves=(*group.curves, curve("a_b|c & $d$", RANDOM))),)))
+    made = tables(MaskingResult((replace(group, curves=(*group.curves, curve("a_b|c & $d$", RANDOM))),)))
     latex = to_latex(made)
     assert r"good & 28.7 [27.7, 30.7] & 95.8 [85.8, 105.8] & 50 & 0 & not valid at 50 \% \\" in latex
     assert r"a\_b\textbar{}c \& \$d\$ &" in latex
@@ -238,13 +238,13 @@ def test_a_measure_without_an_area_says_so_and_has_no_bound_to_break() -> None:
 
 
 def test_performance_and_validity_in_words() -> None:
-    words = performance(three())
+    words = performance_sentence(three())
     for number in ("100.0 [95.0, 100.0]", "50.0 [45.0, 55.0]", "52.0"):
         assert number in words
     assert "the most frequent class of the measured data" in words
-    told = performance(replace(three(), majority_of="training"))
+    told = performance_sentence(replace(three(), majority_of="training"))
     assert "the most frequent class of the training data gives 52.0" in told
-    below = performance(replace(three(), majority=0.56))
+    below = performance_sentence(replace(three(), majority=0.56))
     assert below.startswith(words.replace("52.0", "56.0"))
     assert len(below) > len(words), "a model that is worse than a constant is warned of"
     found = {
@@ -262,25 +262,27 @@ def test_performance_and_validity_in_words() -> None:
 
 
 def test_captions_say_what_intervals_are_over() -> None:
-    (table,) = tables(Masking((three(),)))
+    (table,) = tables(MaskingResult((three(),)))
     assert "50 instances" in table.caption
+    (few,) = tables(MaskingResult((three(n=5),)))
+    assert few.caption == "Of 5 instances; there are intervals from 6 on."
     seeds = three(over="seeds")
-    captions = [tables(Masking((replace(seeds, runs=runs),)))[0].caption for runs in (6, 5)]
+    captions = [tables(MaskingResult((replace(seeds, runs=runs),)))[0].caption for runs in (6, 5)]
     assert captions[0].startswith("In brackets: 95 % intervals over 6 runs")
     assert captions[1].startswith("Means over 5 runs"), "no interval below 6, so none is announced"
 
 
 def test_missing_metrics_are_a_finding() -> None:
-    (sentence,) = STUDY.findings(Masking((), ("masking",)))
+    (sentence,) = STUDY.findings(MaskingResult((), ("masking",)))
     assert sentence.startswith("masking: ")
-    assert STUDY.reading(Masking((), ("masking",))) == []
-    assert list(STUDY.tables(Masking((), ("masking",)))) == []
+    assert STUDY.reading(MaskingResult((), ("masking",))) == []
+    assert list(STUDY.tables(MaskingResult((), ("masking",)))) == []
 
 
 @pytest.mark.parametrize("width", [30, 60, 80, 120])
 def test_the_terminal_fits_and_cuts_no_number(width: int) -> None:
     group = three((0.5,) * 5, (0.5, 0.5, 0.5, 0.01, 0.01), (0.5,) * 5)
-    said = printed(show_findings(STUDY.findings_of(Masking((group,)))), width)
+    said = printed(show_findings(STUDY.findings_of(MaskingResult((group,)))), width)
     assert "…" not in said
     assert all(len(line) <= width for line in said.splitlines())
     together = "".join(said.split())
@@ -302,7 +304,7 @@ def test_the_terminal_fits_and_cuts_no_number(width: int) -> None:
     ],
 )
 def test_hatched_exactly_where_a_p_value_is_below_the_level(p_random: P, p_good: P, expected: list[Any]) -> None:
-    curves = figures(Masking((three(p_random, p_good),)))[0]
+    curves = figures(MaskingResult((three(p_random, p_good),)))[0]
     good = next(panel for panel in curves.panels if panel.title == "good")
     regions = [(mark.start, mark.end) for mark in good.marks if isinstance(mark, Region)]
     assert regions == [pytest.approx(stretch) for stretch in expected]
@@ -310,7 +312,7 @@ def test_hatched_exactly_where_a_p_value_is_below_the_level(p_random: P, p_good:
 
 
 def test_a_panel_for_each_measure_but_random_best_first() -> None:
-    (curves,) = figures(Masking((three(),)))
+    (curves,) = figures(MaskingResult((three(),)))
     assert [panel.title for panel in curves.panels] == ["good", "bad"]
     (good, _) = curves.panels
     lines = {mark.series: mark for mark in good.marks if isinstance(mark, Line)}
@@ -324,8 +326,8 @@ def test_a_panel_for_each_measure_but_random_best_first() -> None:
 
 
 def test_p_values_are_drawn_where_they_were_tested() -> None:
-    assert figures_of(STUDY, Masking((three(),))) == ["curves"]
-    tested = Masking((three((0.5,) * 5, (1.0, 0.1, 0.01, 0.0, 0.5)),))
+    assert figures_of(STUDY, MaskingResult((three(),))) == ["curves"]
+    tested = MaskingResult((three((0.5,) * 5, (1.0, 0.1, 0.01, 0.0, 0.5)),))
     assert figures_of(STUDY, tested) == ["curves", "p-values"]
     (panel,) = figures(tested)[1].panels
     lines = {mark.series: [point.value for point in mark.y] for mark in panel.marks if isinstance(mark, Line)}
@@ -335,7 +337,7 @@ def test_p_values_are_drawn_where_they_were_tested() -> None:
 
 def test_only_the_random_measure_is_no_figure() -> None:
     group = three()
-    assert figures(Masking((replace(group, curves=group.curves[:1]),))) == []
+    assert figures(MaskingResult((replace(group, curves=group.curves[:1]),))) == []
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "matthews"])
@@ -344,9 +346,9 @@ def test_the_axis_holds_every_value(metric: Any) -> None:
     if metric == "matthews":
         wrong = curve("wrong", (1.0, -0.3, -0.9, 0.0, -1.0), metric=metric)
         group = replace(group, majority=0.0, curves=(*group.curves, wrong))
-    for panel in figures(Masking((group,)))[0].panels:
+    for panel in figures(MaskingResult((group,)))[0].panels:
         assert (panel.y.low, panel.y.high) == ((-1.0 if metric == "matthews" else 0.0), 1.0)
-        assert "nan" not in figure_svg(panel, figures(Masking((group,)))[0].series)
+        assert "nan" not in figure_svg(panel, figures(MaskingResult((group,)))[0].series)
 
 
 def test_the_shaded_areas_are_those_of_equation_3() -> None:
@@ -373,6 +375,6 @@ def test_a_curve_without_intervals_and_with_two_points_is_drawn() -> None:
     bare = tuple(Estimate(v) for v in (1.0, 0.5))
     rows = tuple(replace(curve(m, (1.0, 0.5)), curve=bare, acu=Estimate(0.0)) for m in ("random", "m"))
     group = MaskingCurves("masking", "random", 0.5, rows)
-    (figure,) = figures(Masking((group,)))
+    (figure,) = figures(MaskingResult((group,)))
     assert parse(figure_svg(figure.panels[0], figure.series)).all("path", "band") == []
     assert shown(group)["m"][0] == "0.0"

@@ -346,7 +346,10 @@ def test_the_f1_of_the_model_is_that_of_sklearn(tmp_path: Path) -> None:
 
 
 def test_the_noise_of_the_budget_is_part_of_the_interval(tmp_path: Path) -> None:
-    """All inputs have the same value, so the interval is that of the values at budgets by other seeds."""
+    """All inputs have the same value, so the interval is that of the values at budgets by other seeds.
+
+    Of two runs too, whose values are averaged for each input; the second has no other budgets.
+    """
     noise = np.random.default_rng(0).normal(0, 0.1, (2, 3, 20))
 
     def scored(*, drawn: bool) -> list[Score]:
@@ -376,3 +379,16 @@ def test_the_noise_of_the_budget_is_part_of_the_interval(tmp_path: Path) -> None
     assert wide.difference is not None
     assert wide.difference.low is not None
     assert wide.difference.low < 0.28
+    runs = [
+        kinds_run(
+            tmp_path / f"together {drawn}",
+            [*scored(drawn=drawn), *more],
+            card=run_card(METHODS, [FLIPS], model={"name": str(drawn)}),
+        )
+        for drawn in (True, False)
+    ]
+    result = analyse(runs)
+    assert result is not None
+    assert result.together is not None
+    both = entry(result.together.properties[0], "span_interaction", "shapley")
+    assert both.value == mean_over_draws((values + 0.5) / 2)

@@ -84,6 +84,10 @@ def test_captions_say_the_budget_and_what_the_intervals_are_over() -> None:
     assert "span pairs" not in caption(everywhere).split(".")[1]
     assert caption(replace(everywhere, name="agreement_of_pairs")) != caption(everywhere)
     assert (direction(COMPLEXITY), direction(COMPREHENSIVENESS)) == ("lower is better", "higher is better")
+    matched = "from random, for span pairs from those matched to the method (in the column: their mean)."
+    assert matched in caption(COMPREHENSIVENESS)
+    alone = [one for one in COMPREHENSIVENESS.entries if one.kind == "token" or one.base in {"shapley", "random"}]
+    assert matched not in caption(replace(COMPREHENSIVENESS, entries=tuple(alone))), "the column has those themselves"
 
 
 def test_properties_of_the_same_name_have_different_titles() -> None:

@@ -62,18 +62,18 @@ def _content(source: Any) -> dict[str, Any]:
     return {str(key): value for key, value in source.items()} if isinstance(source, Mapping) else {TENSOR: source}
 
 
-Entry = tuple[str, Any, Any]
+SavedScores = tuple[str, Any, Any]
 """An id, its scores, and offsets or None."""
 
 
-def _entries(content: Mapping[str, Any]) -> Iterator[Entry]:
+def _entries(content: Mapping[str, Any]) -> Iterator[SavedScores]:
     for key, value in content.items():
         owner, _, kind = key.rpartition(":")
         if kind != OFFSETS or owner not in content:
             yield key, value, content.get(f"{key}:{OFFSETS}")
 
 
-def _rows(request: ImportRequest, content: Mapping[str, Any], ids: Sequence[str]) -> Iterator[Entry]:
+def _rows(request: ImportRequest, content: Mapping[str, Any], ids: Sequence[str]) -> Iterator[SavedScores]:
     if TENSOR not in content:
         there = ", ".join(repr(key) for key in list(content)[:5])
         raise UserError(f"{request.name}: with ids, expected one tensor {TENSOR!r}, got {there or 'nothing'}")

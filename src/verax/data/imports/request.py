@@ -18,13 +18,7 @@ class ImportRequest:
     """One import.
 
     Args:
-        source: path of a file, or an object of another library.
-        name: name used in messages.
-        dataset: the inputs that were explained.
-        method: name of the method.
-        target: what of the model was explained.
         tokenizer: tokenizer of the explained model: a folder, a hub id or a fast tokenizer.
-        aggregate: aggregation of the dimensions of a token.
         ids: instance ids in the order of the explanations, if the file has none.
     """
 

@@ -27,7 +27,6 @@ class _ShapValues:
         tokens: token texts of each row, which spell the explained text.
         base_values: for each row a number, or one per class; empty if unknown.
         outputs: class names of the model; empty if unknown.
-        ids: instance ids of the rows; None if not given.
     """
 
     values: Sequence[Any]

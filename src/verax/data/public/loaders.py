@@ -31,9 +31,6 @@ class PublicSet(ABC):
     """A public data set.
 
     Args:
-        name: registered name.
-        summary: description in `verax list datasets`.
-        reference: its publication.
         max_epochs: epochs of a fine-tuning on it (Madsen, Reddy and Chandar 2024, Table 3); None if it is not there.
     """
 
@@ -49,7 +46,6 @@ class PublicSet(ABC):
 
         Args:
             split: `train`, `validation` or `test`, if available.
-            limit: maximum number of instances.
             seed: ignored; nothing is drawn at random.
         """
         check_split(self.name, split, self.splits())
@@ -84,8 +80,6 @@ class OnHub(PublicSet):
     Args:
         path: `owner/name` or `owner/name:configuration` on the hub.
         parts: columns in the order in which the model reads them; of two, only the first may be masked.
-        labels: class names in index order.
-        metric: performance measure.
         behind: public splits used for train, validation and test. If train and validation use the same one, it is
             divided into four fifths and one fifth.
     """
@@ -135,9 +129,7 @@ class InFiles(PublicSet):
     """A data set with human annotations, in published files of a known format.
 
     Args:
-        format: format of its files.
         folders: subfolders of the data folder to search; the first is shown in messages.
-        files: file names by split.
     """
 
     format: Format
@@ -167,7 +159,6 @@ class Babi(PublicSet):
     """A bAbI task; each question comes with the preceding story.
 
     Args:
-        task: number of the task.
         title: title in its file names: `qa1_single-supporting-fact_train.txt`.
     """
 
@@ -190,11 +181,7 @@ class Babi(PublicSet):
 
 @dataclass(frozen=True, slots=True)
 class Clinical(PublicSet):
-    """A diagnosis task on MIMIC-III notes, which may not be redistributed: JSONL files with `text` and `label`.
-
-    Args:
-        labels: class names in index order.
-    """
+    """A diagnosis task on MIMIC-III notes, which may not be redistributed: JSONL files with `text` and `label`."""
 
     labels: tuple[str, ...]
 

@@ -12,6 +12,7 @@ from operator import attrgetter
 from random import Random
 from typing import Literal, get_args
 
+from verax.data.world import read_toml
 from verax.data.world.knowledge import (
     AFFORDS,
     LIVING,
@@ -23,7 +24,7 @@ from verax.data.world.knowledge import (
     relations,
     values,
 )
-from verax.data.world.lexicon_en import FUNCTION_WORDS, article, to_sentence, with_article, words_of
+from verax.data.world.lexicon_en import FUNCTION_WORDS, article, synonyms, to_sentence, with_article
 from verax.data.world.paraphrases_en import (
     Term,
     contradictions,
@@ -41,7 +42,7 @@ from verax.data.world.splits import DrawnTask, draw_for_split
 from verax.types import Human, Instance
 
 ContrastForm = Literal["kind", "value", "alive", "relation"]
-Tag = Literal["known", "claimed"]
+ContrastTag = Literal["known", "claimed"]
 
 LABELS = ("first", "second")
 _WEIGHTS = (3, 4, 1, 2)  # of the forms
@@ -59,12 +60,10 @@ class SentenceContrast:
     """The content of two sentences that differ in one thing.
 
     Args:
-        kind: kind of the subject of both sentences.
         known: what both say about it; of form `alive`, the right one about the subject, the wrong one about `other`.
         right: what the right sentence adds; of form `alive`, the relation in both.
         wrong: what the wrong sentence adds; excluded by `known`.
         aside: unrelated information, for a sentence about kinds.
-        other: kind of the second thing, if there is one.
     """
 
     form: ContrastForm
@@ -84,12 +83,12 @@ class SentenceContrast:
     @property
     def noun(self) -> str:
         """The noun for the subject."""
-        return self.known.words if self.form == "kind" else words_of(self.kind)[0]
+        return self.known.words if self.form == "kind" else synonyms(self.kind)[0]
 
     @property
     def object(self) -> str:
         """A space, "the" and the second thing; empty without one."""
-        return "" if self.other is None else f" the {words_of(self.other)[0]}"
+        return "" if self.other is None else f" the {synonyms(self.other)[0]}"
 
 
 def compose(rng: Random, split: str, label: str, name: str) -> Instance:
@@ -101,7 +100,7 @@ def compose(rng: Random, split: str, label: str, name: str) -> Instance:
     words[place] = wrong.content_words(("known", "claimed"))
     pairs = tuple(tuple(sorted((a, b))) for a in wrong.spans("known", place) for b in wrong.spans("claimed", place))
     parts = (wrong.text, right.text) if place == 0 else (right.text, wrong.text)
-    return Instance(name, parts, label, human=Human(tuple(words), pairs, explain(contrast)))
+    return Instance(name, parts, label, human=Human(tuple(words), pairs, explain_contrast(contrast)))
 
 
 def draw_contrast(rng: Random) -> SentenceContrast:
@@ -166,13 +165,13 @@ _DRAW: Mapping[ContrastForm, Callable[[Random], SentenceContrast]] = {
 }
 
 
-def write_sentences(contrast: SentenceContrast, rng: Random) -> tuple[TaggedText[Tag], TaggedText[Tag]]:
+def write_sentences(contrast: SentenceContrast, rng: Random) -> tuple[TaggedText[ContrastTag], TaggedText[ContrastTag]]:
     """The right and the wrong sentence."""
     right, wrong = _WRITE[contrast.form](contrast, rng)
     return as_text(right + plain(".")), as_text(wrong + plain("."))
 
 
-def _write_kinds(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[Tag], ...]:
+def _write_kinds(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[ContrastTag], ...]:
     """ "The wet poodle is a dog." """
     if contrast.aside is None:
         raise ValueError("a sentence about kinds needs unrelated information")
@@ -183,7 +182,7 @@ def _write_kinds(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[Tag], 
     )
 
 
-def _write_values(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[Tag], ...]:
+def _write_values(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[ContrastTag], ...]:
     """ "The sleeping boy is running.", or "The boy is sleeping and running." """
     if rng.random() < 0.3:
         start = plain(f"the {contrast.noun} is") + _known(contrast) + plain("and")
@@ -193,11 +192,11 @@ def _write_values(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[Tag],
     return tuple(start + _claimed(value.words) for value in (contrast.right, contrast.wrong))
 
 
-def _write_alive(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[Tag], ...]:
+def _write_alive(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[ContrastTag], ...]:
     """ "The sleeping boy is near the table.", and "The boy is near the sleeping table." """
     if contrast.other is None:
         raise ValueError("a sentence about a living being needs a lifeless thing")
-    living, thing = plain(contrast.noun), _claimed(words_of(contrast.other)[0])
+    living, thing = plain(contrast.noun), _claimed(synonyms(contrast.other)[0])
     clause = rng.random() < 0.5
     nouns = (
         (_described(living, _known(contrast), clause, contrast.kind), thing),
@@ -206,7 +205,7 @@ def _write_alive(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[Tag], 
     return tuple(plain("the") + a + plain(f"is {contrast.right.words} the") + b for a, b in nouns)
 
 
-def _write_relations(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[Tag], ...]:
+def _write_relations(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[ContrastTag], ...]:
     """ "The hat that is above the box is below the box." """
     known = _known(contrast) + plain(contrast.object)
     if rng.random() < 0.5:
@@ -218,7 +217,7 @@ def _write_relations(contrast: SentenceContrast, rng: Random) -> tuple[Phrase[Ta
     )
 
 
-_WRITE: Mapping[ContrastForm, Callable[[SentenceContrast, Random], tuple[Phrase[Tag], ...]]] = {
+_WRITE: Mapping[ContrastForm, Callable[[SentenceContrast, Random], tuple[Phrase[ContrastTag], ...]]] = {
     "kind": _write_kinds,
     "value": _write_values,
     "alive": _write_alive,
@@ -226,22 +225,24 @@ _WRITE: Mapping[ContrastForm, Callable[[SentenceContrast, Random], tuple[Phrase[
 }
 
 
-def _known(contrast: SentenceContrast) -> Phrase[Tag]:
+def _known(contrast: SentenceContrast) -> Phrase[ContrastTag]:
     return tagged(contrast.known.words, "known", FUNCTION_WORDS)
 
 
-def _claimed(words: str) -> Phrase[Tag]:
+def _claimed(words: str) -> Phrase[ContrastTag]:
     return tagged(words, "claimed", FUNCTION_WORDS)
 
 
-def _qualified(noun: Phrase[Tag], value: Phrase[Tag], concept: str, kind: str, rng: Random) -> Phrase[Tag]:
+def _qualified(
+    noun: Phrase[ContrastTag], value: Phrase[ContrastTag], concept: str, kind: str, rng: Random
+) -> Phrase[ContrastTag]:
     """A noun with a value: a place follows it, others precede it or form a relative clause."""
     if dimension_of(concept) == "place":
         return noun + value
     return _described(noun, value, rng.random() < 0.4, kind)
 
 
-def _described(noun: Phrase[Tag], value: Phrase[Tag], clause: bool, kind: str) -> Phrase[Tag]:
+def _described(noun: Phrase[ContrastTag], value: Phrase[ContrastTag], clause: bool, kind: str) -> Phrase[ContrastTag]:
     return noun + plain(f"{_relative(kind)} is") + value if clause else value + noun
 
 
@@ -249,28 +250,10 @@ def _relative(kind: str) -> str:
     return "who" if group_of(kind) == "person" else "that"
 
 
-_EXCLUDED = (
-    "what is {known}{object} cannot be {wrong}{object}",
-    "the {noun} cannot be {known}{object} and {wrong}{object} at the same time",
-    "if the {noun} is {known}{object}, then the {noun} is not {wrong}{object}",
-)
-_EXPLANATIONS: Mapping[ContrastForm, tuple[str, ...]] = {
-    "kind": (
-        "{a_known} is {a_right}, not {a_wrong}",
-        "{a_known} cannot be {a_wrong}",
-        "every {known} is {a_right}, and no {right} is {a_wrong}",
-    ),
-    "value": _EXCLUDED,
-    "alive": (
-        "{a_thing} cannot be {known}",
-        "only people and animals can be {known}, and {a_thing} is neither of them",
-        "if something is {known}, then it is not {a_thing}",
-    ),
-    "relation": _EXCLUDED,
-}
+_EXPLANATIONS: Mapping[ContrastForm, list[str]] = read_toml("explanations_en.toml")["contrasts"]
 
 
-def explain(contrast: SentenceContrast) -> tuple[str, ...]:
+def explain_contrast(contrast: SentenceContrast) -> tuple[str, ...]:
     """Three explanations that refute the wrong sentence."""
     terms = {"known": contrast.known.words, "right": contrast.right.words, "wrong": contrast.wrong.words}
     fields = {
@@ -278,7 +261,7 @@ def explain(contrast: SentenceContrast) -> tuple[str, ...]:
         **{f"a_{name}": with_article(words) for name, words in terms.items()},
         "noun": contrast.noun,
         "object": contrast.object,
-        "a_thing": "" if contrast.other is None else with_article(words_of(contrast.other)[0]),
+        "a_thing": "" if contrast.other is None else with_article(synonyms(contrast.other)[0]),
     }
     return tuple(to_sentence(template.format(**fields)) for template in _EXPLANATIONS[contrast.form])
 

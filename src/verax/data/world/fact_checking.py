@@ -6,8 +6,8 @@ from operator import attrgetter
 from random import Random
 
 from verax.data.world.facts import Fact, Scene, judge_as
-from verax.data.world.gold import SceneText, explain, gold_annotations
-from verax.data.world.grammar_en import write_report, write_statement
+from verax.data.world.gold import SceneText, explain_label, gold_annotations
+from verax.data.world.grammar_en import write_evidence, write_statement
 from verax.data.world.inference import (
     draw_answers,
     draw_attributes,
@@ -36,7 +36,7 @@ def compose(rng: Random, split: str, label: str, name: str) -> Instance:
     statement = write_statement(claim, rng)
     while True:  # the claim is kept: if it were drawn again, the length of the evidence could reveal the label
         evidence = draw_evidence(rng, claim, _INFERENCE[label])
-        report = write_report(evidence, rng)
+        report = write_evidence(evidence, rng)
         sentences = sum(token.text == "." for token in report.tokens)
         words = sum(token.text.isalpha() for token in report.tokens)
         if sentences in SENTENCES and words in WORDS:
@@ -45,7 +45,7 @@ def compose(rng: Random, split: str, label: str, name: str) -> Instance:
     deciding = [fact for fact in judgement.premise if fact in evidence.facts]
     # Mentions of a thing are gold in the sentences with the deciding fact; without such a fact, everywhere.
     tagged = report.tagged_only_near(deciding) if deciding else report
-    why = explain(SceneText("evidence", evidence, tagged), SceneText("claim", claim, statement), judgement)
+    why = explain_label(SceneText("evidence", evidence, tagged), SceneText("claim", claim, statement), judgement)
     human = gold_annotations(tagged, statement, judgement, (1, 0), (why,))
     return Instance(name, (statement.text, report.text), label, human=human)
 

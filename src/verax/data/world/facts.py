@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from verax.data.world.knowledge import INVERSE, dimension_of, excludes, is_a
 
-Verdict = Literal["follows", "excluded", "open"]
+FactVerdict = Literal["follows", "excluded", "open"]
 
 
 class Fact(NamedTuple):
@@ -43,8 +43,6 @@ class Judgement:
     Args:
         label: `entailment`, `neutral` or `contradiction`.
         matches: pairs of a fact of the premise and the fact of the hypothesis that it bears on, including kinds.
-        premise: deciding facts of the premise.
-        hypothesis: deciding facts of the hypothesis.
     """
 
     label: str
@@ -53,7 +51,7 @@ class Judgement:
     hypothesis: tuple[Fact, ...]
 
 
-def decide(known: str, holds: bool, asked: str, asked_holds: bool) -> Verdict:
+def decide(known: str, holds: bool, asked: str, asked_holds: bool) -> FactVerdict:
     """Whether a value of a thing follows from a known value of the same thing."""
     if holds and is_a(known, asked):
         truth = True
@@ -111,7 +109,7 @@ def judge_as(label: str, premise: Scene, hypothesis: Scene) -> Judgement:
     return judgement
 
 
-def _judge_fact(premise: Scene, asked: Fact, referents: tuple[int | None, ...]) -> tuple[Verdict, Fact | None]:
+def _judge_fact(premise: Scene, asked: Fact, referents: tuple[int | None, ...]) -> tuple[FactVerdict, Fact | None]:
     """The verdict on one fact, and the deciding fact of the premise; if open, the closest one."""
     first = referents[asked.thing]
     second = None if asked.other is None else referents[asked.other]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from verax.data.world.facts import Fact, Judgement, Scene
 from verax.data.world.knowledge import is_a
-from verax.data.world.lexicon_en import to_sentence, with_article, words_of
+from verax.data.world.lexicon_en import synonyms, to_sentence, with_article
 from verax.data.world.phrase import TaggedText
 from verax.types import Human, Unit
 
@@ -23,7 +23,6 @@ def gold_annotations(
 
     Args:
         parts: part indices of the premise and the hypothesis; a span pair names the lower part first.
-        explanations: written explanations to include.
     """
     pairs: list[Unit] = []
     for known, asked in judgement.matches:
@@ -57,7 +56,7 @@ class SceneText:
         """The words of a fact, including its "not"; a passive becomes active."""
         first = self.tagged.spans(fact, 0)[0]
         words = " ".join(token.text for token in self.tagged.tokens[first.start : first.end])
-        return words_of(fact.concept)[0] if words.startswith("being ") else words
+        return synonyms(fact.concept)[0] if words.startswith("being ") else words
 
     def clause(self, fact: Fact) -> str:
         """A fact as a clause: "the dog is not chasing the cat"."""
@@ -65,7 +64,7 @@ class SceneText:
         return f"the {self.kind(fact.thing)} is {self.value(fact)}{other}"
 
 
-def explain(premise: SceneText, hypothesis: SceneText, judgement: Judgement) -> str:
+def explain_label(premise: SceneText, hypothesis: SceneText, judgement: Judgement) -> str:
     """An explanation of the label, in one English sentence."""
     kinds: list[str] = []
     reasons: list[str] = []

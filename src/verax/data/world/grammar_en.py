@@ -7,7 +7,7 @@ from random import Random
 from verax.data.world.facts import Fact, Scene
 from verax.data.world.knowledge import dimension_of
 from verax.data.world.languages.plan import qualities_of, statement_order
-from verax.data.world.lexicon_en import FUNCTION_WORDS, passive_of, words_of
+from verax.data.world.lexicon_en import FUNCTION_WORDS, passive_of, synonyms
 from verax.data.world.phrase import Phrase, TaggedText, TaggedToken, as_text, plain, tagged
 
 _CONNECTIVES = (", and", ", while", ".", ", but")
@@ -28,7 +28,7 @@ def write_description(scene: Scene, rng: Random) -> TaggedText[Fact]:
     return as_text(_with_articles(words + plain(".")))
 
 
-def write_report(scene: Scene, rng: Random) -> TaggedText[Fact]:
+def write_evidence(scene: Scene, rng: Random) -> TaggedText[Fact]:
     """A report of several sentences; the facts about a thing may be in two separate ones."""
     determiner = rng.choice(("the", "a"))
     clauses = [(thing, facts) for thing in range(len(scene.kinds)) for facts in _portions(scene, thing, rng)]
@@ -132,7 +132,7 @@ def _predicate(fact: Fact, rng: Random) -> Phrase[Fact]:
 
 
 def _values(facts: list[Fact], rng: Random) -> Phrase[Fact]:
-    return tuple(token for fact in facts for token in tagged(rng.choice(words_of(fact.concept)), fact, FUNCTION_WORDS))
+    return tuple(token for fact in facts for token in tagged(rng.choice(synonyms(fact.concept)), fact, FUNCTION_WORDS))
 
 
 def _with_articles(words: Phrase[Fact]) -> Phrase[Fact]:

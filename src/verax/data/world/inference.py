@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from random import Random
 
-from verax.data.world.facts import Fact, Scene, Verdict, decide
+from verax.data.world.facts import Fact, FactVerdict, Scene, decide
 from verax.data.world.knowledge import (
     AFFORDS,
     COMPARISONS,
@@ -23,7 +23,7 @@ from verax.data.world.knowledge import (
     wider,
 )
 
-VERDICTS: dict[str, Verdict] = {"entailment": "follows", "neutral": "open", "contradiction": "excluded"}
+VERDICTS: dict[str, FactVerdict] = {"entailment": "follows", "neutral": "open", "contradiction": "excluded"}
 _RELATION_SHARE = 0.15
 _DISTRACTOR_SHARE = 0.65
 _GROUP_WEIGHTS = {"person": 4, "animal": 4}
@@ -83,11 +83,11 @@ def draw_premise(rng: Random, hypothesis: Scene, label: str) -> Scene:
     return shuffle_things(rng, Scene(tuple(kinds), tuple(facts)))
 
 
-def draw_referents(rng: Random, hypothesis: Scene, label: str) -> tuple[list[str], list[Verdict]]:
+def draw_referents(rng: Random, hypothesis: Scene, label: str) -> tuple[list[str], list[FactVerdict]]:
     """Kinds for the things of the hypothesis that fit the label, and the verdict to produce for each of its facts."""
     kinds = [_draw_narrow(rng, kind) for kind in hypothesis.kinds]
     widened = label == "neutral" and rng.random() < 0.25 and _widen(rng, hypothesis, kinds)
-    verdicts: list[Verdict] = ["follows"] * len(hypothesis.facts)
+    verdicts: list[FactVerdict] = ["follows"] * len(hypothesis.facts)
     if not widened:
         verdicts[rng.randrange(len(verdicts))] = VERDICTS[label]
     elif rng.random() < 0.5:
@@ -95,7 +95,7 @@ def draw_referents(rng: Random, hypothesis: Scene, label: str) -> tuple[list[str
     return kinds, verdicts
 
 
-def draw_answers(rng: Random, kinds: list[str], hypothesis: Scene, verdicts: list[Verdict]) -> list[Fact]:
+def draw_answers(rng: Random, kinds: list[str], hypothesis: Scene, verdicts: list[FactVerdict]) -> list[Fact]:
     """Facts of the premise that produce the verdict on each fact of the hypothesis."""
     facts: list[Fact] = []
     for fact, verdict in zip(hypothesis.facts, verdicts, strict=True):
@@ -126,7 +126,7 @@ def draw_distractor(rng: Random, kinds: tuple[str, ...]) -> str:
             return kind
 
 
-def _draw_known(rng: Random, kinds: list[str], asked: Fact, verdict: Verdict) -> list[Fact]:
+def _draw_known(rng: Random, kinds: list[str], asked: Fact, verdict: FactVerdict) -> list[Fact]:
     """At most one fact in the dimension of the asked fact, which produces the verdict."""
     if verdict == "open" and rng.random() < 0.5:
         return []
@@ -150,7 +150,7 @@ def _pick(rng: Random, possible: list[Fact], asked: Fact) -> Fact:
     return same[0] if same and rng.random() < 0.4 else rng.choice(chosen)
 
 
-def _draw_known_relation(rng: Random, kinds: list[str], asked: Fact, verdict: Verdict) -> list[Fact]:
+def _draw_known_relation(rng: Random, kinds: list[str], asked: Fact, verdict: FactVerdict) -> list[Fact]:
     first, second = asked.thing, asked.other
     if second is None:
         raise ValueError("a relation needs two things")

@@ -24,24 +24,12 @@ PARTS = _table("parts")
 INVERSE: Mapping[str, str] = _TABLES["inverse"]
 """`a` above `b` is `b` below `a`; a relation that is missing here says nothing about the other direction."""
 
-_QUALITIES = ("size", "cleanness", "wetness", "weight")
-_THING = {dimension: DIMENSIONS[dimension] for dimension in ("colour", *_QUALITIES, "newness", "price", "place")}
 AFFORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "person": {
-        d: DIMENSIONS[d]
-        for d in ("age", "mood", "temper", "wealth", "height", "strength", "health", "wetness", "activity", "place")
-    },
-    "animal": {d: DIMENSIONS[d] for d in ("age", "temper", "strength", "health", "tameness", *_QUALITIES[:3], "place")}
-    | {"colour": ("black", "white", "brown", "grey"), "activity": ("move", "rest", "eat", "drink")},
-    "vehicle": _THING | {"place": ("outdoors",)},
-    "furniture": _THING,
-    "garment": _THING,
-    "fruit": {d: _THING[d] for d in ("colour", "size", "wetness", "price", "place")},
-    "instrument": _THING,
-    "tool": _THING,
-    "container": _THING | {"filling": DIMENSIONS["filling"]},
-    "toy": _THING,
-    "flower": {d: _THING[d] for d in ("colour", "size", "wetness", "price", "place")},
+    group: {
+        dimension: tuple(few.split(",")) if few else DIMENSIONS[dimension]
+        for dimension, _, few in (word.partition(":") for word in words)
+    }
+    for group, words in _table("affords").items()
 }
 """The widest values of each dimension that make sense for a group of kinds."""
 
@@ -49,20 +37,10 @@ _NOT_FOR: Mapping[str, frozenset[str]] = {"animal": frozenset({"dance", "waltz",
 
 LIVING = ("person", "animal")
 THINGS = tuple(group for group in AFFORDS if group not in LIVING)
-_MOVABLE = ("vehicle", "furniture", "container", "toy", "animal")
-_HANDY = ("garment", "fruit", "instrument", "tool", "container", "toy", "flower")
-RELATIONS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "follow": (LIVING, (*LIVING, "vehicle")),
-    "push": (LIVING, _MOVABLE),
-    "pull": (LIVING, _MOVABLE),
-    "look_at": (LIVING, tuple(AFFORDS)),
-    "hold": (("person",), _HANDY),
-    "near": (tuple(AFFORDS), tuple(AFFORDS)),
-    "far": (tuple(AFFORDS), tuple(AFFORDS)),
-    **dict.fromkeys(("above", "below"), (_HANDY, _HANDY)),
-    **dict.fromkeys(("before", "behind"), (tuple(AFFORDS), tuple(AFFORDS))),
-    **dict.fromkeys(("bigger", "smaller"), (("animal", *THINGS), ("animal", *THINGS))),
-    **dict.fromkeys(("older", "younger"), (LIVING, LIVING)),
+_GROUPS = {**_table("groups"), "any": tuple(AFFORDS)}
+RELATIONS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    relation: tuple(tuple(group for name in names.split() for group in _GROUPS.get(name, (name,))) for names in sides)
+    for relation, sides in _TABLES["relations"].items()
 }
 """The widest relations, with the possible groups of their first and second argument."""
 

@@ -8,7 +8,7 @@ FUNCTION_WORDS = frozenset(("in", "on", "at", "to", "of", "the", "a", "than", "p
 """Words of a phrase that are not content words."""
 
 
-def words_of(concept: str) -> tuple[str, ...]:
+def synonyms(concept: str) -> tuple[str, ...]:
     """Synonyms for a concept, as used after "is" (a kind: after "a"); each may be several words."""
     return read_lexicon("en").entries[concept]
 

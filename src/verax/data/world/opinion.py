@@ -14,19 +14,19 @@ from typing import Literal, get_args
 
 from verax.data.world import read_toml
 from verax.data.world.knowledge import PARTS, group_of, narrower, values
-from verax.data.world.lexicon_en import article, to_sentence, words_of
+from verax.data.world.lexicon_en import article, synonyms, to_sentence
 from verax.data.world.phrase import Phrase, TaggedText, TaggedToken, as_text, plain, tagged
 from verax.data.world.splits import DrawnTask, draw_for_split
 from verax.types import Human, Instance
 
-Tag = Literal["verdict", "negation", "contrast", "holder", "agreement"]
+OpinionTag = Literal["verdict", "negation", "contrast", "holder", "agreement"]
 WordClass = Literal["adjective", "noun", "verb"]
-Words = Mapping[bool, tuple[str, ...]]
+WordsByPolarity = Mapping[bool, tuple[str, ...]]
 """Positive words and negative words."""
 
 _WORD_CLASSES: tuple[WordClass, ...] = get_args(WordClass)
 _TABLES = read_toml("opinion_en.toml")
-LEXICON: Mapping[WordClass, Words] = {
+LEXICON: Mapping[WordClass, WordsByPolarity] = {
     word_class: {True: tuple(table["positive"].split()), False: tuple(table["negative"].split())}
     for word_class in _WORD_CLASSES
     for table in (_TABLES[word_class],)
@@ -70,7 +70,7 @@ def compose(rng: Random, split: str, label: str, name: str) -> Instance:
         opinion = draw_for_split(split, lambda rng: _draw_opinion(rng, label == "positive"), _key, rng)
         text = as_text(_FORMS[opinion.form](rng, opinion) + plain("."))
         if len(text.tokens) in LENGTHS:
-            human = Human((text.content_words(get_args(Tag)),), explanations=(_explain(opinion, text, label),))
+            human = Human((text.content_words(get_args(OpinionTag)),), explanations=(_explain(opinion, text, label),))
             return Instance(name, (text.text,), label, human=human)
 
 
@@ -94,59 +94,59 @@ def _key(opinion: Opinion) -> str:
 
 
 def _clause(
-    rng: Random, evaluation: Evaluation, subject: str, decides: bool = True, holder: Tag | None = None
-) -> Phrase[Tag]:
+    rng: Random, evaluation: Evaluation, subject: str, decides: bool = True, holder: OpinionTag | None = None
+) -> Phrase[OpinionTag]:
     """An evaluation as a clause about its subject; its words are tagged only if it decides the opinion."""
     if evaluation.word_class != "verb":
         return plain(f"{subject} is") + _complement(rng, evaluation, decides)
-    speaker: Phrase[Tag] = (TaggedToken("I", holder, holder is not None),)
-    intensifier: Phrase[Tag] = plain("really") if not evaluation.negated and rng.random() < 0.3 else ()
+    speaker: Phrase[OpinionTag] = (TaggedToken("I", holder, holder is not None),)
+    intensifier: Phrase[OpinionTag] = plain("really") if not evaluation.negated and rng.random() < 0.3 else ()
     return speaker + _negation(rng, evaluation, decides) + intensifier + _verdict(evaluation, decides) + plain(subject)
 
 
-def _complement(rng: Random, evaluation: Evaluation, decides: bool) -> Phrase[Tag]:
+def _complement(rng: Random, evaluation: Evaluation, decides: bool) -> Phrase[OpinionTag]:
     """The complement of "is" (or, if not negated, of "call it"): "not very reliable", "a real joy"."""
     verdict = _verdict(evaluation, decides)
     if evaluation.word_class == "adjective":
         intensified = not evaluation.negated and rng.random() < 0.5
-        intensifier: Phrase[Tag] = plain(rng.choice(_INTENSIFIERS)) if intensified else ()
+        intensifier: Phrase[OpinionTag] = plain(rng.choice(_INTENSIFIERS)) if intensified else ()
         return _negation(rng, evaluation, decides) + intensifier + verdict
-    noun: Phrase[Tag] = (plain("real") if rng.random() < 0.3 else ()) + verdict
+    noun: Phrase[OpinionTag] = (plain("real") if rng.random() < 0.3 else ()) + verdict
     return _negation(rng, evaluation, decides) + plain(article(noun[0].text)) + noun
 
 
-def _verdict(evaluation: Evaluation, decides: bool) -> Phrase[Tag]:
+def _verdict(evaluation: Evaluation, decides: bool) -> Phrase[OpinionTag]:
     return tagged(evaluation.word, "verdict", _FUNCTION_WORDS) if decides else plain(evaluation.word)
 
 
-def _negation(rng: Random, evaluation: Evaluation, decides: bool) -> Phrase[Tag]:
+def _negation(rng: Random, evaluation: Evaluation, decides: bool) -> Phrase[OpinionTag]:
     if not evaluation.negated:
         return ()
     words = rng.choice(_TABLES[evaluation.word_class]["negations"])
     return tagged(words, "negation", _FUNCTION_WORDS) if decides else plain(words)
 
 
-def _contrast(rng: Random, *conjunctions: str) -> Phrase[Tag]:
+def _contrast(rng: Random, *conjunctions: str) -> Phrase[OpinionTag]:
     """A conjunction or preposition that determines which clause decides."""
     return tagged(rng.choice(conjunctions), "contrast", frozenset())
 
 
-def _direct(rng: Random, opinion: Opinion) -> Phrase[Tag]:
+def _direct(rng: Random, opinion: Opinion) -> Phrase[OpinionTag]:
     """A neutral description and the deciding clause."""
     dimension = rng.choice(("colour", "place"))
-    value = rng.choice(words_of(rng.choice(values(group_of(opinion.thing), dimension))))
+    value = rng.choice(synonyms(rng.choice(values(group_of(opinion.thing), dimension))))
     description = plain(f"the {opinion.thing} is {value}") + plain(rng.choice((".", ", and")))
     return description + _clause(rng, opinion.evaluation, rng.choice(("it", f"the {opinion.thing}")))
 
 
-def _concessive_clause(rng: Random, opinion: Opinion) -> Phrase[Tag]:
+def _concessive_clause(rng: Random, opinion: Opinion) -> Phrase[OpinionTag]:
     """The deciding clause and a conceded one."""
     main = _clause(rng, opinion.evaluation, f"the {opinion.thing}")
     concession = _contrast(rng, "although", "though", "even though") + _minor_clause(rng, opinion)
     return concession + plain(",") + main if rng.random() < 0.5 else main + plain(",") + concession
 
 
-def _concessive_phrase(rng: Random, opinion: Opinion) -> Phrase[Tag]:
+def _concessive_phrase(rng: Random, opinion: Opinion) -> Phrase[OpinionTag]:
     """The deciding clause and a conceded point."""
     main = _clause(rng, opinion.evaluation, f"the {opinion.thing}")
     minor = _draw_evaluation(rng, not opinion.evaluation.positive, ("adjective",), negatable=False)
@@ -154,13 +154,13 @@ def _concessive_phrase(rng: Random, opinion: Opinion) -> Phrase[Tag]:
     return concession + plain(",") + main if rng.random() < 0.5 else main + concession
 
 
-def _adversative(rng: Random, opinion: Opinion) -> Phrase[Tag]:
+def _adversative(rng: Random, opinion: Opinion) -> Phrase[OpinionTag]:
     """A minor point, then the deciding clause."""
     conjunction = plain(",") + _contrast(rng, "but", "yet")
     return _minor_clause(rng, opinion) + conjunction + _clause(rng, opinion.evaluation, f"the {opinion.thing}")
 
 
-def _minor_clause(rng: Random, opinion: Opinion) -> Phrase[Tag]:
+def _minor_clause(rng: Random, opinion: Opinion) -> Phrase[OpinionTag]:
     """The opposite evaluation of a part of the thing."""
     evaluation = _draw_evaluation(rng, not opinion.evaluation.positive)
     return _clause(rng, evaluation, f"the {_part(rng, opinion.thing)}", decides=False)
@@ -170,7 +170,7 @@ def _part(rng: Random, thing: str) -> str:
     return rng.choice(PARTS[group_of(thing)])
 
 
-def _two_holders(rng: Random, opinion: Opinion) -> Phrase[Tag]:
+def _two_holders(rng: Random, opinion: Opinion) -> Phrase[OpinionTag]:
     """The speaker's opinion and that of others, which may be the same."""
     theirs_positive = rng.random() < 0.5
     theirs = f"{rng.choice(OTHERS)} {rng.choice(LEXICON['verb'][theirs_positive])}"
@@ -181,18 +181,18 @@ def _two_holders(rng: Random, opinion: Opinion) -> Phrase[Tag]:
     return own + joint + plain(f"{theirs} it") if own_first else plain(f"{theirs} the {opinion.thing}") + joint + own
 
 
-def _quotation(rng: Random, opinion: Opinion) -> Phrase[Tag]:
+def _quotation(rng: Random, opinion: Opinion) -> Phrase[OpinionTag]:
     """The words of others, and whether the speaker agrees."""
     evaluation = opinion.evaluation
     quoted = plain(f"{rng.choice(OTHERS)} call the {opinion.thing}")
     quoted += _complement(rng, replace(evaluation, negated=False), decides=True)
-    tag: Tag = "negation" if evaluation.negated else "agreement"
+    tag: OpinionTag = "negation" if evaluation.negated else "agreement"
     reply = rng.choice(("do not agree", "disagree") if evaluation.negated else ("agree", "do agree"))
     joint = rng.choice((", but", ".") if evaluation.negated else (", and", "."))
     return quoted + plain(f"{joint} I") + tagged(reply, tag, frozenset(("do",)))
 
 
-_FORMS: Mapping[str, Callable[[Random, Opinion], Phrase[Tag]]] = {
+_FORMS: Mapping[str, Callable[[Random, Opinion], Phrase[OpinionTag]]] = {
     "direct": _direct,
     "concessive clause": _concessive_clause,
     "concessive phrase": _concessive_phrase,
@@ -203,7 +203,7 @@ _FORMS: Mapping[str, Callable[[Random, Opinion], Phrase[Tag]]] = {
 _FORM_CLASSES: Mapping[str, tuple[WordClass, ...]] = {"quotation": ("adjective", "noun"), "two holders": ("verb",)}
 
 
-def _explain(opinion: Opinion, text: TaggedText[Tag], label: str) -> str:
+def _explain(opinion: Opinion, text: TaggedText[OpinionTag], label: str) -> str:
     """Why the opinion has its label, in one English sentence."""
     contrast, negation = (
         " ".join(token.text for token in text.tokens if token.tag == tag) for tag in ("contrast", "negation")

@@ -9,7 +9,7 @@ from random import Random
 from typing import NamedTuple
 
 from verax.data.world.knowledge import AFFORDS, CHILDREN, dimension_of, excludes, group_of, is_a, narrower, values
-from verax.data.world.lexicon_en import FUNCTION_WORDS, words_of
+from verax.data.world.lexicon_en import FUNCTION_WORDS, synonyms
 
 
 class Term(NamedTuple):
@@ -21,12 +21,12 @@ class Term(NamedTuple):
 
 def draw_term(rng: Random, concept: str) -> Term:
     """A concept with a random synonym."""
-    return Term(concept, rng.choice(words_of(concept)))
+    return Term(concept, rng.choice(synonyms(concept)))
 
 
 def terms_of(concepts: Iterable[str]) -> tuple[Term, ...]:
     """All terms for some concepts."""
-    return tuple(Term(concept, words) for concept in concepts for words in words_of(concept))
+    return tuple(Term(concept, words) for concept in concepts for words in synonyms(concept))
 
 
 @cache

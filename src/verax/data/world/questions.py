@@ -13,8 +13,9 @@ from random import Random
 from typing import Literal, NamedTuple, get_args
 
 from verax.data.text import split_words
+from verax.data.world import read_toml
 from verax.data.world.knowledge import AFFORDS, CHILDREN, dimension_of, excludes, group_of, narrower, values, wider
-from verax.data.world.lexicon_en import FUNCTION_WORDS, article, to_sentence, with_article, words_of
+from verax.data.world.lexicon_en import FUNCTION_WORDS, article, synonyms, to_sentence, with_article
 from verax.data.world.paraphrases_en import (
     Term,
     content_words,
@@ -32,7 +33,7 @@ from verax.data.world.splits import DrawnTask, draw_for_split
 from verax.types import Human, Instance, Span
 
 QuestionForm = Literal["kind", "member", "value", "sure", "excluded"]
-Tag = Literal["given", "asked"]
+QuestionTag = Literal["given", "asked"]
 
 
 class Verb(NamedTuple):
@@ -67,10 +68,7 @@ class ChoiceQuestion:
     """The content of a question.
 
     Args:
-        kind: kind of the subject.
         given: what the question says about the subject; `right` follows from it.
-        right: the right choice.
-        wrong: the other choices.
         other: kind of a second person or thing that `misleading` is about; None: there is none.
         misleading: supports the first wrong choice; in a question about certainty, supports its opposite.
         verb: what the people do in a question about kinds.
@@ -106,7 +104,7 @@ class ChoiceQuestion:
     @property
     def subject(self) -> str:
         """The noun for the subject."""
-        return words_of(self.kind)[0]
+        return synonyms(self.kind)[0]
 
     def choice(self, term: Term) -> str:
         """The text of a choice."""
@@ -128,7 +126,7 @@ def compose(rng: Random, split: str, label: str, name: str) -> Instance:
     gold: list[tuple[int, ...]] = [text.content_words(("given", "asked")), (), (), ()]
     gold[1 + place] = tuple(number for number, word in enumerate(words) if word in deciding)
     pairs = tuple((span, right) for span in text.spans("given", 0))
-    return Instance(name, (text.text, *texts), label, human=Human(tuple(gold), pairs, explain(question)))
+    return Instance(name, (text.text, *texts), label, human=Human(tuple(gold), pairs, explain_choice(question)))
 
 
 def draw_question(rng: Random) -> ChoiceQuestion:
@@ -200,35 +198,35 @@ _DRAW: Mapping[QuestionForm, Callable[[Random, QuestionForm], ChoiceQuestion]] =
 }
 
 
-def write_question(question: ChoiceQuestion, rng: Random) -> TaggedText[Tag]:
+def write_question(question: ChoiceQuestion, rng: Random) -> TaggedText[QuestionTag]:
     """The given information in random order, and the question."""
     given = _two_values(question, rng) if question.about_certainty else _two_clauses(question, rng)
     return as_text(given + plain(".") + _asked(question, rng) + plain("?"))
 
 
-def _two_clauses(question: ChoiceQuestion, rng: Random) -> Phrase[Tag]:
+def _two_clauses(question: ChoiceQuestion, rng: Random) -> Phrase[QuestionTag]:
     """A clause about the subject, and often one about another person or thing."""
     own = plain(article(question.subject)) + _subject(question) + _predicate(question, question.given)
     if question.other is None:
         return own
-    other = plain(with_article(words_of(question.other)[0])) + _predicate(question, question.misleading)
+    other = plain(with_article(synonyms(question.other)[0])) + _predicate(question, question.misleading)
     first, second = rng.sample((own, other), 2)
     return first + plain(rng.choice((", and", ", while"))) + second
 
 
-def _predicate(question: ChoiceQuestion, term: Term) -> Phrase[Tag]:
+def _predicate(question: ChoiceQuestion, term: Term) -> Phrase[QuestionTag]:
     if not question.about_kinds:
         return plain("is") + _value(question, term)
     verb = question.verb.past if question.form == "kind" else f"wants to {question.verb.base}"
     return plain(f"{verb} {article(term.words)}") + _value(question, term)
 
 
-def _two_values(question: ChoiceQuestion, rng: Random) -> Phrase[Tag]:
+def _two_values(question: ChoiceQuestion, rng: Random) -> Phrase[QuestionTag]:
     first, second = rng.sample([_value(question, question.given), _value(question, question.misleading)], 2)
     return plain(f"{with_article(question.subject)} is") + first + plain("and") + second
 
 
-def _asked(question: ChoiceQuestion, rng: Random) -> Phrase[Tag]:
+def _asked(question: ChoiceQuestion, rng: Random) -> Phrase[QuestionTag]:
     if question.form == "sure":
         return plain("what") + _asked_words("must") + plain(f"the {question.subject} be")
     if question.form == "excluded":
@@ -241,50 +239,23 @@ def _asked(question: ChoiceQuestion, rng: Random) -> Phrase[Tag]:
     return plain(f"what {auxiliary} the") + _subject(question) + plain(question.verb.base)
 
 
-def _subject(question: ChoiceQuestion) -> Phrase[Tag]:
+def _subject(question: ChoiceQuestion) -> Phrase[QuestionTag]:
     """The subject, which is gold if there is another person or thing."""
     return plain(question.subject) if question.other is None else _asked_words(question.subject)
 
 
-def _asked_words(words: str) -> Phrase[Tag]:
+def _asked_words(words: str) -> Phrase[QuestionTag]:
     return tagged(words, "asked", FUNCTION_WORDS)
 
 
-def _value(question: ChoiceQuestion, term: Term) -> Phrase[Tag]:
+def _value(question: ChoiceQuestion, term: Term) -> Phrase[QuestionTag]:
     return tagged(term.words, "given", FUNCTION_WORDS) if term is question.given else plain(term.words)
 
 
-_EXPLANATIONS: Mapping[QuestionForm, tuple[str, ...]] = {
-    "kind": (
-        "{a_given} is {a_right}",
-        "if the {subject} {past} {a_given}, then the {subject} {past} {a_right}",
-        "every {given} is {a_right}, and no {given} is {wrong}",
-    ),
-    "member": (
-        "{a_right} is {a_given}",
-        "whoever wants {a_given} can take {a_right}",
-        "every {right} is {a_given}, but {no_wrong} is {a_given}",
-    ),
-    "value": (
-        "what is {given} is {right}",
-        "if the {subject} is {given}, then the {subject} is {right}",
-        "the {subject} cannot be {wrong}, because the {subject} is {given}",
-    ),
-    "sure": (
-        "what is {given} is {right}",
-        "if the {subject} is {given}, then the {subject} is {right}",
-        "the {subject} must be {right}, because the {subject} is {given}",
-    ),
-    "excluded": (
-        "what is {given} cannot be {right}",
-        "if the {subject} is {given}, then the {subject} is not {right}",
-        "the {subject} cannot be {given} and {right} at the same time",
-    ),
-}
-"""Templates of the rule, of the rule applied to the question, and of what it excludes."""
+_EXPLANATIONS: Mapping[QuestionForm, list[str]] = read_toml("explanations_en.toml")["questions"]
 
 
-def explain(question: ChoiceQuestion) -> tuple[str, ...]:
+def explain_choice(question: ChoiceQuestion) -> tuple[str, ...]:
     """Three explanations of the right choice."""
     fields = {
         "subject": question.subject,

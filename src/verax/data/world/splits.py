@@ -23,9 +23,6 @@ class DrawnTask:
     """A registered task whose instances are drawn at random.
 
     Args:
-        name: registered name, `world/...`.
-        summary: description in `verax list datasets`.
-        labels: class names in index order.
         compose: makes an instance from a random source, the split, a label and an id.
         maskable: indices of the parts that may be masked; None: all.
     """
@@ -41,12 +38,11 @@ class DrawnTask:
 
         Args:
             split: `train`, `validation` or `test`; what an instance is about in one split occurs in no other.
-            limit: maximum number of instances; default: all of the split.
             seed: another seed draws other instances of the same split.
         """
         task, count = self.name.removeprefix("world/"), draw_size(split, limit)
         instances = draw_balanced(task, self.labels, self.compose, _texts, split, count, seed)
-        return Dataset(self.name, tuple(instances), self.labels, provenance(split, seed), self.maskable)
+        return Dataset(self.name, tuple(instances), self.labels, drawn_provenance(split, seed), self.maskable)
 
 
 def _texts(instance: Instance) -> tuple[str, ...]:
@@ -82,7 +78,7 @@ def draw_balanced(
     return list(items.values())
 
 
-def provenance(split: str, seed: int) -> dict[str, str]:
+def drawn_provenance(split: str, seed: int) -> dict[str, str]:
     """Provenance of a drawn dataset."""
     return {"source": "verax, built in", "split": split, "seed": str(seed), "licence": "Apache-2.0"}
 

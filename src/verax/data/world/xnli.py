@@ -8,12 +8,12 @@ from operator import attrgetter
 from random import Random
 
 from verax.data.world.facts import Judgement, Scene, judge_as
-from verax.data.world.gold import SceneText, explain, gold_annotations
+from verax.data.world.gold import SceneText, explain_label, gold_annotations
 from verax.data.world.inference import draw_hypothesis, draw_premise
 from verax.data.world.languages.plan import TextPlan, plan_description, plan_statement
 from verax.data.world.languages.realisation import LANGUAGES, GoldAlignments, Realisation, realise
 from verax.data.world.nli import LABELS
-from verax.data.world.splits import draw_balanced, draw_for_split, draw_size, provenance
+from verax.data.world.splits import draw_balanced, draw_for_split, draw_size, drawn_provenance
 from verax.registry import registered, unknown
 from verax.types import Dataset, Instance, UserError
 
@@ -43,7 +43,7 @@ class InferencePair:
         explanations: tuple[str, ...] = ()
         if langs == ("en", "en"):
             texts = SceneText("premise", self.scenes[0], premise), SceneText("hypothesis", self.scenes[1], hypothesis)
-            explanations = (explain(*texts, self.judgement),)
+            explanations = (explain_label(*texts, self.judgement),)
         human = gold_annotations(premise, hypothesis, self.judgement, (0, 1), explanations)
         name = f"{self.name}/{'-'.join(dict.fromkeys(langs))}"
         return Instance(name, (premise.text, hypothesis.text), self.label, langs[0], human=human)
@@ -62,7 +62,6 @@ def load(split: str = "test", limit: int | None = None, seed: int = 0, langs: Se
         split: `train`, `validation` or `test`. The claims of the hypotheses of a split occur in no other.
         limit: maximum number of inputs, each in every language; default: all of the split.
         seed: another seed draws other instances of the same split.
-        langs: languages; default: all six.
     """
     chosen = _check_languages(langs)
     instances: list[Instance] = []
@@ -74,7 +73,7 @@ def load(split: str = "test", limit: int | None = None, seed: int = 0, langs: Se
             instances.append(replace(pair.instance(parts), parallel_id=pair.name))
             group[lang] = instances[-1].id, tuple(part.anchors for part in parts)
         groups.append(group)
-    origin = provenance(split, seed) | {"languages": ", ".join(chosen)}
+    origin = drawn_provenance(split, seed) | {"languages": ", ".join(chosen)}
     return Dataset("world/xnli", tuple(instances), LABELS, origin, (0,), aligned=GoldAlignments(groups))
 
 
@@ -91,7 +90,7 @@ def mixed(split: str = "train", limit: int | None = None, seed: int = 0, langs: 
         pair.instance(pair.realise(*Random(f"{pair.wording}/mixed").sample(chosen, 2)))
         for pair in _draw_pairs("xnli-mixed", split, limit, seed)
     )
-    origin = provenance(split, seed) | {"languages": ", ".join(chosen)}
+    origin = drawn_provenance(split, seed) | {"languages": ", ".join(chosen)}
     return Dataset("world/xnli-mixed", instances, LABELS, origin, (0,))
 
 

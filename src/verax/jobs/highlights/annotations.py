@@ -18,7 +18,7 @@ from typing import NamedTuple
 from verax.data.rows import Record
 from verax.data.table import read_tsv
 from verax.data.text import words_over
-from verax.jobs.highlights.dataset import Highlighted, Words
+from verax.jobs.highlights.dataset import Highlighted, WordIndices
 from verax.stats.thresholds import Overlap, overlap
 from verax.store.files import replace_file
 from verax.types import Text, UserError
@@ -80,15 +80,15 @@ def write_annotations(folder: Path, sampled: Mapping[str, Sequence[Highlighted]]
         replace_file(path, buffer.getvalue().encode())
 
 
-def check_file(
-    path: Path, lang: str, written: Mapping[str, tuple[Sequence[Text], Words]], names: Sequence[str]
+def check_sample(
+    path: Path, lang: str, written: Mapping[str, tuple[Sequence[Text], WordIndices]], names: Sequence[str]
 ) -> CheckedSample:
     """Compare the highlights that were written with those of the edited file.
 
     Args:
         written: by id, the parts and the highlighted words of each row that was written.
     """
-    edited: dict[str, Words] = {}
+    edited: dict[str, WordIndices] = {}
     for row in read_tsv(path):
         missing = [name for name in ("id", *names) if name not in row.cells]
         if missing:
@@ -109,7 +109,7 @@ def check_file(
     return CheckedSample(lang, overlap(*map(sum, zip(*counts, strict=True))), len(written), changed)
 
 
-def _read(row: Record, parts: Sequence[Text], names: Sequence[str]) -> Words:
+def _read(row: Record, parts: Sequence[Text], names: Sequence[str]) -> WordIndices:
     words = []
     for name, text in zip(names, parts, strict=True):
         try:
@@ -119,7 +119,7 @@ def _read(row: Record, parts: Sequence[Text], names: Sequence[str]) -> Words:
     return tuple(words)
 
 
-def _counts(automatic: Words, edited: Words) -> tuple[int, int, int]:
+def _counts(automatic: WordIndices, edited: WordIndices) -> tuple[int, int, int]:
     """Words in both, in the automatic highlights, in the edited ones."""
     both = sum(len(set(words) & set(others)) for words, others in zip(automatic, edited, strict=True))
     return both, sum(map(len, automatic)), sum(map(len, edited))

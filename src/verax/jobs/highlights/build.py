@@ -14,7 +14,7 @@ from rich.console import Console
 
 from verax.data.table import read_jsonl
 from verax.jobs.highlights.annotations import FOLDER as SAMPLES
-from verax.jobs.highlights.annotations import CheckedSample, check_file, sample, write_annotations
+from verax.jobs.highlights.annotations import CheckedSample, check_sample, sample, write_annotations
 from verax.jobs.highlights.card import Built, card_text
 from verax.jobs.highlights.choose import ChosenMethod, choose
 from verax.jobs.highlights.dataset import (
@@ -22,7 +22,7 @@ from verax.jobs.highlights.dataset import (
     FOLDER,
     JSONL,
     part_names,
-    reading,
+    reading_options,
     split_name,
     texts,
     write_jsonl,
@@ -42,13 +42,7 @@ RECORD = "build.json"
 
 
 def build_highlights(spec: HighlightsSpec, out: Path, *, command: str, console: Console) -> Built:
-    """Make a dataset with highlights; nothing is computed twice.
-
-    Args:
-        out: the folder of the dataset and of the runs it is made from.
-        command: the command line that reproduces it.
-        console: for progress and notices.
-    """
+    """Make a dataset with highlights; nothing is computed twice."""
     opened = open_spec(spec)
     identity = opened.identity()
     # before the dataset is written another recipe may use what the runs hold
@@ -87,7 +81,7 @@ def _write(
         languages=languages,
         run=run.manifest,
         tuning=None if tuned_on is None else tuned_on.manifest,
-        reading=reading(rows, names),
+        reading=reading_options(rows, names),
         sampled={lang: len(chosen) for lang, chosen in sampled.items()},
         command=command,
     )
@@ -144,7 +138,7 @@ def check_highlights(folder: Path) -> list[CheckedSample]:
     present = [lang for lang, path in files.items() if path.exists()]
     if not present:
         raise UserError(f"{folder / SAMPLES} has none of the files that were written there for people to edit")
-    return [check_file(files[lang], lang, written[lang], parts) for lang in present]
+    return [check_sample(files[lang], lang, written[lang], parts) for lang in present]
 
 
 def _read_sample(folder: Path) -> tuple[dict[str, list[str]], list[str]]:

@@ -52,7 +52,6 @@ class Built:
         tuning: the manifest of the run on the tuning set; None if there was none.
         reading: the options of `load_dataset`.
         sampled: number of rows for people to check, by language.
-        command: the command line that reproduces it.
     """
 
     opened: Opened

@@ -99,7 +99,7 @@ def pooled(run: Run, label: str, model: Classifier) -> tuple[BoolArray, FloatArr
     for instance in run.inputs():
         if measured.get(instance.id) is None:
             continue
-        values = normalised(instance, explained[instance.id])
+        values = normalised_scores(instance, explained[instance.id])
         if values is not None:
             gold.append(gold_words(Subject(instance, model)))
             scores.append(values)
@@ -118,7 +118,7 @@ def skip_reasons(run: Run, label: str) -> dict[str, str]:
     return {row.instance_id: row.reason for row in run.skips() if row.method == label}
 
 
-def normalised(instance: Instance, highlight: Highlight) -> FloatArray | None:
+def normalised_scores(instance: Instance, highlight: Highlight) -> FloatArray | None:
     """The scores of all words of all parts in reading order, divided by their L2 norm: shape [words].
 
     Scores that are all zero stay zero. None if a word has no score because it was truncated.

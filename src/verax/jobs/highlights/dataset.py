@@ -34,7 +34,7 @@ PART_COLUMNS = {
     CHARS: pa.list_(_NUMBERS),
 }
 """Columns of a part: the endings that follow its name, and their types."""
-Words = tuple[tuple[int, ...], ...]
+WordIndices = tuple[tuple[int, ...], ...]
 """Words of an input: their indices, for each part."""
 _SPLIT = re.compile(r"\w+")
 
@@ -49,7 +49,7 @@ class Highlighted:
     instance: Instance
     prediction: str
     correct: bool | None
-    words: Words
+    words: WordIndices
 
 
 def part_names(data: Dataset) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ def record(row: Highlighted, names: Sequence[str]) -> dict[str, Any]:
     return cells
 
 
-def texts(row: Record, names: Sequence[str]) -> tuple[tuple[Text, ...], Words]:
+def texts(row: Record, names: Sequence[str]) -> tuple[tuple[Text, ...], WordIndices]:
     """The parts of a row and their highlighted words, from what `record` wrote."""
     cells = row.cells
     try:
@@ -103,7 +103,7 @@ def texts(row: Record, names: Sequence[str]) -> tuple[tuple[Text, ...], Words]:
         raise row.error(names[0], f"the row is not as it was written: {error}") from None
 
 
-def reading(rows: Sequence[Highlighted], names: Sequence[str]) -> dict[str, Any]:
+def reading_options(rows: Sequence[Highlighted], names: Sequence[str]) -> dict[str, Any]:
     """The options of `load_dataset` that read the rows again, the highlighted words as gold.
 
     Texts are split again by the rules of their language. If that gives other words than those that were explained, gold

@@ -50,8 +50,6 @@ class ParallelInputs:
     """Inputs of the reference language and their translations.
 
     Args:
-        reference: the reference language.
-        instances: all of them, in the order of the data.
         references: the input that each translation translates, by the id of the translation.
         left_out: number of inputs that can't be used, by language and reason.
     """

@@ -10,8 +10,8 @@ from itertools import accumulate, pairwise
 import numpy as np
 from rich.console import Console
 
-from verax.jobs.highlights.choose import ChosenMethod, explanations, normalised, skip_reasons
-from verax.jobs.highlights.dataset import Highlighted, Words
+from verax.jobs.highlights.choose import ChosenMethod, explanations, normalised_scores, skip_reasons
+from verax.jobs.highlights.dataset import Highlighted, WordIndices
 from verax.jobs.highlights.explain import ParallelInputs
 from verax.metrics.agreement import average_precision
 from verax.models.classifier import Classifier
@@ -30,7 +30,7 @@ def project(highlighted: Set[int], links: Links) -> set[int]:
     return {translation for reference, translation in links if reference in highlighted}
 
 
-def by_part(instance: Instance, words: Set[int]) -> Words:
+def by_part(instance: Instance, words: Set[int]) -> WordIndices:
     """Words that are counted over all parts, as sorted words of each part."""
     ends = accumulate((len(part.words) for part in instance.parts), initial=0)
     return tuple(tuple(sorted(word - start for word in words if start <= word < end)) for start, end in pairwise(ends))
@@ -43,7 +43,6 @@ def highlighted_rows(
 
     Args:
         run: explains all inputs by the method, and aligns translations with their references.
-        labels: the classes of the model.
     """
     alignments = {row.instance_id: row for row in run.alignments()}
     if not any(row.links for row in alignments.values()):
@@ -81,7 +80,7 @@ def _reference_words(parallel: ParallelInputs, choice: ChosenMethod, run: Run) -
         if instance.id not in explained:
             words[instance.id] = skipped[instance.id]
             continue
-        scores = normalised(instance, explained[instance.id])
+        scores = normalised_scores(instance, explained[instance.id])
         words[instance.id] = UNSCORED if scores is None else set(np.flatnonzero(scores >= choice.threshold).tolist())
     return words
 
@@ -91,12 +90,7 @@ class Language:
     """One language of the dataset.
 
     Args:
-        rows: number of inputs.
-        left_out: number of inputs that are not in the dataset, by reason.
-        words, highlighted: in all rows.
         plausibility: mean average precision of the method's own scores against the highlights; None without a value.
-        n: rows with a value.
-        skipped: rows without one, by reason.
     """
 
     lang: str
@@ -122,8 +116,6 @@ def validate(
 
     Args:
         left_out: number of inputs that are not among the rows, by language and reason.
-        run: explains all inputs.
-        label: label of the method.
     """
     explained, skipped = explanations(run, label), skip_reasons(run, label)
 

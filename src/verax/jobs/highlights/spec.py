@@ -25,42 +25,31 @@ Component = Annotated[str | dict[str, Any], BeforeValidator(_component)]
 class HighlightsSpec(Section):
     """How a dataset with highlights in several languages is made."""
 
-    model: Annotated[ModelSpec, BeforeValidator(by_name)] = Field(
-        description="The model that is explained: a name, or its section as in a run."
-    )
-    data: Annotated[DataSpec, BeforeValidator(by_name)] = Field(
-        description="The same inputs in several languages: a name, or its section as in a run. Its rows have a "
-        "language and a parallel id."
-    )
-    reference: str = Field(default="en", description="The language whose explanations are projected to the others.")
-    tuning: Annotated[DataSpec, BeforeValidator(by_name)] | None = Field(
-        default=None,
-        description="A set with human highlights, on which method and threshold are chosen: a name, or its section. "
-        "Not needed if both are given.",
-    )
-    tuning_model: Annotated[ModelSpec, BeforeValidator(by_name)] | None = Field(
-        default=None, description="The model that is explained on that set. Default: `model`."
-    )
-    methods: tuple[Component, ...] = Field(
-        default=tuple(ATTRIBUTION_TABLE.content["methods"]),
-        min_length=1,
-        description="Candidates: names, or {name: {parameter: value}}. Default: the 26 of the preset "
-        "attribution-table.",
-    )
-    method: Component | None = Field(default=None, description="The method to use instead of the most plausible one.")
-    threshold: float | None = Field(
-        default=None,
-        allow_inf_nan=False,
-        description="A word is highlighted if its score, after the scores of its input are L2-normalised, is at least "
-        "this. Default: the threshold with the best F1 on the tuning set.",
-    )
-    aligner: Component = Field(
-        default="embedding", description="What links words with their translations: a name, or {name: {...}}."
-    )
-    sample: int = Field(
-        default=10, ge=0, description="How many inputs of each class and language are written for people to check."
-    )
-    seed: int = Field(default=0, ge=0, description="Seed of all random draws.")
+    model: Annotated[ModelSpec, BeforeValidator(by_name)]
+    """The model that is explained: a name, or its section as in a run."""
+    data: Annotated[DataSpec, BeforeValidator(by_name)]
+    """The same inputs in several languages: a name, or its section as in a run. Its rows have a language and a parallel
+    id."""
+    reference: str = "en"
+    """The language whose explanations are projected to the others."""
+    tuning: Annotated[DataSpec, BeforeValidator(by_name)] | None = None
+    """A set with human highlights, on which method and threshold are chosen: a name, or its section. Not needed if both
+    are given."""
+    tuning_model: Annotated[ModelSpec, BeforeValidator(by_name)] | None = None
+    """The model that is explained on that set. Default: `model`."""
+    methods: tuple[Component, ...] = Field(default=tuple(ATTRIBUTION_TABLE.content["methods"]), min_length=1)
+    """Candidates: names, or {name: {parameter: value}}. Default: the 26 of the preset attribution-table."""
+    method: Component | None = None
+    """The method to use instead of the most plausible one."""
+    threshold: float | None = Field(default=None, allow_inf_nan=False)
+    """A word is highlighted if its score, after the scores of its input are L2-normalised, is at least this. Default:
+    the threshold with the best F1 on the tuning set."""
+    aligner: Component = "embedding"
+    """What links words with their translations: a name, or {name: {...}}."""
+    sample: int = Field(default=10, ge=0)
+    """How many inputs of each class and language are written for people to check."""
+    seed: int = Field(default=0, ge=0)
+    """Seed of all random draws."""
 
 
 def parse_highlights_spec(content: Mapping[str, Any]) -> HighlightsSpec:

@@ -13,6 +13,7 @@ from verax.engine.protocols import Method
 from verax.jobs.roar.inputs import RoarSplit, answers, explained, mask_more
 from verax.jobs.roar.points import RoarPoint
 from verax.models.classifier import Classifier
+from verax.results.render.numbers import duration
 from verax.run.parameters import Configured
 from verax.train.fine_tuning import fit_rows
 from verax.train.loop import FineTuning
@@ -32,7 +33,6 @@ class Workload:
     """The work of some points.
 
     Args:
-        optimiser_steps: of all trainings.
         read: number of inputs read to evaluate epochs and finished models.
         explanations: number of explanations of each measure.
         passes: passes for the explanations of each measure, at most.
@@ -157,14 +157,3 @@ def cost_lines(load: Workload, pace: Pace, recipe: FineTuning) -> list[str]:
         f"time: {duration(pace.seconds(load))} on this machine, at {pace.step:.2g} s per optimiser step, measured just "
         "now",
     ]
-
-
-def duration(seconds: float) -> str:
-    """A rough duration in words."""
-    if seconds < 60:
-        return "less than a minute"
-    for size, unit in ((86400, "days"), (3600, "hours")):
-        if seconds >= 2 * size:
-            return f"about {seconds / size:.0f} {unit}"
-    minutes = round(seconds / 60)
-    return f"about {minutes} minute{'s' if minutes > 1 else ''}"

@@ -33,7 +33,6 @@ class RoarSplit:
     """The instances of a split that the model can read.
 
     Args:
-        name: train, validation or test.
         parts: the parts whose words are masked; None for all.
         golds: index of each gold class among the model's classes, shape [instances].
         sizes: number of maskable words of each instance.
@@ -119,12 +118,7 @@ def mask_more(
     steps: int,
     advance: Callable[[], object] = lambda: None,
 ) -> Masks:
-    """The masks after a step: the model explains the words that are left, and the most important ones are masked too.
-
-    Args:
-        masks: the masks before the step.
-        advance: called after each explanation.
-    """
+    """The masks after a step: the model explains the words that are left, and the most important ones are masked."""
     after = tuple(masked.copy() for masked in masks)
 
     def questions() -> Iterator[tuple[int, QuestionGenerator[Attribution]]]:

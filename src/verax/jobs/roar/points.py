@@ -50,10 +50,6 @@ class PointFiles:
 
     A point has three: its masks, written before it is trained; its weights, until the next point has used them; and its
     answers on the test set, which mark it as finished.
-
-    Args:
-        key: the hash of everything that determines the result.
-        names: the names of the measures.
     """
 
     folder: Path

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +29,18 @@ from verax.results.roar import RESULT, VERSION, RoarMeasure, RoarResult, load_re
 from verax.run.card import is_signed
 from verax.run.checking import check_fit
 from verax.run.context import BASELINE
+from verax.run.executors.tasks import finish_tasks
 from verax.run.parameters import Configured, from_config
+from verax.run.placement import check_workers, device_of_worker
 from verax.run.plan import input_key
 from verax.run.progress import progress_counter
 from verax.stats.performance import most_frequent
 from verax.store.artifact import Artifact, ArtifactRecord, read_json
 from verax.store.keys import key_of
-from verax.studies.masking.analysis import MaskedRun, Series, masking_curves
+from verax.studies.masking.analysis import MaskedRun, masking_curves
 from verax.train.fine_tuning import fit_rows
 from verax.types import UserError
+from verax.types.score import ScoreSeries
 
 KIND = "ROAR"
 _OLD_KEY = "key"
@@ -54,14 +58,14 @@ def roar(
     """Run Recursive ROAR; what is finished is left as it is, what was interrupted continues.
 
     Args:
-        out: the folder of the result and of the points.
-        console: for progress and notices.
         announce: called with the cost, in lines of text, before anything is trained.
         dry_run: stop there, and write nothing.
 
     Returns:
         Curves and areas; None for a dry run.
     """
+    if spec.placement.executor == "processes":
+        check_workers(spec.placement.workers or 1, spec.device)
     prepared = Roar(spec, out)
     prepared.print_left_out(console)
     done = prepared.artifact.is_finished()
@@ -72,12 +76,13 @@ def roar(
     if done:
         return load_result(out)
     with prepared.artifact.claim():
-        for number, point in enumerate(left, len(prepared.points) - len(left) + 1):
-            measure = "for all measures" if point.measure is None else prepared.methods[point.measure].label
-            masked = f"{100 * point.step / spec.steps:.3g} % of the words masked"
-            title = f"training {number} of {len(prepared.points)}: {measure}, {masked}"
-            console.print(title, highlight=False, soft_wrap=True)
-            prepared.run(point, console)
+        if spec.placement.executor == "inline":
+            for number, point in enumerate(left, len(prepared.points) - len(left) + 1):
+                title = f"training {number} of {len(prepared.points)}: {prepared.title(point)}"
+                console.print(title, highlight=False, soft_wrap=True)
+                prepared.run(point, console)
+        else:
+            _run_in_workers(prepared, out, left, console)
         result = prepared.result()
         write_result(out, result)
         prepared.artifact.finish(RESULT)
@@ -87,12 +92,35 @@ def roar(
     return result
 
 
+def _run_in_workers(prepared: Roar, out: Path, points: Sequence[RoarPoint], console: Console) -> None:
+    """Run points at the same time: first those that all measures share, then the steps of each measure in turn."""
+    spec, by_measure = prepared.spec, dict[int, list[RoarPoint]]()
+    for point in points:
+        if point.measure is not None:
+            by_measure.setdefault(point.measure, []).append(point)
+    shared = {
+        prepared.title(point): partial(_run_points, spec, out, [point]) for point in points if point.measure is None
+    }
+    measures = {
+        prepared.methods[measure].label: partial(_run_points, spec, out, steps) for measure, steps in by_measure.items()
+    }
+    for what, tasks in (("shared steps", shared), ("measures", measures)):
+        finish_tasks(tasks, spec.placement, f"ROAR, {what}", console)
+
+
+def _run_points(spec: RoarSpec, out: Path, points: Sequence[RoarPoint], worker: int) -> None:
+    """Run points one after the other in a worker; the folder is claimed by the process that started it."""
+    prepared = Roar(spec.model_copy(update={"device": device_of_worker(spec.device, worker)}), out)
+    for point in points:
+        prepared.run(point, Console(quiet=True))
+
+
 class Roar:
     """Recursive ROAR: everything is loaded and checked, nothing is trained or written yet."""
 
     def __init__(self, spec: RoarSpec, out: Path) -> None:
         self.spec = spec
-        self.methods = measures(spec)
+        self.methods = roar_methods(spec)
         data = open_splits(spec)
         if data.test is None:
             raise UserError("ROAR evaluates its models on a test set: name one with --test")
@@ -139,7 +167,7 @@ class Roar:
 
     def _artifact(self, out: Path) -> Artifact:
         inputs = {split.name: [input_key(instance) for instance in split.instances] for split in self.splits}
-        recipe, parts = asdict(self.recipe), self.splits[0].parts
+        recipe, parts = self.recipe.as_dict(), self.splits[0].parts
         key = key_of(
             version=VERSION,
             base=self.hashes,
@@ -183,6 +211,11 @@ class Roar:
 
     def _workload(self, points: Sequence[RoarPoint]) -> Workload:
         return Workload.of(points, self.splits, self.methods, self.spec.steps, self.recipe)
+
+    def title(self, point: RoarPoint) -> str:
+        """A point in messages to people."""
+        measure = "for all measures" if point.measure is None else self.methods[point.measure].label
+        return f"{measure}, {100 * point.step / self.spec.steps:.3g} % of the words masked"
 
     def run(self, point: RoarPoint, console: Console) -> None:
         """Mask, train and evaluate; each result is stored before the next step."""
@@ -271,7 +304,7 @@ class Roar:
             cost=cost,
         )
 
-    def _series(self, measure: int) -> dict[str, Series]:
+    def _series(self, measure: int) -> dict[str, ScoreSeries]:
         """The gold class of each test instance, and the class that is predicted at each step of a measure."""
         steps, test = self.spec.steps, self.splits[2]
         points = [self.files.finished(point_of(measure, step, steps)) for step in range(steps + 1)]
@@ -282,7 +315,7 @@ class Roar:
         }
 
 
-def measures(spec: RoarSpec) -> list[Configured[Method]]:
+def roar_methods(spec: RoarSpec) -> list[Configured[Method]]:
     """The measures of a spec, with the random one; refuse duplicates and methods that do not score words."""
     methods: list[Configured[Method]] = [from_config("methods", given, spec.seed) for given in spec.methods]
     if not any(method.name == BASELINE for method in methods):

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-from xml.sax.saxutils import escape
 
 from verax.models.self_explainer import TrainedMethodName
+from verax.results.figure import AnyMark, Line, Panel, Point, Rule, Scale, Series
+from verax.results.render.markup import tag
 from verax.results.render.numbers import MISSING, estimate
+from verax.results.render.svg import figure_svg
 from verax.train.rows import SELECTION_NAMES, Selection
 from verax.types import Estimate, Performance
 
-_WIDTH, _HEIGHT, _LEFT, _TOP = 640, 260, 56, 16
-_COLOURS: dict[str, str] = {"none": "#1b5e9e", "masking": "#b35806", "both": "#5a5a5a"}
+_STYLE = "path{fill:none;stroke-width:2}.grid{stroke:#ddd}.rule{stroke:#999;stroke-dasharray:5 3}"
+_STYLE += ".tick{fill:#333;font:11px sans-serif}"
+_STYLE += "".join(
+    f".line.s{number},.mark.s{number}{{stroke:{colour}}}.mark.s{number}{{fill:{colour}}}"
+    for number, colour in enumerate(("#1b5e9e", "#b35806", "#5a5a5a"))
+)
+"""What the style sheet of a report says about a figure, for a picture on its own."""
 _SELECTED_ON: dict[Selection, str] = {
     "none": "the validation set",
     "masking": "a masked copy of the validation set",
@@ -186,44 +193,15 @@ def _number(value: float | None, digits: int = 4) -> str:
 
 
 def curves_svg(curves: Mapping[str, Sequence[float]], metric: Performance, best: int) -> str:
-    """Validation performance after each epoch, as a picture."""
-    values = [value for curve in curves.values() for value in curve]
-    margin = (max(values) - min(values)) * 0.08 or 0.05
-    low, high = min(values) - margin, max(values) + margin
-    last = max(map(len, curves.values())) - 1
-    right, bottom = _WIDTH - 120, _HEIGHT - 40
-
-    def x_of(epoch: int) -> float:
-        return _LEFT + (epoch / last if last else 0.5) * (right - _LEFT)
-
-    def y_of(value: float) -> float:
-        return bottom - (value - low) / (high - low) * (bottom - _TOP)
-
-    shapes = [
-        f'<rect x="{_LEFT}" y="{_TOP}" width="{right - _LEFT}" height="{bottom - _TOP}" fill="none" stroke="#999"/>'
-    ]
-    shapes += [
-        f'<text x="{_LEFT - 6}" y="{y_of(tick) + 4:.1f}" text-anchor="end">{tick:.2f}</text>'
-        for tick in (low + (high - low) * number / 4 for number in range(5))
-    ]
-    shapes += [
-        f'<text x="{x_of(epoch):.1f}" y="{bottom + 16}" text-anchor="middle">{epoch + 1}</text>'
-        for epoch in sorted({0, best, last})
-    ]
-    line = f'x1="{x_of(best):.1f}" x2="{x_of(best):.1f}" y1="{_TOP}" y2="{bottom}"'
-    shapes.append(f'<line {line} stroke="#999" stroke-dasharray="3 3"/>')
-    for number, (name, curve) in enumerate(curves.items()):
-        colour, points = _COLOURS[name], [(f"{x_of(i):.1f}", f"{y_of(value):.1f}") for i, value in enumerate(curve)]
-        path = " ".join(f"{x},{y}" for x, y in points)
-        shapes.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        shapes += [f'<circle cx="{x}" cy="{y}" r="2.5" fill="{colour}"/>' for x, y in points]
-        y = _TOP + 16 + 18 * number
-        shapes.append(f'<text x="{right + 10}" y="{y}" fill="{colour}">{SELECTION_NAMES[name]}</text>')
-    middle = (_LEFT + right) / 2
-    shapes.append(f'<text x="{middle:.0f}" y="{_HEIGHT - 8}" text-anchor="middle">epoch (dashed: the one kept)</text>')
-    title = escape(f"{metric} on the validation set after each epoch")
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="sans-serif" '
-        f'font-size="12" fill="#333"><title>{title}</title><rect width="100%" height="100%" fill="#fff"/>'
-        f"{''.join(shapes)}</svg>\n"
-    )
+    """Validation performance after each epoch, as a picture that needs no style sheet."""
+    names = [SELECTION_NAMES[name] for name in curves]
+    marks: list[AnyMark] = [Rule("x", best + 1, "the epoch that is kept")]
+    for number, (name, curve) in enumerate(zip(names, curves.values(), strict=True)):
+        epochs = tuple(float(epoch) for epoch in range(1, len(curve) + 1))
+        last = Point(number, Estimate(epochs[-1]), Estimate(curve[-1]), name)
+        marks += [Line(number, epochs, tuple(map(Estimate, curve))), last]
+    title = f"{metric} on the validation set after each epoch"
+    panel = Panel(title, Scale("epoch (dashed: the one kept)"), Scale(metric), tuple(marks))
+    picture = figure_svg(panel, [Series(name) for name in names])
+    size = {"viewBox": "0 0 360 224", "style": "background:#fff"}
+    return tag("svg", tag("style", _STYLE), picture, xmlns="http://www.w3.org/2000/svg", **size) + "\n"

@@ -13,15 +13,23 @@ import numpy as np
 from rich.console import Console
 
 from verax.jobs.training.card import classifier_card, curves_svg
-from verax.jobs.training.comparison import Comparison, SplitFigures, Variant, compare, folder_of, variants
+from verax.jobs.training.comparison import (
+    Comparison,
+    ModelVariant,
+    SplitFigures,
+    compare_models,
+    variant_folder,
+    variants,
+)
 from verax.jobs.training.folder import FACTS, checkpoint_files, finish_model, older_record
 from verax.jobs.training.planting import FILE as PLANTED
 from verax.jobs.training.planting import Plant, measure_plant
-from verax.jobs.training.processes import check_workers, device_of_worker, run_in_processes
 from verax.jobs.training.spec import TrainSpec
 from verax.jobs.training.splits import Splits, input_keys, open_splits
 from verax.models.checkpoint import load_base, load_tokenizer
 from verax.models.load import checkpoint_folder, fingerprint
+from verax.run.executors.tasks import finish_tasks
+from verax.run.placement import check_workers, device_of_worker
 from verax.stats.performance import constant, most_frequent, performance
 from verax.store.artifact import Artifact, read_json
 from verax.store.files import replace_file
@@ -31,7 +39,7 @@ from verax.train.loop import Trained
 from verax.train.resume import FOLDER as RESUME
 from verax.train.resume import Resume, save_checkpoint
 from verax.train.rows import Masking, Selection, encode, fully_masked, gold_classes
-from verax.types import Dataset, UserError
+from verax.types import Dataset
 
 VERSION = 1
 KIND = "checkpoint"
@@ -43,10 +51,11 @@ def train_classifiers(
     """Train every model of a spec; finished models are left as they are, interrupted trainings continue.
 
     Args:
-        out: the folder of the model, or of the models if there are several.
         announce: called with the data, the number of trainings and how many of them are finished, before training.
     """
-    check_workers(spec.workers)
+    placement = spec.placement
+    if placement.executor == "processes":
+        check_workers(placement.workers or 1, spec.device)
     base = checkpoint_folder(spec.base, None)
     data = open_splits(spec).readable()
     if spec.on_long == "error":
@@ -56,11 +65,11 @@ def train_classifiers(
     if spec.plant is not None:
         data = Plant.parse(spec.plant, spec.plant_share).into(data)
     pairs = dict.fromkeys((variant.masking, variant.seed) for variant in variants(spec))
-    trainings = [Training(spec, out, base, data, masking, seed, plain) for masking, seed in pairs]
+    trainings = [ClassifierTraining(spec, out, base, data, masking, seed, plain) for masking, seed in pairs]
     finished = [training.is_finished() for training in trainings]
     announce(data, len(trainings), sum(finished))
-    if spec.workers > 1:
-        _train_in_processes([one for one, done in zip(trainings, finished, strict=True) if not done], spec, console)
+    if placement.executor != "inline":
+        _train_in_workers([one for one, done in zip(trainings, finished, strict=True) if not done], spec, console)
         finished = [True] * len(trainings)
     for number, (training, done) in enumerate(zip(trainings, finished, strict=True), 1):
         if done:
@@ -70,27 +79,23 @@ def train_classifiers(
             title = f"training {number} of {len(trainings)}: masking {training.masking}, seed {training.seed}"
             console.print(title, highlight=False)
         training.run(console)
-    return compare(spec, out)
+    return compare_models(spec, out)
 
 
-def _train_in_processes(trainings: Sequence[Training], spec: TrainSpec, console: Console) -> None:
-    """Run trainings in as many processes as the spec says; a failed one is reported when the others have finished."""
+def _train_in_workers(trainings: Sequence[ClassifierTraining], spec: TrainSpec, console: Console) -> None:
+    """Run trainings at the same time; a failed one is reported when the others have finished."""
     tasks = {f"masking {one.masking}, seed {one.seed}": partial(_train_one, *one.arguments) for one in trainings}
-    failed = run_in_processes(tasks, spec.workers, console)
-    if failed:
-        name, problem = next(iter(failed.items()))
-        more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-        raise UserError(f"training: {name}: {problem}{more}; the others are finished, the same command continues it")
+    finish_tasks(tasks, spec.placement, "training", console)
 
 
 def _train_one(spec: TrainSpec, *arguments: Any) -> None:
     """One training in a process of its own; the last argument is the number of the worker."""
     *rest, worker = arguments
     placed = spec.model_copy(update={"device": device_of_worker(spec.device, worker)})
-    Training(placed, *rest).run(Console(quiet=True))
+    ClassifierTraining(placed, *rest).run(Console(quiet=True))
 
 
-class Training:
+class ClassifierTraining:
     """One training and the checkpoints that come of it.
 
     Args:
@@ -116,11 +121,16 @@ class Training:
         hashes, train, validation = fingerprint(base), input_keys(data.train), input_keys(data.validation)
         settings = {"version": VERSION, "metric": data.train.metric}
         self.key = key_of(
-            **settings, base=hashes, recipe=asdict(self.recipe), select=spec.select, train=train, validation=validation
+            **settings,
+            base=hashes,
+            recipe=self.recipe.as_dict(),
+            select=spec.select,
+            train=train,
+            validation=validation,
         )
         named = {
             **settings,
-            **asdict(self.recipe),
+            **self.recipe.as_dict(),
             "select": spec.select,
             "base": key_of(base=hashes),
             "data": key_of(inputs=train),
@@ -128,7 +138,7 @@ class Training:
         }
         self.artifacts = {
             selection: Artifact(
-                folder_of(out, spec, Variant(masking, selection, seed)),
+                variant_folder(out, spec, ModelVariant(masking, selection, seed)),
                 KIND,
                 self.key,
                 {**named, "selected_on": selection},
@@ -205,7 +215,7 @@ class Training:
             "base": self.spec.base,
             "data": self.spec.data.name,
             "metric": metric,
-            "recipe": asdict(self.recipe),
+            "recipe": self.recipe.as_dict(),
             "on_long": self.spec.on_long,
             "left_out": dict(self.data.left_out),
             "select": selection,

@@ -21,7 +21,7 @@ from verax.store.files import remove_temporary, replace_file
 from verax.train.rows import Masking, Selection
 
 
-class Variant(NamedTuple):
+class ModelVariant(NamedTuple):
     """One model of a spec."""
 
     masking: Masking
@@ -29,12 +29,12 @@ class Variant(NamedTuple):
     seed: int
 
 
-def variants(spec: TrainSpec) -> list[Variant]:
+def variants(spec: TrainSpec) -> list[ModelVariant]:
     """Every model of a spec, in the order in which they are trained."""
-    return [Variant(m, s, seed) for m in dict.fromkeys(spec.masking) for seed in spec.seeds for s in spec.select]
+    return [ModelVariant(m, s, seed) for m in dict.fromkeys(spec.masking) for seed in spec.seeds for s in spec.select]
 
 
-def folder_of(out: Path, spec: TrainSpec, variant: Variant) -> Path:
+def variant_folder(out: Path, spec: TrainSpec, variant: ModelVariant) -> Path:
     """The folder of a model: `out` itself if it is the only one."""
     if len(variants(spec)) == 1:
         return out
@@ -46,8 +46,6 @@ class SplitFigures:
     """Performance of one model on one split.
 
     Args:
-        unmasked: on the split as it is.
-        fully_masked: with everything masked; None without a mask token.
         majority: of always predicting the most frequent class of the training data.
         languages: performance in each language, if there are several.
     """
@@ -62,7 +60,6 @@ class Comparison(NamedTuple):
     """Means over seeds, as records.
 
     Args:
-        rows: each masking and selection on each split.
         languages: the same in each language of a split that has several, and in all of them (`lang` is None);
             `deviation` is the standard deviation over seeds, None for a single one.
     """
@@ -71,11 +68,11 @@ class Comparison(NamedTuple):
     languages: list[dict[str, Any]]
 
 
-def compare(spec: TrainSpec, out: Path) -> Comparison:
+def compare_models(spec: TrainSpec, out: Path) -> Comparison:
     """Performance of the finished models (Figures 7 to 15 of the masking paper, Table 7 of the cross-lingual one)."""
     comparison = Comparison([], [])
     for masking, select in product(dict.fromkeys(spec.masking), dict.fromkeys(spec.select)):
-        folders = [folder_of(out, spec, Variant(masking, select, seed)) for seed in spec.seeds]
+        folders = [variant_folder(out, spec, ModelVariant(masking, select, seed)) for seed in spec.seeds]
         by_seed = [(read_json(folder / FACTS) or {})["figures"] for folder in folders]
         for split in (name for name in by_seed[0] if all(name in figures for figures in by_seed)):
             seeds = [SplitFigures(**figures[split]) for figures in by_seed]

@@ -41,7 +41,7 @@ KIND = "editor"
 BETWEEN_WRITES = 4096
 """Number of predictions between two writes of the file of predicted classes."""
 
-Labels = dict[str, str | None]
+LabelsById = dict[str, str | None]
 """The predicted class of each input by its id; None where the model gives no answer."""
 
 
@@ -51,7 +51,6 @@ def train_editor(
     """Train an editor; a finished one is left as it is, an interrupted training continues.
 
     Args:
-        out: the folder of the editor.
         announce: called with the data, the number of trainings (1) and how many are finished, before any class is
             predicted or anything is trained.
 
@@ -91,7 +90,7 @@ class _EditorTraining:
         self.predicted: PredictedLabels | None = None
         if spec.labels_by is not None:
             self.predicted = PredictedLabels(out / RESUME / "labels.json", spec.labels_by, self.datasets, spec.device)
-        recipe, inputs = asdict(spec.recipe()), [input_keys(dataset) for dataset in self.datasets]
+        recipe, inputs = spec.recipe().as_dict(), [input_keys(dataset) for dataset in self.datasets]
         predicted = None if self.predicted is None else self.predicted.key
         shared: dict[str, Any] = {"version": VERSION, "masks": spec.masks}
         if self.predicted is not None and spec.measure:
@@ -179,7 +178,7 @@ class PredictedLabels:
     def ask(self, console: Console) -> list[dict[str, str]]:
         """For each set the predicted class of each input by its id, without inputs that have no answer."""
         cached = read_json(self.file) or {}
-        labels: list[Labels] = cached["labels"] if cached.get("key") == self.key else [{} for _ in self.datasets]
+        labels: list[LabelsById] = cached["labels"] if cached.get("key") == self.key else [{} for _ in self.datasets]
         left = [
             [instance for instance in dataset.instances if instance.id not in known]
             for dataset, known in zip(self.datasets, labels, strict=True)
@@ -221,9 +220,9 @@ class _SuccessRate:
         return [answer.label != label for answer in answers]
 
 
-def _predict(model: SelfExplainer, instances: Sequence[Instance], advance: Callable[[], None]) -> Labels:
+def _predict(model: SelfExplainer, instances: Sequence[Instance], advance: Callable[[], None]) -> LabelsById:
     method: AnsweringMethod = resolve("methods", str(model.setup))()
-    labels: Labels = dict.fromkeys(instance.id for instance in instances)
+    labels: LabelsById = dict.fromkeys(instance.id for instance in instances)
 
     def keep(name: str, answer: Answer) -> None:
         labels[name] = answer.label

@@ -37,7 +37,6 @@ def older_record(
 
     Args:
         fields: names in the recipe of the artifact, by the name of the fact.
-        key: the fact that holds the key.
     """
 
     def read(folder: Path) -> ArtifactRecord | None:

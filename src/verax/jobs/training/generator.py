@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -30,9 +30,7 @@ class GeneratorTraining:
     """The training of one text generator.
 
     Args:
-        folder: where the checkpoint goes.
         train, validation: the pairs to learn, and those on which the best epoch is selected.
-        weigh: what has equal weight in the loss.
         success: the success rate of the generator after an epoch, which selects the best one in place of the validation
             loss; with `success_key`, the hash of everything else that determines it.
     """
@@ -56,7 +54,7 @@ class GeneratorTraining:
         return key_of(
             version=VERSION,
             base=fingerprint(self.base),
-            recipe=asdict(self.spec.recipe()),
+            recipe=self.spec.recipe().as_dict(),
             train=list(self.train),
             validation=list(self.validation),
             # older models, without these, keep their key
@@ -93,7 +91,7 @@ class GeneratorTraining:
         facts = {
             "key": self.key,
             "base": spec.base,
-            "recipe": asdict(recipe),
+            "recipe": recipe.as_dict(),
             "pairs": {"train": len(self.train), "validation": len(self.validation)},
             "losses": trained.losses,
             "validation_losses": trained.curves["none"],

@@ -41,7 +41,6 @@ def train_self_explainer(
     """Train a self-explaining model; what is finished is left as it is, what was interrupted continues.
 
     Args:
-        out: the folder of the model.
         announce: called with the data, the number of trainings and how many of them are finished, before training.
 
     Returns:
@@ -97,7 +96,7 @@ class _SelfExplainerTraining:
             **length,
         }
         named = {
-            **asdict(spec.recipe()),
+            **spec.recipe().as_dict(),
             **settings,
             "data": key_of(inputs=input_keys(data.train)),
             "validation": key_of(inputs=input_keys(data.validation)),
@@ -120,7 +119,7 @@ class _SelfExplainerTraining:
             "base": spec.base,
             "data": spec.data.name,
             "sizes": {name: len(dataset) for name, dataset in self.data.datasets.items()},
-            "recipe": asdict(spec.recipe()),
+            "recipe": spec.recipe().as_dict(),
             "trainings": {name: summary(facts) for name, facts in trained.items()},
             "measured": self.measured,
             "figures": known["figures"] if known.get("measured") == self.measured else self._measure(),
@@ -155,8 +154,6 @@ class NleFigures:
     Args:
         accuracy: share of inputs whose gold class is predicted; an input without an answer counts as wrong.
         bleu: corpus BLEU, 0 to 100, over the inputs that both the model and people explained; None without any.
-        inputs: number of inputs.
-        answered: number of inputs with an answer.
         explained: number of explanations that BLEU is computed from.
     """
 

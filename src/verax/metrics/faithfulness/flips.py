@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from verax.engine.questions import Outputs, QuestionGenerator
-from verax.metrics.ranking import Budget, Matched, by_budget, check_budget, mask_of, pieces_up_to, top_words
+from verax.metrics.ranking import Budget, BudgetSource, by_budget, check_budget, mask_of, pieces_up_to, top_words
 from verax.models.subject import Subject
 from verax.types import BoolArray, FloatArray, Highlight, Measured, MeasuredProperty, Passes, Removal, UserError
 
@@ -31,7 +31,7 @@ class Flips:
 
     k: int = 3
     grid: Literal["matched", "incremental"] = "matched"
-    budget: Matched = "base"
+    budget: BudgetSource = "base"
     words: tuple[int, ...] | None = None
     removal: Removal = "mask"
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, ClassVar
 from verax.engine.questions import QuestionGenerator
 from verax.metrics.free_text.linguistics import EXTRA
 from verax.models.subject import Subject
-from verax.types import Kind, Measured, MeasuredProperty, Nle, Passes, Undefined, UserError
+from verax.types import Kind, Measured, MeasuredProperty, Nle, NoPasses, Undefined, UserError
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
 
 
 @dataclass(frozen=True)
-class Bleu:
+class Bleu(NoPasses):
     """NormalisedSentence BLEU by sacrebleu, from 0 to 1, against all human explanations of the input.
 
     The counts for corpus BLEU, which is not the mean of these values, are kept with it: `correct` and `total` n-grams
@@ -43,10 +43,6 @@ class Bleu:
         """Version of sacrebleu, which determines tokenisation and smoothing."""
         _bleu()
         return {"bleu": f"sacrebleu {version('sacrebleu')}"}
-
-    def passes(self, n: int) -> Passes:
-        """Passes of text generators are not counted in advance."""
-        return Passes(0, 0)
 
     def max_inputs(self, parts: int, labels: int) -> int:
         """No new input."""

@@ -30,7 +30,7 @@ from verax.types import (
     Measured,
     MeasuredProperty,
     Nle,
-    Passes,
+    NoPasses,
     Trial,
     TrialLog,
     Undefined,
@@ -52,7 +52,7 @@ class _Edit(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CounterfactualTest:
+class CounterfactualTest(NoPasses):
     """1 if the explanation of every edit that changes the prediction mentions the edit, 0 if that of one does not.
 
     A test of consistency, not a proof of faithfulness. Every edit that leads to another class than the original one
@@ -63,12 +63,10 @@ class CounterfactualTest:
     random; the unedited input, asked again, shows how often the prediction changes by itself.
 
     Args:
-        editor: proposes edits.
         match: what counts as mentioned, see `WordMatch`.
         noise: number of random edits.
         repeats: how often the unedited input is asked again; a deterministic model is not, since it never changes.
         semantic: a match by meaning, which is recorded next to that of words and does not affect the value.
-        seed: of the random words.
         parts: parts that may be edited, all by default.
         pipeline: name of the spaCy pipeline for words and lemmas.
     """
@@ -113,10 +111,6 @@ class CounterfactualTest:
         if self.semantic is not None:
             parts["semantic"] = self.semantic.provenance
         return {f"{part} {name}": value for part, facts in parts.items() for name, value in facts.items()}
-
-    def passes(self, n: int) -> Passes:
-        """Passes of text generators are not counted in advance."""
-        return Passes(0, 0)
 
     def max_inputs(self, parts: int, labels: int) -> int:
         """Each edit, random ones included, and each repetition is one more input."""

@@ -15,7 +15,7 @@ from verax.models.subject import Subject
 from verax.stats.drawing import rng_of
 from verax.types import Instance, Span, Text
 
-Target = TypeVar("Target")
+SpotT = TypeVar("SpotT")
 
 _TRIES = 64
 """Number of draws for each word: far more than needed, unless hardly any entry of the vocabulary fits."""
@@ -105,7 +105,6 @@ class Editor(Protocol):
 
         Args:
             wanted: classes that the prediction should change to.
-            parts: parts that may be edited, all by default.
         """
 
 
@@ -137,7 +136,7 @@ def position_count(text: Text) -> int:
     return len(text.words) + (has_letter(text.words[-1:]) if text.words else 0)
 
 
-def spread_evenly(positions: Mapping[Target, Sequence[int]], rng: np.random.Generator) -> list[tuple[Target, int]]:
+def spread_evenly(positions: Mapping[SpotT, Sequence[int]], rng: np.random.Generator) -> list[tuple[SpotT, int]]:
     """Every position, in an order whose beginning is spread evenly over the targets: parts, or parts and classes.
 
     The first positions of all targets come first, in a random order of targets, then the second ones, and so on. So
@@ -173,7 +172,6 @@ def random_insertions(
         like: words of the edits to resemble, in turn; one content word if there are none.
         vocabulary: words, as often as they occur; those without a letter are not drawn.
         stops: function words, in lower case.
-        parts: parts that may be edited, all by default.
     """
     rng = rng_of(seed, (part.raw for part in instance.parts), b"noise")
     fit = [number for number in editable_parts(instance, parts) if position_count(instance.parts[number])]

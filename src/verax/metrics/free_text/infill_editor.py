@@ -42,11 +42,9 @@ class InfillEditor:
     Positions depend only on the seed, the text of the instance and the classes (Atanasova et al. 2023, Section 3).
 
     Args:
-        path: the folder of the editor.
         positions: number of positions, for all parts and classes together.
         candidates: number of texts asked for at each; texts without a word, with more than three, cut off, or that
             repeat the neighbouring words are ignored, and further positions make up for them.
-        seed: of the positions.
     """
 
     path: str

@@ -24,9 +24,9 @@ NOUNS = frozenset({"NOUN", "PROPN"})
 VERBS = frozenset({"VERB", "AUX"})
 CONTENT = frozenset({"ADJ", "ADV", "INTJ", "NOUN", "NUM", "PROPN", "VERB", "X"})
 _DECISIVE = """
-    barely cannot hardly n't n’t neither never no nobody none nor not nothing nowhere rarely scarcely seldom without
-    all another any anybody anyone anything both each either enough every everybody everyone everything few fewer half
-    least less many more most much only several some somebody someone something
+    barely cannot hardly n't n’t n‘t neither never no nobody none noone nor not nothing nowhere rarely scarcely seldom
+    without all another any anybody anyone anything both each either enough every everybody everyone everything few
+    fewer half least less many more most much only several some somebody someone something
     zero one two three four five six seven eight nine ten eleven twelve fifteen twenty forty fifty sixty hundred
     thousand million once twice first second third
 """
@@ -39,10 +39,7 @@ class ParsedToken(NamedTuple):
 
     Args:
         lemma: the base form, in lower case.
-        pos: universal part of speech.
         tag: fine-grained part of speech, of the Penn treebank (`VBG` for `running`).
-        dep: label of the dependency on its head.
-        start, end: offsets of its characters in the text.
         content: whether it is a content word: a number, a negation, a quantifier, or neither a stop word nor a
             function word.
     """

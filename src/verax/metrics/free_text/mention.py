@@ -19,7 +19,7 @@ from verax.registry import unknown
 from verax.types import FloatArray, Instance, Text, Undefined, UserError
 
 Match = Literal["any", "content", "substring"]
-Rule = Literal["word", "lemma", "substring", "none"]
+MatchRule = Literal["word", "lemma", "substring", "none"]
 """The rule that matched: the same word, the same lemma, letters inside a word, or none."""
 
 WORDS_VERSION = 2
@@ -32,7 +32,7 @@ class Mention(NamedTuple):
     """Whether an insertion is mentioned, the rule that matched, and the word or letters of the explanation that did."""
 
     mentioned: bool = False
-    rule: Rule = "none"
+    rule: MatchRule = "none"
     by: str = ""
 
 

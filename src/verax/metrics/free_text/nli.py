@@ -35,7 +35,6 @@ class NliReading:
     Args:
         premise, hypothesis: statements with a subject and a verb each, without a full stop.
         template: the phrase that matched.
-        label: the class that the phrase supports.
     """
 
     premise: str
@@ -44,7 +43,7 @@ class NliReading:
     label: str
 
 
-def provenance(pipeline: str = PIPELINE) -> dict[str, str]:
+def templates_provenance(pipeline: str = PIPELINE) -> dict[str, str]:
     """The templates and the spaCy pipeline that determine a reading."""
     return {"templates": f"nli {VERSION}", "pipeline": linguistics(pipeline).name}
 
@@ -53,14 +52,13 @@ def read_nli(explanation: str, parts: Sequence[str] = (), pipeline: str = PIPELI
     """Premise and hypothesis by the first template whose halves are statements (Atanasova et al. 2023, Section 2.2).
 
     Args:
-        explanation: the text.
         parts: premise and hypothesis of the input. The half that has more words of the premise becomes the premise, and
             a half that names no subject (`running does not mean ...`) may take that of the premise.
 
     Raises Undefined if no template matches (`no_template`), or a half is no statement (`no_subject`, `no_verb`,
     `no_statement`).
     """
-    sentences = tuple(normalised(explanation))
+    sentences = tuple(normalised_sentences(explanation))
     if not sentences:
         raise Undefined("empty", "the explanation has no word")
     statements, first = Statements(tuple(parts), pipeline), None
@@ -78,7 +76,7 @@ def read_nli(explanation: str, parts: Sequence[str] = (), pipeline: str = PIPELI
     raise first or Undefined("no_template", f"{explanation[:80]!r}")
 
 
-def normalised(explanation: str) -> Iterator[NormalisedSentence]:
+def normalised_sentences(explanation: str) -> Iterator[NormalisedSentence]:
     """Sentences of an explanation, without quotation marks and brackets, with contractions written in full.
 
     A sentence that begins with `because` or `since` comes without it, and then as it is, for templates that begin so.

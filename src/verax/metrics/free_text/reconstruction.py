@@ -31,7 +31,7 @@ from verax.types import (
     Measured,
     MeasuredProperty,
     Nle,
-    Passes,
+    NoPasses,
     Text,
     Trial,
     TrialLog,
@@ -89,7 +89,7 @@ class NliByTemplates:
     @property
     def provenance(self) -> Mapping[str, str]:
         """The templates and the pipeline."""
-        return {"reconstruction": "nli", **nli.provenance(self.pipeline)}
+        return {"reconstruction": "nli", **nli.templates_provenance(self.pipeline)}
 
     def reconstruct(self, x: Subject, explanation: str, predicted: str) -> Reconstructed:
         """The pair that the explanation states, whatever the predicted class."""
@@ -225,7 +225,7 @@ class ModelWritten:
 
 
 @dataclass(frozen=True)
-class ReconstructionTest:
+class ReconstructionTest(NoPasses):
     """1 if an input made from the explanation alone gets the prediction of the original one, 0 otherwise.
 
     A test of consistency, not a proof of faithfulness. There is no value if no input can be made from the explanation.
@@ -259,10 +259,6 @@ class ReconstructionTest:
         if self.by is not None or not run.data.instances:
             return self
         return replace(self, by=fitting(run.model.labels, len(run.data.instances[0].parts)))
-
-    def passes(self, n: int) -> Passes:
-        """Passes of text generators are not counted in advance."""
-        return Passes(0, 0)
 
     def max_inputs(self, parts: int, labels: int) -> int:
         """The reconstructed input, and the question to a model that writes it."""

@@ -25,7 +25,6 @@ class RuleEditor:
 
     Args:
         edits: number of edits, before those are left out.
-        seed: of words and positions.
     """
 
     edits: int = 16

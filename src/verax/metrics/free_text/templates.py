@@ -45,7 +45,6 @@ class Phrasing:
         literals: the words before the first gap, between gaps and after the last, with a space on both sides; a single
             space if there are none, at the beginning or the end.
         gaps: their names, in the order of the sentence.
-        words: all words of the literals.
     """
 
     literals: tuple[str, ...]
@@ -91,7 +90,6 @@ class Template:
 
     Args:
         phrase: words, and gaps X, Y and Z; `(a|b)` are alternatives, `[a]` is optional.
-        label: the class that the phrase argues for.
         premise, hypothesis: words and gaps. `X be Y` stands for `X is Y` or `X are Y`, `X do Y` for `X runs` or
             `X run`, whichever agrees with X.
         nouns: whether both gaps must be things, without a verb.

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from verax.data.world.knowledge import DIMENSIONS, narrower
-from verax.data.world.lexicon_en import words_of
+from verax.data.world.lexicon_en import synonyms
 from verax.metrics.free_text.linguistics import EXTRA
 from verax.types import UserError
 
@@ -74,7 +74,7 @@ def _of_world() -> WordLists:
     """Every quality that the built-in corpus knows."""
     qualities = (dimension for dimension in DIMENSIONS if dimension not in {"activity", "place"})
     concepts = (concept for quality in qualities for root in DIMENSIONS[quality] for concept in narrower(root))
-    return WordLists(_single(word for concept in concepts for word in words_of(concept)), ())
+    return WordLists(_single(word for concept in concepts for word in synonyms(concept)), ())
 
 
 def _words(place: Path, name: str) -> Iterable[str]:

@@ -38,13 +38,7 @@ _WIDTH = 4
 
 @dataclass(frozen=True, slots=True)
 class RuleModel:
-    """A model that computes some rules; calling it gives its folder, built at first use.
-
-    Args:
-        name: under which it is registered.
-        summary: what `verax list models` says about it.
-        rules: the rules that it computes.
-    """
+    """A model that computes some rules; calling it gives its folder, built at first use."""
 
     name: str
     summary: str

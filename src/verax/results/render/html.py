@@ -11,7 +11,7 @@ from verax.results.render.markup import Html, join, tag
 from verax.results.render.svg import figure_svg, swatch
 from verax.results.render.text_width import TICK, label
 from verax.results.study import Findings
-from verax.results.table import Cell, Column, Mark, Row, Table
+from verax.results.table import Cell, Column, Mark, Table, TableRow
 from verax.types import Estimate
 
 _MARGIN = 6.0
@@ -102,7 +102,7 @@ def _head(table: Table, axes: dict[int, Ticks | None]) -> Html:
     return tag("tr", heads)
 
 
-def _row(table: Table, row: Row, axes: dict[int, Ticks | None]) -> Html:
+def _row(table: Table, row: TableRow, axes: dict[int, Ticks | None]) -> Html:
     cells: list[Html] = []
     for order, place in enumerate(table.shown):
         column, cell = table.columns[place], row.cells[place]
@@ -170,7 +170,7 @@ def _tick_labels(axis: Ticks) -> Html:
     return tag("svg", labels, class_="plot head", width="100%", height=16, aria_hidden="true")
 
 
-def _drawn(table: Table, row: Row, place: int, axis: Ticks | None) -> Html | None:
+def _drawn(table: Table, row: TableRow, place: int, axis: Ticks | None) -> Html | None:
     """An estimate with its interval over the ticks; its baseline is a grey line, the baseline's interval a ribbon."""
     value = row.cells[place].value
     if axis is None or not isinstance(value, Estimate):
@@ -187,7 +187,8 @@ def _drawn(table: Table, row: Row, place: int, axis: Ticks | None) -> Html | Non
     if value.interval is not None:
         ends = [_at(axis, end) for end in value.interval]
         shapes.append(tag("line", x1=ends[0], x2=ends[1], y1="50%", y2="50%", class_="whisker"))
-    shapes.append(tag("circle", cx=_at(axis, value.value), cy="50%", r=5, class_="dot"))
+    look = "dot hollow" if row.hollow else "dot"
+    shapes.append(tag("circle", cx=_at(axis, value.value), cy="50%", r=5, class_=look))
     spoken = write(table.columns[place], row.cells[place]).line
     return tag("svg", shapes, class_="plot", width="100%", height="100%", role="img", aria_label=spoken)
 

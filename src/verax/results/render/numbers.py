@@ -76,3 +76,13 @@ def listed(names: Sequence[str], limit: int = 6) -> str:
     if len(names) > limit:
         return f"{', '.join(names[:limit])} and {len(names) - limit} more"
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else list(names))
+
+
+def duration(seconds: float) -> str:
+    """A rough duration in words."""
+    if seconds < 1:
+        return "less than a second"
+    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= 2 * size:
+            return f"about {seconds / size:.0f} {unit}s"
+    return f"about {plural(round(seconds), 'second')}"

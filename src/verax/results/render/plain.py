@@ -104,11 +104,26 @@ def _latex_table(table: Table) -> str:
     alignment = "".join("r" if is_numeric(table.columns[place]) else "l" for place in table.shown)
     lines = [r"\begin{table}", f"\\caption{{{_latex(_caption(table))}}}", f"\\begin{{tabular}}{{{alignment}}}"]
     lines += [r"\toprule", _latex_row([table.columns[place].title for place in table.shown]), r"\midrule"]
-    for index, row in enumerate(table.rows):
-        if index and row.section != table.rows[index - 1].section:
+    for index, cells in enumerate(_written_rows(table)):
+        if index and table.rows[index].section != table.rows[index - 1].section:
             lines.append(r"\midrule")
-        lines.append(_latex_row([write(table.columns[place], row.cells[place]).line for place in table.shown]))
+        lines.append(_latex_row(cells))
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
+
+
+def _written_rows(table: Table) -> list[list[str]]:
+    """The text of the shown cells of each row.
+
+    A name that several sections have is preceded by its section, unless another cell of the row holds that.
+    """
+    rows = [[write(table.columns[place], row.cells[place]).line for place in table.shown] for row in table.rows]
+    sections: dict[str, set[str]] = {}
+    for row, cells in zip(table.rows, rows, strict=True):
+        sections.setdefault(cells[0], set()).add(row.section)
+    for row, cells in zip(table.rows, rows, strict=True):
+        if row.section and len(sections[cells[0]]) > 1 and row.section not in cells:
+            cells[0] = f"{row.section}: {cells[0]}"
+    return rows
 
 
 def _caption(table: Table) -> str:
@@ -142,9 +157,7 @@ def _markdown_table(table: Table) -> str:
     columns = [table.columns[place] for place in table.shown]
     rule = ["---:" if is_numeric(column) else "---" for column in columns]
     rows = [[_markdown(column.title) for column in columns], rule]
-    rows += [
-        [_markdown(write(table.columns[place], row.cells[place]).line) for place in table.shown] for row in table.rows
-    ]
+    rows += [list(map(_markdown, cells)) for cells in _written_rows(table)]
     caption = _LIST_ITEM.sub(r"\1\\\2", _markdown(_caption(table)))
     return f"{caption}\n\n" + "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
 

@@ -107,11 +107,8 @@ def label(shown: str, size: float, *children: Child, room: float | None = None, 
     """An SVG text of its estimated width, or less where it has less room.
 
     Args:
-        shown: the text.
         size: its font size, which the style sheet or an element around it sets.
-        children: other content, such as a title.
         room: the largest width.
-        attributes: of the element.
     """
     width = text_width(shown, size)
     return fitted(shown, width if room is None else min(width, room), *children, **attributes)

@@ -22,12 +22,14 @@ from verax.engine.protocols import Method, Metric, needs
 from verax.models.subject import Subject
 from verax.run.context import RunContext
 from verax.run.parameters import Configured
+from verax.run.placement import Placement
 from verax.store.keys import JSON
 from verax.store.tables import Row
 from verax.types import Highlight, Nle, Passes, UserError
 
 if TYPE_CHECKING:
     from verax.run.plan import Outline, Plan, PlannedExplanation, PlannedInstance, PlannedScore
+    from verax.run.prepare import Recipe
 
 
 class Part(NamedTuple):
@@ -65,6 +67,8 @@ class Stage:
         present: keys of the rows that are stored.
         read: planned instances, each with its stored rows among those that a function names.
         folder: of the run.
+        placement: where the run is computed.
+        recipe: of the run, for workers that prepare it again.
     """
 
     plan: Plan
@@ -72,6 +76,8 @@ class Stage:
     read: Callable[[Callable[[PlannedInstance], Iterable[str]]], Iterator[tuple[PlannedInstance, Mapping[str, Row]]]]
     folder: Path
     console: Console
+    placement: Placement
+    recipe: Recipe
 
 
 class Provider:
@@ -103,6 +109,11 @@ class Provider:
         """The part of the score's key that all instances share; None if there is none."""
         return None
 
+    @property
+    def learns(self) -> bool:
+        """Whether scores of one input depend on the other inputs of the run."""
+        return False
+
     def survey(self, plan: Plan) -> None:
         """Read the outlines of a plan, for keys that depend on more than one instance."""
 
@@ -112,6 +123,10 @@ class Provider:
 
     def passes(self, metric: Configured[Metric], method: Method | None, n: int) -> Iterable[Passes]:
         """Further passes of the metric on an input of n units, caused by what is provided."""
+        return ()
+
+    def preparation(self) -> Iterable[tuple[int, Passes]]:
+        """Passes that `prepare` takes at most: words of an input, and passes about it."""
         return ()
 
     def prepare(self, engine: Engine, console: Console) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -12,12 +13,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from verax.engine.protocols import Metric
+from verax.engine.reproducible import one_thread, passes_are_alone
 from verax.metrics.ranking import budget_of
 from verax.metrics.simulatability import Answers, Simulatability
 from verax.models.subject import Subject
 from verax.results.run import Run
 from verax.run.context import RunContext
+from verax.run.executors.tasks import finish_tasks
 from verax.run.parameters import Configured
+from verax.run.placement import INLINE, Placement
 from verax.run.plan import Outline, Plan, PlannedExplanation, PlannedInstance, PlannedScore
 from verax.run.providers import Part, Provider, Request, Stage
 from verax.run.providers.budget import BudgetProvider, spans_in
@@ -57,6 +61,11 @@ class AgentsProvider(Provider):
         starts = {base: find_start(run.model, base) for base in bases}
         self.starts: dict[str, AgentStart] = {metric.label: starts[metric.component.base] for metric in metrics}
         self._lessons: dict[tuple[str, str], _Lessons] = {}
+
+    @property
+    def learns(self) -> bool:
+        """Agents learn from all explanations of the run."""
+        return True
 
     @property
     def _budget(self) -> BudgetProvider:
@@ -99,7 +108,8 @@ class AgentsProvider(Provider):
             predicted = self._gather(stage)
             for (label, _), lessons in self._lessons.items():
                 lessons.appoint(label, predicted, stage)
-            train([agent for lessons in self._lessons.values() for agent in lessons.named_agents()], stage.console)
+            agents = [agent for lessons in self._lessons.values() for agent in lessons.named_agents()]
+            train(agents, stage.console, stage.placement)
             for lessons in self._lessons.values():
                 lessons.read_answers(predicted, self.run.model.labels)
         return ()
@@ -354,8 +364,12 @@ class _Lessons:
         }
 
 
-def train(agents: Iterable[tuple[Agent, str]], console: Console) -> None:
-    """Train the agents that have no answers yet; agents that would learn the same are trained once."""
+def train(agents: Iterable[tuple[Agent, str]], console: Console, placement: Placement = INLINE) -> None:
+    """Train the agents that have no answers yet; agents that would learn the same are trained once.
+
+    Args:
+        placement: with several workers, several agents are trained at the same time.
+    """
     todo: dict[str, tuple[Agent, str]] = {}
     for agent, description in agents:
         if agent.answers() is None:
@@ -370,6 +384,11 @@ def train(agents: Iterable[tuple[Agent, str]], console: Console) -> None:
     start = " and ".join(dict.fromkeys(str(agent.start) for agent, _ in todo.values()))
     line = f"{len(todo)} agents to train, {epochs} epochs and {taught} instances in all; they start from {start}"
     console.print(f"simulatability: {line}", highlight=False, markup=False, soft_wrap=True)
+    if placement.executor != "inline":
+        learn = _train_on_one_thread if passes_are_alone() else _train
+        tasks = {f"{description} ({agent.key[:8]})": partial(learn, agent) for agent, description in todo.values()}
+        finish_tasks(tasks, placement, "training agents", console)
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("epochs"))
     with Progress(*columns, TimeRemainingColumn(), console=console) as progress:
         bar = progress.add_task("", total=epochs)
@@ -382,3 +401,12 @@ def train(agents: Iterable[tuple[Agent, str]], console: Console) -> None:
             progress.update(bar, description=f"agent {number} of {len(todo)}: {description}")
             agent.train(on_epoch)
             before += agent.recipe.epochs
+
+
+def _train(agent: Agent, _: int) -> None:
+    agent.train(lambda _: None)
+
+
+def _train_on_one_thread(agent: Agent, worker: int) -> None:
+    with one_thread():
+        _train(agent, worker)

@@ -27,13 +27,13 @@ from verax.models.subject import Subject
 from verax.registry import entries
 from verax.run.context import RunContext
 from verax.run.parameters import Configured
-from verax.run.plan import input_key
+from verax.run.plan import input_key, length
 from verax.run.progress import progress_counter
 from verax.run.providers import Provider, Request
 from verax.stats.masf import InDistributionTest
 from verax.store.files import replace_file
 from verax.store.keys import JSON, hash_bytes, key_of
-from verax.types import Dataset, FloatArray, Highlight, Instance, Undefined, UserError
+from verax.types import Dataset, FloatArray, Highlight, Instance, Passes, Undefined, UserError
 
 VERSION = 3
 """Version of the stored file, part of its key."""
@@ -59,6 +59,11 @@ class ReferenceProvider(Provider):
     def key(self, metric: Configured[Metric]) -> str:
         """Hash of everything that determines the fitted test."""
         return self.references[metric.label].key
+
+    def preparation(self) -> Iterator[tuple[int, Passes]]:
+        """Passes for the tests that no earlier run stored."""
+        for reference in self.references.values():
+            yield from reference.passes(self.run.model)
 
     def prepare(self, engine: Engine, console: Console) -> None:
         """Fit the tests, or read those that an earlier run stored."""
@@ -166,6 +171,15 @@ class Reference:
                 learned = learned.calibrated(statistics.T)
         write_masf(self._places(model), learned)
         return learned
+
+    def passes(self, model: Classifier) -> Iterator[tuple[int, Passes]]:
+        """Words of each validation input and passes about it, at most; none if an earlier run stored the test."""
+        if read_masf(self._places(model), self.metric) is not None:
+            return
+        ranked = len(self.instances) - len(self.instances) // 2 if self.metric.variant == "conformal" else 0
+        ratios = 1 if self.masking == "none" else self.metric.steps + 1
+        for number, instance in enumerate(self.instances):
+            yield length(instance), Passes(ratios if number < ranked else 1, 0)
 
     def _maxima(self, instance: Instance, model: Classifier, number: int) -> QuestionGenerator[FloatArray]:
         """Maxima of an input masked as in training: each input, or every other one, at a random rate of its own."""

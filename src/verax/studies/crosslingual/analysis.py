@@ -25,6 +25,7 @@ from verax.studies.crosslingual.rows import (
     outputs_of,
     reference_of,
 )
+from verax.studies.marks import JOINT_TEST, SEQUENTIAL_TEST
 from verax.types import UserError
 
 TOP = 5
@@ -53,7 +54,6 @@ class CrossLingual:
 
     Args:
         reference: the language that the others are compared with.
-        methods: in the order of the manifest.
         outputs: what is explained, the columns of the tables.
         overall: faithfulness over all languages by each aligner, that of the tables first (Table 1, Figure 7).
         partial: the same with features of the form of words held constant.
@@ -63,14 +63,10 @@ class CrossLingual:
         common: languages, without the reference, among the `TOP` most accurate ones of every architecture.
         map_by_language: plausibility in each language in which it was measured, if there are several (Table 5).
         split: faithfulness where both languages have the same prediction, and where they have not.
-        quality: faithfulness by the quality of links.
-        correlation: of faithfulness and accuracy over languages.
         spreads: mean and standard deviation of each measure over methods (Section 3.2.3).
-        agreements: between the rankings by two measures.
         architectures: of several runs; empty for one.
-        runs: number of runs that values are the means of.
         over: what the intervals are over: inputs with all their translations, or runs.
-        left_out: methods and metrics that not all runs have.
+        notes: which tests the marks come from.
     """
 
     reference: str
@@ -92,6 +88,7 @@ class CrossLingual:
     runs: int
     over: Literal["inputs", "runs"]
     left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def rows(self, grid: Grid) -> list[GridRow]:
         """The rows of a grid that have a cell: methods, then controls and baselines, random scores last."""
@@ -150,6 +147,7 @@ def analyse(runs: Sequence[Run], *, seed: int = 0) -> CrossLingual | None:
         runs=len(runs),
         over="inputs" if len(runs) == 1 else "runs",
         left_out=(*unmatched, *_not_shared(read)),
+        notes=(SEQUENTIAL_TEST if made.sequential else JOINT_TEST,),
     )
 
 

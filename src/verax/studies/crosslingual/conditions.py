@@ -10,7 +10,7 @@ import numpy as np
 from verax.stats.correlation import Correlation, pearson
 from verax.stats.intervals import mean_interval
 from verax.studies.crosslingual.grids import Grid, GridMaker, by_layer
-from verax.studies.crosslingual.rows import LanguageRun, Measure, Values
+from verax.studies.crosslingual.rows import LanguageRun, Measure, MeasureValues
 from verax.types import BoolArray, Estimate, FloatArray, Links
 
 _GIVEN = "given"
@@ -42,9 +42,6 @@ class LinkQuality(NamedTuple):
     Args:
         measured: what quality means: `F1` against the links that came with the data, if the run has them too, or else
             the share of words of the reference that have a link.
-        languages: a point for each language.
-        quarters: a point for each quarter of the pairs, from the worst links to the best.
-        correlation: over all pairs.
     """
 
     measured: str
@@ -68,7 +65,8 @@ def split_by_prediction(
             np.where((known == wanted)[:, None, :], one.values, np.nan) for known, one in zip(same, read, strict=True)
         ]
         pooled = [
-            Values(by_layer(values, 0)[:, :, None], np.zeros((values.shape[1], 1), np.int64)) for values in masked
+            MeasureValues(by_layer(values, 0)[:, :, None], np.zeros((values.shape[1], 1), np.int64))
+            for values in masked
         ]
         grids.append(made.grids_of(pooled, measure, ("any language",), each=False)[0])
     return PredictionSplit(grids[0], grids[1], (counts[0], counts[1]))

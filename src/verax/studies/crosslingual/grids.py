@@ -12,7 +12,7 @@ from verax.results.run import Run
 from verax.stats.correlation import Spread, spread
 from verax.stats.intervals import RESAMPLES, bootstrap_sums, with_interval
 from verax.stats.joint import JointTest, joint_test
-from verax.studies.crosslingual.rows import Explainer, LanguageRun, Measure, Values, randomised_row
+from verax.studies.crosslingual.rows import Explainer, LanguageRun, Measure, MeasureValues, randomised_row
 from verax.types import Estimate, FloatArray, IntArray
 
 
@@ -152,7 +152,6 @@ def resample(
     Args:
         values: of one run, shape [groups, methods, languages]; of several, shape [runs, methods, layers]; NaN where
             there is none.
-        averaged: the methods that averages are over.
         overall: whether the mean over languages comes first, as a further layer.
     """
     n, methods, columns = values.shape
@@ -189,11 +188,16 @@ class GridMaker:
         places = {(method.row, method.output): place for place, method in enumerate(methods)}
         self._randomised = [places.get((randomised_row(method.row), method.output)) for method in methods]
 
+    @property
+    def sequential(self) -> bool:
+        """Whether results decided how many inputs there are; with several runs, the units of the test are runs."""
+        return len(self.runs) == 1 and self.runs[0].run.manifest.sequential
+
     def grids(self, measure: Measure, languages: tuple[str, ...], *, each: bool) -> list[Grid]:
         """The mean over languages, then, if requested, each language."""
         return self.grids_of(self.read(measure, languages), measure, languages, each=each)
 
-    def read(self, measure: Measure, languages: tuple[str, ...]) -> list[Values]:
+    def read(self, measure: Measure, languages: tuple[str, ...]) -> list[MeasureValues]:
         """The values of a measure in each run."""
         return [
             one.values(measure.metric, [method.labels[place] for method in self.methods], languages)
@@ -201,7 +205,7 @@ class GridMaker:
         ]
 
     def grids_of(
-        self, read: Sequence[Values], measure: Measure, languages: tuple[str, ...], *, each: bool
+        self, read: Sequence[MeasureValues], measure: Measure, languages: tuple[str, ...], *, each: bool
     ) -> list[Grid]:
         """Grids of the values of each run."""
         stacked = np.stack([layers(one.values) for one in read])  # [runs, methods, 1 + languages]
@@ -216,7 +220,13 @@ class GridMaker:
         grids = []
         for layer, language in enumerate(shown):
             units = by_layer(read[0].values, layer) if len(read) == 1 else stacked[:, :, layer]
-            test = joint_test(units, higher_is_better=measure.higher_is_better, tolerance=tolerance, seed=self.seed)
+            test = joint_test(
+                units,
+                higher_is_better=measure.higher_is_better,
+                tolerance=tolerance,
+                seed=self.seed,
+                sequential=self.sequential,
+            )
             form = test.strongest([place for place in self._form if n[place, layer]])
             cells = {}
             for place, method in enumerate(self.methods):
@@ -230,7 +240,7 @@ class GridMaker:
                     n=int(n[place, layer]),
                     skipped=int(skipped[place, layer]),
                     reason=_reason(value, n[place], languages, layer),
-                    best=value is not None and self._is_best(place, test),
+                    best=value is not None and self._is_best(place, test) and not test.undecided(place, random),
                     difference=None if random is None else gaps[Difference(layer, place, random)],
                     **test.against(place, random)._asdict(),
                     above_form=test.beats(place, form) if form is not None and method.is_method else None,

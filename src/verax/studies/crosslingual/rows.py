@@ -31,7 +31,6 @@ class Explainer(NamedTuple):
         labels: its label in each run.
         row: name with aggregation; methods that differ only in their output share a row.
         output: what it explains, the column; None for a method that does not depend on it, which is in every column.
-        role: what it is compared as.
     """
 
     labels: tuple[str, ...]
@@ -54,7 +53,6 @@ class Measure(NamedTuple):
     """A metric of the runs and what it measures here.
 
     Args:
-        metric: its label.
         aligner: name of the aligner with the parameters that are not default; None for measures in one language.
         aligner_labels: labels that the alignments of this aligner may have in a run, the most specific first.
         controlling: features of the form of words that are held constant.
@@ -231,7 +229,7 @@ def _first(manifest: Manifest, name: MeasureName, metric: str) -> Measure | None
     return None
 
 
-class Values(NamedTuple):
+class MeasureValues(NamedTuple):
     """The values of a measure.
 
     Args:
@@ -283,7 +281,7 @@ class LanguageRun:
         """Whether there are scores of a measure."""
         return len(self.run.scores.where(metric=measure.metric)) > 0
 
-    def values(self, metric: str, methods: Sequence[str], languages: Sequence[str]) -> Values:
+    def values(self, metric: str, methods: Sequence[str], languages: Sequence[str]) -> MeasureValues:
         """The values of one metric by group, method and language; scores of others are left out."""
         scores = self.run.scores
         names, codes = scores.instance.names, scores.instance.codes
@@ -300,7 +298,7 @@ class LanguageRun:
         values[group, method, language] = value
         skipped = np.zeros((len(methods), len(languages)), np.int64)
         np.add.at(skipped, (method, language), np.isnan(value))
-        return Values(values, skipped)
+        return MeasureValues(values, skipped)
 
     def by_group(self, known: Mapping[str, float], languages: Sequence[str]) -> FloatArray:
         """Numbers by instance as an array, shape [groups, languages], NaN where there is none."""

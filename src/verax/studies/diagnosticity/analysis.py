@@ -28,7 +28,7 @@ PAIRS: tuple[LevelPair, ...] = tuple(pair for pair in combinations(_TIERS, 2) if
 """Pairs of levels, the truer one first."""
 _COSTS = ("forward_asked", "backward_asked", "seconds")
 
-Standing = Literal["better", "chance", "worse", "unknown"]
+AgainstChance = Literal["better", "chance", "worse", "unknown"]
 """Compared with chance: the interval is above 0.5, contains it, is below it, or there is none."""
 
 
@@ -52,15 +52,12 @@ class MetricTrial:
     """A metric on trial with explanations of one kind, or the reason why it is not.
 
     Args:
-        label: of the metric in the run card.
-        display: its short name.
         kind: of the explanations; None if the metric has no value at all.
         overall: share of pairs ranked rightly, over inputs of exactly known truth, or over all if there are none.
-        n: number of these inputs.
         exact: whether their truth is known exactly.
         by_group, by_pair: the same for each group of inputs, and for each pair of levels.
         ranks: whether the metric is meant to rank explanations.
-        reason: why there is no value.
+        warned: whether a run has warnings about the metric, such as agents that learned nothing.
     """
 
     label: str
@@ -73,10 +70,11 @@ class MetricTrial:
     by_pair: Mapping[LevelPair, Estimate | None] = field(default_factory=dict)
     cost: MeasuringCost | None = None
     ranks: bool = True
+    warned: bool = False
     reason: str = ""
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> AgainstChance:
         """The verdict on the metric, which its interval decides."""
         if self.overall is None or self.overall.interval is None:
             return "unknown"
@@ -239,6 +237,7 @@ def _of_metric(runs: Sequence[_KnownRun], label: str, display: str) -> Iterator[
             {pair: _share(counted[:, [number]]) for number, pair in enumerate(PAIRS)},
             MeasuringCost(*np.concatenate([run.costs(label, kind) for run in runs]).mean(0).tolist()),
             any(run.run.manifest.metric(label).ranked for run in runs if label in run.run.metrics),
+            any(warning.startswith(f"{label}: ") for run in runs for warning in run.run.manifest.warnings),
         )
     if not measured:
         listed = "; ".join(reason for run in runs for reason in run.reasons(label))

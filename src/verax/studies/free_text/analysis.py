@@ -36,10 +36,7 @@ class ConsistencyRow:
     """One test of one method (Tables 2 and 3).
 
     Args:
-        model, method: whose explanations.
         test: the editor, or the union of several (`random + infill`); `reconstruction`.
-        n: instances that were tested.
-        untested: number of instances that were not, by reason.
         found: share of instances with a counterfactual, or with a reconstructed input.
         among_found: share of these whose explanation is inconsistent; None if there is none.
         total: share of all tested instances whose explanation is inconsistent; None if none was tested.
@@ -47,13 +44,10 @@ class ConsistencyRow:
         mentioned: share of the counterfactuals whose explanation mentions the inserted words.
         match: the rule of mention that decides.
         by_rule: `total` by each rule of mention; empty where that was not recorded.
-        tried: mean number of edits of an instance.
         flips: share of all edits that change the prediction.
         self_flips: share of answers to the unedited input, asked again, that are another class: what `flips` would be
             if edits had no effect. 0 for a deterministic model; None where that was not measured.
-        repeats: number of these answers.
         unanswered: edits of the tested instances, random ones included, that got no answer, by reason.
-        untested_edits: edits that change the prediction and whose explanation tests nothing, by reason.
         by_meaning: `total` if a word of at least `threshold` similarity counts as a mention too; None if that was not
             measured.
     """
@@ -90,12 +84,10 @@ class PerformanceRow:
     """How well a model predicts and explains (Table 7).
 
     Args:
-        n: explanations.
         accuracy: over the `judged` instances whose gold class the model has; one without an answer counts as wrong.
         bleu: corpus BLEU, from 0 to 100, over the `compared` explanations that have a human reference.
         parsed: number of classes parsed from the text, where the model gives no likelihoods.
         by_first_token: number of classes found by the first token of an answer.
-        cut_off: number of explanations that reach the maximum length.
     """
 
     model: str
@@ -115,9 +107,6 @@ class MethodComparison:
     """Two methods under one test, over the `n` instances that both were tested on.
 
     Args:
-        first, second: model and method.
-        total_first, total_second: share of inconsistent explanations over those instances.
-        difference: second minus first.
         p: joint test of all methods under the same test, adjusted for their pairs.
     """
 
@@ -176,13 +165,18 @@ def free_text(runs: Sequence[TextRun], *, seed: int = 0) -> FreeText:
         kind: tuple(_row(*owner, results, seed) for owner, results in found if results.test.kind == kind)
         for kind in ("counterfactual", "reconstruction")
     }
-    noise = [noise_row(*owner, results, seed=seed) for owner, results in found if len(results.test.metrics) == 1]
+    sequential = any(run.manifest.sequential for run in runs)
+    noise = [
+        noise_row(*owner, results, seed=seed, sequential=sequential)
+        for owner, results in found
+        if len(results.test.metrics) == 1
+    ]
     return FreeText(
         counterfactual=rows["counterfactual"],
         noise=tuple(row for row in noise if row is not None),
         reconstruction=rows["reconstruction"],
         performance=tuple(_performance(run, method, seed) for run, method in owners),
-        comparisons=tuple(_comparisons(found, seed)),
+        comparisons=tuple(_comparisons(found, seed, sequential=sequential)),
         runs=len(runs),
         sources=tuple(runs),
     )
@@ -278,7 +272,7 @@ def _correct(run: TextRun, method: str, texts: Sequence[Nle]) -> list[bool]:
     return [predicted[name] == label for name, label in gold.items() if name in predicted and label in known]
 
 
-def _comparisons(found: Sequence[tuple[Owner, Results]], seed: int) -> Iterator[MethodComparison]:
+def _comparisons(found: Sequence[tuple[Owner, Results]], seed: int, *, sequential: bool) -> Iterator[MethodComparison]:
     """All pairs of methods under each test that both have, tested jointly."""
     by_test: dict[tuple[str, str, str, str], list[tuple[Owner, dict[str, Outcome]]]] = {}
     for owner, results in found:
@@ -288,7 +282,8 @@ def _comparisons(found: Sequence[tuple[Owner, Results]], seed: int) -> Iterator[
     for (_, name, _, _), columns in by_test.items():
         ids = list(dict.fromkeys(instance for _, outcomes in columns for instance in outcomes))
         values = np.array([[_inconsistent(of, instance) for _, of in columns] for instance in ids])
-        test_of_all = joint_test(values.reshape(len(ids), len(columns)), higher_is_better=False, seed=seed)
+        values = values.reshape(len(ids), len(columns))
+        test_of_all = joint_test(values, higher_is_better=False, seed=seed, sequential=sequential)
         for i, j in combinations(range(len(columns)), 2):
             row = _pair(name, columns[i], columns[j], test_of_all.p[i, j], seed)
             if row is not None:

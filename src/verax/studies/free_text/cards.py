@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from verax.data.text import split_words
-from verax.results.table import Column, Row, Table, table_row
+from verax.results.table import Column, Table, TableRow, table_row
 from verax.studies.free_text.analysis import FreeText
 from verax.studies.free_text.outcomes import ConsistencyTest, TextRun, consistency_tests, verdict
 from verax.studies.free_text.tables import row_name
@@ -60,7 +60,7 @@ def decisive(run: TextRun) -> Iterator[Judged]:
                     yield Judged(run, nle, test, score, log.trials[log.decisive])
 
 
-def _row(result: FreeText, judged: Judged) -> Row:
+def _row(result: FreeText, judged: Judged) -> TableRow:
     run, nle, test, score, trial = judged
     return table_row(
         row_name(result, run.name, nle.method, test.name),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
 from verax.stats.intervals import mean_difference, ratio
 from verax.stats.joint import ALPHA, joint_test
-from verax.studies.free_text.outcomes import Results
+from verax.studies.free_text.outcomes import MATCHES, Results
 from verax.types import Estimate, FloatArray, Trial
 
 Reading = Literal["copies", "never", "too_few", "above_chance", "like_chance"]
@@ -26,12 +26,8 @@ class NoiseRow:
     """Random edits of as many words as the editor inserts.
 
     Args:
-        model, method, editor: whose explanations, and the editor they are compared with.
-        edits: number of random edits.
-        flips: share of them that change the prediction.
         chance: share of them that the new explanation mentions.
-        similar: share of them that it mentions by meaning; None if that was not measured.
-        mentioned: share of the editor's counterfactuals that are mentioned.
+        by_rule: `chance` and `mentioned` by each rule of mention; empty where that was not recorded.
         difference: of the two shares, the mean over the `pairs` instances that have both.
         p: of that difference, paired.
         reading: how informative mentions are; None where there is nothing to compare.
@@ -49,9 +45,10 @@ class NoiseRow:
     pairs: int
     p: float | None
     reading: Reading | None
+    by_rule: Mapping[str, tuple[Estimate | None, Estimate | None]] = field(default_factory=dict)
 
 
-def noise_row(model: str, method: str, results: Results, *, seed: int = 0) -> NoiseRow | None:
+def noise_row(model: str, method: str, results: Results, *, seed: int = 0, sequential: bool = False) -> NoiseRow | None:
     """The noise floor of one editor; None if no random edit was made."""
     noise, edits = results.trials("noise"), results.trials("edit")
     flips = ratio(*_counts([[trial.flipped for trial in several] for several in noise.values()]), seed=seed)
@@ -60,7 +57,7 @@ def noise_row(model: str, method: str, results: Results, *, seed: int = 0) -> No
     chance, mentioned = mentions(noise, seed=seed), mentions(edits, seed=seed)
     pairs = _pairs(edits, noise)
     difference = mean_difference(pairs[:, 0] - pairs[:, 1], seed=seed)
-    p = joint_test(pairs, seed=seed).p[0, 1]
+    p = joint_test(pairs, seed=seed, sequential=sequential).p[0, 1]
     return NoiseRow(
         model=model,
         method=method,
@@ -74,13 +71,24 @@ def noise_row(model: str, method: str, results: Results, *, seed: int = 0) -> No
         pairs=len(pairs),
         p=None if np.isnan(p) else float(p),
         reading=_reading(chance, mentioned, difference, len(pairs), p),
+        by_rule={
+            rule: (mentions(noise, rule, seed=seed), mentions(edits, rule, seed=seed))
+            for rule in MATCHES
+            if any(trial.mentions for several in noise.values() for trial in several)
+        },
     )
 
 
-def mentions(trials: Mapping[str, Sequence[Trial]], *, seed: int = 0) -> Estimate | None:
-    """The share of new inputs whose explanation mentions the inserted words, of those that were explained."""
-    asked = [[trial.mentioned for trial in several if trial.mentioned is not None] for several in trials.values()]
-    return ratio(*_counts(asked), seed=seed)
+def mentions(trials: Mapping[str, Sequence[Trial]], rule: str | None = None, *, seed: int = 0) -> Estimate | None:
+    """The share of new inputs whose explanation mentions the inserted words, of those that were explained.
+
+    By one of the rules of mention; by default the one that decides.
+    """
+    known = [
+        [trial.mentioned if rule is None else trial.mentions.get(rule) for trial in several]
+        for several in trials.values()
+    ]
+    return ratio(*_counts([[one for one in several if one is not None] for several in known]), seed=seed)
 
 
 def _similar(trials: Mapping[str, Sequence[Trial]], threshold: float | None, seed: int) -> Estimate | None:

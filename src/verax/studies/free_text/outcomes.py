@@ -30,11 +30,6 @@ class TextRun:
     """What the tables need of a run.
 
     Args:
-        name: distinguishes its model from those of other runs.
-        inputs: the texts of the parts of each instance.
-        gold: the gold class of each instance, None without one.
-        texts: the explanations of each method.
-        scores: the scores of each method and metric, by instance.
         scored: the instances that each method has any score for, except those that failed unexpectedly.
     """
 
@@ -78,9 +73,7 @@ class ConsistencyTest:
 
     Args:
         metrics: its label in the run; of a union of editors those of all of them.
-        kind: what is done to the input.
         name: its name in tables: the editor, or `reconstruction`; its label where another test has the same name.
-        settings: its other parameters.
         search: those of the editor, except for the path of a trained one. Tests of one name are the same test in every
             run if settings and search are.
         match: the rule of mention that decides; empty for a reconstruction.

@@ -67,13 +67,13 @@ def _hidden(*names: str) -> tuple[Column, ...]:
 def _counterfactual(result: FreeText) -> Table:
     rows = result.counterfactual
     thresholds = sorted({row.threshold for row in rows if row.threshold is not None})
-    others = {rule: any(row.match != rule and row.by_rule for row in rows) for rule in RULES}
+    others = _other_rules(result)
     columns = (
         Column("name", "Setting, editor", "text"),
         _percent("found", "% found"),
         _percent("among_found", "% inconsistent of found"),
         _percent("total", "% inconsistent of all"),
-        *(_percent(f"total_{rule}", f"% of all, {words}" if others[rule] else "") for rule, words in RULES.items()),
+        *(_percent(f"total_{rule}", f"% of all, {words}" if words else "") for rule, words in others.items()),
         _percent("by_meaning", "% by meaning" if thresholds else ""),
         _percent("mentioned", "% mentioned"),
         Column("n", "n", "count"),
@@ -94,13 +94,21 @@ def _counterfactual(result: FreeText) -> Table:
         "input does not mention them; of those found, and of all inputs. Mentioned: of all such edits, several per "
         "input. A union counts what any of its editors found."
     ]
-    caption += [f"{words[0].upper()}{words[1:]}: {_RULE_MEANS[rule]}." for rule, words in RULES.items() if others[rule]]
+    caption += [f"{words[0].upper()}{words[1:]}: {_RULE_MEANS[rule]}." for rule, words in others.items() if words]
     if thresholds:
         least = ", ".join(map(number, thresholds))
         caption.append(f"By meaning: inconsistent, of all inputs, if a word of similarity {least} or more counts too.")
     caption += [_reasons("Not tested, and in no share", [row.untested for row in rows])]
     title = "Counterfactual consistency test"
     return Table("counterfactual", title, columns, tuple(lines), " ".join(filter(None, caption)), (INTERVALS,))
+
+
+def _other_rules(result: FreeText) -> dict[str, str]:
+    """Each rule of mention with its name, which is empty where the rule decides or was not recorded."""
+    rows = result.counterfactual
+    return {
+        rule: words if any(row.match != rule and row.by_rule for row in rows) else "" for rule, words in RULES.items()
+    }
 
 
 def _edits(result: FreeText) -> Table:
@@ -159,6 +167,11 @@ def _reasons(words: str, counts: Sequence[Mapping[str, int]]) -> str:
 
 def _noise(result: FreeText) -> Table:
     similar = any(row.similar is not None for row in result.noise)
+    by_rule = [
+        _percent(f"{side}_{rule}", f"{title}, {words}" if words else "")
+        for rule, words in _other_rules(result).items()
+        for side, title in (("chance", "% mentioned"), ("mentioned", "% counterfactuals mentioned"))
+    ]
     columns = (
         Column("name", "Setting, editor", "text"),
         Column("edits", "Random edits", "count"),
@@ -167,6 +180,7 @@ def _noise(result: FreeText) -> Table:
         _percent("similar", "% similar" if similar else ""),
         _percent("mentioned", "% counterfactuals mentioned"),
         _percent("difference", "Difference"),
+        *by_rule,
         Column("reading", "Reading", "text"),
         *_hidden("model", "method", "test", "pairs", "p"),
     )
@@ -174,6 +188,7 @@ def _noise(result: FreeText) -> Table:
         table_row(
             row_name(result, row.model, row.method, row.editor),
             row.edits, row.flips, row.chance, row.similar, row.mentioned, row.difference,
+            *(share for rule in RULES for share in row.by_rule.get(rule, (None, None))),
             None if row.reading is None else READINGS[row.reading],
             row.model, row.method, row.editor, row.pairs, row.p,
         )
@@ -237,10 +252,12 @@ def _comparison(result: FreeText) -> Table:
         )
         for row in result.comparisons
     ]  # fmt: skip
+    sequential = any(run.manifest.sequential for run in result.sources)
     caption = (
         "Inconsistent explanations under each test, over the inputs that both were tested on; the difference, second "
-        "minus first, in points. p: joint sign-flip test, adjusted for the pairs of methods of one test. A model that "
-        "ignores its input is seldom inconsistent: consider how much was found, and accuracy, first."
+        f"minus first, in points. p: {'sequential' if sequential else 'joint sign-flip'} test, adjusted for the pairs "
+        "of methods of one test. A model that ignores its input is seldom inconsistent: consider how much was found, "
+        "and accuracy, first."
     )
     title = "Settings compared under the consistency tests"
     return Table("comparison", title, columns, tuple(lines), caption, (INTERVALS,))

@@ -7,7 +7,7 @@ from typing import Any
 
 from verax.types import Preset
 
-Given = str | dict[str, Any]
+GivenMethod = str | dict[str, Any]
 
 WORLD_NLI: Mapping[str, Any] = {"model": "world/nli", "data": {"name": "world/nli"}}
 """The model and data of a preset by default."""
@@ -16,9 +16,9 @@ _PER_DIMENSION = ("input_x_gradient", "saliency", "guided_backprop", "integrated
 _PER_WORD = ("lime", "occlusion", "shapley_sampling")
 
 
-def _attribution_rows(target: str) -> list[Given]:
+def _attribution_rows(target: str) -> list[GivenMethod]:
     """The rows of one column: five methods in two aggregations each, and three that score whole words."""
-    rows: list[Given] = [
+    rows: list[GivenMethod] = [
         {name: {"target": target, "aggregate": aggregate}} for name in _PER_DIMENSION for aggregate in ("mean", "l2")
     ]
     return [*rows, *({name: {"target": target}} for name in _PER_WORD)]

@@ -2,12 +2,12 @@
 
 from verax.results.study import Study
 from verax.studies.masking.analysis import analyse
-from verax.studies.masking.curves import Masking
+from verax.studies.masking.curves import MaskingResult
 from verax.studies.masking.figures import figures
 from verax.studies.masking.presets import FAITHFULNESS_MEASURABLE
 from verax.studies.masking.tables import findings, reading, tables
 
-STUDY: Study[Masking] = Study(
+STUDY: Study[MaskingResult] = Study(
     name="masking",
     title="Recursive masking",
     summary="ACU and RACU of recursive masking, with the in-distribution test that makes them valid.",

@@ -23,20 +23,21 @@ from verax.stats.areas import curve_areas
 from verax.stats.intervals import RESAMPLES, mean_interval
 from verax.stats.masf import simes
 from verax.stats.performance import constant, most_frequent
+from verax.studies.leaderboard.analysis import metric_test
 from verax.studies.masking.curves import (
     NOT_RECORDED,
-    Masking,
     MaskingCurve,
     MaskingCurves,
+    MaskingResult,
     SeedValues,
     Training,
     paper_name,
 )
 from verax.types import IntArray, Performance, UserError
+from verax.types.score import ScoreSeries
 
 METRIC, TEST = "recursive_masking", "in_distribution"
 NO_AREA = "no_area"
-Series = Mapping[str, Sequence[float]]
 
 
 @dataclass(frozen=True)
@@ -47,16 +48,10 @@ class MaskedRun:
         series: by method and instance, the series of its score: `gold`, `predicted` at each point of each masking, and
             the number of `maskings` (1 by default); empty where it was skipped.
         p_values: by method, the p-values of each tested instance at each masking ratio.
-        metric: how performance is measured on the data.
-        baseline: label of the random measure.
-        signed: for each method, whether it distinguishes support from opposition.
         majority: the most frequent class of the training data; None if it is not known.
-        seed: of the model.
-        training: of the model.
-        data: name of the data set.
     """
 
-    series: Mapping[str, Mapping[str, Series]]
+    series: Mapping[str, Mapping[str, ScoreSeries]]
     p_values: Mapping[str, Sequence[Sequence[float]]]
     metric: Performance
     baseline: str
@@ -72,7 +67,7 @@ class MaskedRun:
         return any("predicted" in series for series in self.series.get(self.baseline, {}).values())
 
 
-def analyse(runs: Sequence[Run]) -> Masking | None:
+def analyse(runs: Sequence[Run]) -> MaskingResult | None:
     """Curves and areas of one run, with intervals over instances.
 
     Of several runs: of each data set, and of each way of training its models; intervals are over the runs.
@@ -86,12 +81,25 @@ def analyse(runs: Sequence[Run]) -> Masking | None:
     made = _one_group(runs[0]) if len(runs) == 1 else _groups(runs)
     groups = tuple(_displayed(curves, runs) for curves in made.values() if curves is not None)
     by_metric = any(len(masked_metrics(run)) > 1 for run in runs)
-    return Masking(groups, tuple(name for name, curves in made.items() if curves is None), by_metric)
+    return MaskingResult(groups, tuple(name for name, curves in made.items() if curves is None), by_metric)
 
 
 def _one_group(run: Run) -> dict[str, MaskingCurves | None]:
     """The curves of each metric of one run."""
-    return {entry.label: masking_curves(entry.label, [masked_run(run, entry)]) for entry in masked_metrics(run)}
+    return {
+        entry.label: _tested(run, entry, masking_curves(entry.label, [masked_run(run, entry)]))
+        for entry in masked_metrics(run)
+    }
+
+
+def _tested(run: Run, entry: MetricEntry, made: MaskingCurves | None) -> MaskingCurves | None:
+    """Curves of one run with what the joint test of its leaderboard says about each measure and the random one."""
+    if made is None:
+        return None
+    _, methods, _, test = metric_test(run, entry.label)
+    random = methods.index(made.baseline)
+    rows = (replace(row, against=test.against(methods.index(row.method), random)) for row in made.curves)
+    return replace(made, curves=tuple(rows))
 
 
 def _groups(runs: Sequence[Run]) -> dict[str, MaskingCurves | None]:
@@ -170,7 +178,8 @@ def _over_seeds(name: str, runs: Sequence[Run], place: int) -> MaskingCurves | N
         if len(runs) > 1 and not masked.has_random_curve:
             raise UserError(f"{run.folder} has no curve of the random measure: it cannot be averaged with other runs")
     matched = match_methods(runs, lambda run: run.scores.methods_of(entries[run.folder].label))
-    return masking_curves(name, recorded, matched)
+    made = masking_curves(name, recorded, matched)
+    return made if len(runs) > 1 else _tested(runs[0], entries[runs[0].folder], made)
 
 
 def _model_fact(name: str, run: Run) -> Any:
@@ -257,11 +266,11 @@ def _one_run(name: str, run: MaskedRun, seed: int, resamples: int) -> MaskingCur
     )
 
 
-def _gold(rows: Mapping[str, Series], chosen: Sequence[str]) -> IntArray:
+def _gold(rows: Mapping[str, ScoreSeries], chosen: Sequence[str]) -> IntArray:
     return np.array([int(rows[one]["gold"][0]) for one in chosen])
 
 
-def _predicted(rows: Mapping[str, Series], chosen: Sequence[str]) -> IntArray:
+def _predicted(rows: Mapping[str, ScoreSeries], chosen: Sequence[str]) -> IntArray:
     """Predicted classes, shape [instances, maskings, points]."""
     maskings = int(rows[chosen[0]].get("maskings", (1,))[0])
     predicted = np.array([rows[one]["predicted"] for one in chosen]).astype(np.int64)

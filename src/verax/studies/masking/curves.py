@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from verax.stats.intervals import mean_interval
+from verax.stats.joint import AgainstRandom
 from verax.types import Estimate, Performance
 
 ALPHA = 0.05
@@ -39,6 +40,7 @@ class Training(NamedTuple):
 
 
 NOT_RECORDED = Training()
+NOT_COMPARED = AgainstRandom()
 
 
 class SeedValues(NamedTuple):
@@ -56,8 +58,6 @@ class MaskingCurve:
     """One measure under recursive masking: the model's performance while words are masked, and the area it loses.
 
     Args:
-        method: its label.
-        metric: how performance is measured.
         curve: performance at each masking ratio, from 0 to 1 in equal steps.
         acu: area between the random curve and this one: positive where masking by this measure hurts more.
         racu: acu as a share of the area between the random curve and its end; None with `reason` unless that area is
@@ -67,8 +67,8 @@ class MaskingCurve:
         skipped: instances that they do not; of several runs, the most.
         over: what the intervals are over: instances of one run, or seeds, one run each.
         p_values: in-distribution p-value of the data set at each masking ratio; None if it was not tested.
-        seeds: values of each run.
         roar: racu by Recursive ROAR on the same data; None if it was not measured.
+        against: what the leaderboard of the one run says about the measure and the random one.
     """
 
     method: str
@@ -84,6 +84,7 @@ class MaskingCurve:
     p_values: tuple[float, ...] | None = None
     seeds: tuple[SeedValues, ...] = ()
     roar: Estimate | None = None
+    against: AgainstRandom = NOT_COMPARED
 
     @property
     def ratios(self) -> tuple[float, ...]:
@@ -102,13 +103,8 @@ class MaskingCurves:
     Args:
         name: of the data set, or of the metric where a run has several.
         baseline: label of the random measure, whose curve is among `curves`.
-        majority: performance of always predicting the most frequent class.
         majority_of: the data whose most frequent class it is: that of the training, or that which is measured.
-        training: how the models were trained.
-        data: name of the data set, without its split.
-        runs: number of runs that these are the means of.
         without: measures that have no curve, or not in every run, and why.
-        display: display names of the measures.
     """
 
     name: str
@@ -169,7 +165,7 @@ class MaskingCurves:
 
 
 @dataclass(frozen=True, slots=True)
-class Masking:
+class MaskingResult:
     """The curves of each data set and training, or of each metric of one run.
 
     Args:
@@ -206,7 +202,6 @@ class AllData(NamedTuple):
     Args:
         seeds: seeds that converged on every data set, over which the means and their intervals are.
         excluded: what was left out: data set, seed and its unmasked performance, with the threshold there.
-        majority: mean over the data sets.
     """
 
     seeds: tuple[str, ...]

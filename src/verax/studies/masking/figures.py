@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 
 from verax.results.figure import AnyMark, Area, Dot, Figure, Line, Panel, Region, Rule, Scale, Series, Shape
 from verax.results.render.numbers import estimate, percent
-from verax.studies.masking.curves import ALPHA, Masking, MaskingCurve, MaskingCurves, over_data
+from verax.studies.masking.curves import ALPHA, MaskingCurve, MaskingCurves, MaskingResult, over_data
 from verax.studies.masking.tables import MAJORITY, PERFORMANCE
 from verax.types import Estimate
 
@@ -16,7 +16,7 @@ _LEAST_P = 1e-4
 _ALL = "All"
 
 
-def figures(result: Masking) -> list[Figure]:
+def figures(result: MaskingResult) -> list[Figure]:
     """Performance of the models if there are several groups; a panel for each measure; where tested, its p-values."""
     found = [_performance(result)] if result.compared else []
     for group in result.groups:
@@ -28,7 +28,7 @@ def figures(result: Masking) -> list[Figure]:
     return found
 
 
-def _performance(result: Masking) -> Figure:
+def _performance(result: MaskingResult) -> Figure:
     """Performance unmasked and fully masked on each data set and on all, by training (Figures 2, 3 and 7 to 15)."""
     trainings = result.trainings
     rows = list(dict.fromkeys(group.name for group in result.groups))

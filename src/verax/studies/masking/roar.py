@@ -13,7 +13,7 @@ from verax.results.run import Run
 from verax.results.study import Findings
 from verax.studies.masking import STUDY
 from verax.studies.masking.analysis import METRIC, analyse, averaged
-from verax.studies.masking.curves import Masking, MaskingCurve, MaskingCurves, paper_name
+from verax.studies.masking.curves import MaskingCurve, MaskingCurves, MaskingResult, paper_name
 from verax.types import UserError
 
 NOTE = (
@@ -29,15 +29,11 @@ def roar_findings(folders: Sequence[Path]) -> Findings:
     return Findings(STUDY, tuple(STUDY.tables(result)), tuple(STUDY.figures(result)), (), (NOTE,))
 
 
-def masking_of(results: Mapping[Path, RoarResult]) -> Masking:
-    """The curves of one ROAR, with intervals over instances; of several, means and intervals over their seeds.
-
-    Args:
-        results: by folder.
-    """
+def masking_of(results: Mapping[Path, RoarResult]) -> MaskingResult:
+    """The curves of one ROAR, with intervals over instances; of several, means and intervals over their seeds."""
     _require_same(results)
     curves = [_curves(result) for result in results.values()]
-    return Masking((curves[0] if len(curves) == 1 else averaged(curves[0].name, curves),))
+    return MaskingResult((curves[0] if len(curves) == 1 else averaged(curves[0].name, curves),))
 
 
 def findings_with_roar(runs: Sequence[Run], folders: Sequence[Path]) -> Findings:
@@ -48,7 +44,7 @@ def findings_with_roar(runs: Sequence[Run], folders: Sequence[Path]) -> Findings
     return STUDY.findings_of(with_roar(result, {folder: load_result(folder) for folder in folders}))
 
 
-def with_roar(result: Masking, results: Mapping[Path, RoarResult]) -> Masking:
+def with_roar(result: MaskingResult, results: Mapping[Path, RoarResult]) -> MaskingResult:
     """The result with RACU by Recursive ROAR for the measures that both have, matched by data set and display name."""
     by_data: dict[tuple[str, ...], dict[Path, RoarResult]] = {}
     for folder, roar in results.items():

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 
 from verax.results.render.numbers import estimate, listed, percent, plural
 from verax.results.table import Cell, Column, Table, table_row
+from verax.studies.marks import marks_of
 from verax.studies.masking.analysis import NO_AREA
 from verax.studies.masking.curves import (
     ALPHA,
     CONVERGED,
     NOT_RECORDED,
     AllData,
-    Masking,
     MaskingCurve,
     MaskingCurves,
+    MaskingResult,
     Training,
     over_data,
 )
@@ -49,7 +50,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def tables(result: Masking) -> list[Table]:
+def tables(result: MaskingResult) -> list[Table]:
     """The areas of each data set or metric, best first, the random measure last; of several groups, together too."""
     several = len(result.groups) > 1
     together = [
@@ -64,7 +65,7 @@ def tables(result: Masking) -> list[Table]:
     ]
 
 
-def _data_sets(result: Masking, training: Training) -> Table:
+def _data_sets(result: MaskingResult, training: Training) -> Table:
     """Measures on all data sets, with Recursive ROAR where it was measured (the paper's Tables 1, 11 and 12)."""
     groups = result.of_training(training)
     with_roar = has_roar(groups)
@@ -73,7 +74,7 @@ def _data_sets(result: Masking, training: Training) -> Table:
         for curve in group.curves:
             if curve.method != group.baseline:
                 roar = Cell(curve.roar) if curve.roar is not None else Cell(reason="not measured")
-                areas = [Cell(curve.acu), _racu(curve), *([roar] if with_roar else [])]
+                areas = [_acu(curve), _racu(curve), *([roar] if with_roar else [])]
                 note = "; ".join(flags(group, curve))
                 rows.append(table_row(group.name, _measure(group, curve.method), *areas, note, section=group.name))
     baselines = {group.shown(group.baseline) for group in groups}
@@ -120,7 +121,7 @@ def all_data(overall: AllData) -> str:
     return words
 
 
-def _performance_table(result: Masking) -> Table:
+def _performance_table(result: MaskingResult) -> Table:
     """Performance unmasked and fully masked, by data set and training (the paper's Figures 2, 3 and 7 to 15)."""
     names = ("data", "training", "unmasked", "fully_masked", "majority", "majority_of", "runs", "converged")
     titles = ("Data set", "Training", "Unmasked [%]", "100 % masked [%]", "Most frequent class [%]", "", "Runs", "")
@@ -149,7 +150,7 @@ def _table(group: MaskingCurves, name: str) -> Table:
     rows = []
     for curve in ranked:
         random = curve.method == group.baseline
-        areas = [Cell(reason="0 by definition")] * 2 if random else [Cell(curve.acu), _racu(curve)]
+        areas = [Cell(reason="0 by definition")] * 2 if random else [_acu(curve), _racu(curve)]
         outside = None if curve.p_values is None else " ".join(f"{curve.ratios[i]:.4g}" for i in curve.outside())
         valid = not group.invalid(curve) if group.tested(curve) else None
         rows.append(
@@ -170,12 +171,17 @@ def _table(group: MaskingCurves, name: str) -> Table:
         _COLUMNS,
         tuple(rows),
         caption=intervals(group),
-        verdict=" ".join([performance(group), distribution(group)]),
+        verdict=" ".join([performance_sentence(group), distribution(group)]),
     )
 
 
 def _measure(group: MaskingCurves, method: str) -> Cell:
     return Cell(method, shown=group.shown(method))
+
+
+def _acu(curve: MaskingCurve) -> Cell:
+    marks = marks_of(best=False, like_random=curve.against.like_random, worse=curve.against.worse)
+    return Cell(curve.acu, marks=marks)
 
 
 def _racu(curve: MaskingCurve) -> Cell:
@@ -208,7 +214,7 @@ def flags(group: MaskingCurves, curve: MaskingCurve) -> list[str]:
     return found
 
 
-def performance(group: MaskingCurves) -> str:
+def performance_sentence(group: MaskingCurves) -> str:
     """Performance with nothing and with everything masked, compared with the most frequent class."""
     name, last = PERFORMANCE[group.random.metric], group.random.curve[-1]
     words = (
@@ -256,10 +262,13 @@ def intervals(group: MaskingCurves) -> str:
             if group.runs >= FEWEST
             else f"Means over {runs}; there are intervals from {FEWEST} runs on."
         )
-    return f"In brackets: 95 % intervals over the {plural(group.random.n, 'instance')} of this run (BCa bootstrap)."
+    instances = plural(group.random.n, "instance")
+    if group.random.n < FEWEST:
+        return f"Of {instances}; there are intervals from {FEWEST} on."
+    return f"In brackets: 95 % intervals over the {instances} of this run (BCa bootstrap)."
 
 
-def findings(result: Masking) -> list[str]:
+def findings(result: MaskingResult) -> list[str]:
     """What is missing."""
     return [
         f"{name}: the random measure has no curve, so there is nothing to measure the others against."
@@ -267,7 +276,7 @@ def findings(result: Masking) -> list[str]:
     ]
 
 
-def reading(result: Masking) -> list[str]:
+def reading(result: MaskingResult) -> list[str]:
     """How the areas came about."""
     if not result.groups:
         return []
@@ -278,6 +287,8 @@ def reading(result: Masking) -> list[str]:
         "hurts more. RACU is its share of the area between the random curve and its end, which a measure would reach "
         "that finds everything that matters at the first step. It is undefined unless that area is positive, and has "
         "no interval where that area is not significantly so.",
+        "Intervals show how large an area may be. Whether a measure is better than random is decided by the joint test "
+        "of the leaderboard, which compares the probability of the gold class input by input; marks are those of it.",
         "No bound: a signed measure distinguishes support from opposition, so masking by it can flip the prediction, "
         "below what masking everything does. Its RACU can exceed 100 %; compare it with other signed measures.",
         f"Not valid: at these masking ratios the inputs masked by the measure, or at random, are not in-distribution "

@@ -18,7 +18,9 @@ from verax.stats.joint import JointTest, TooFew, joint_test, mean_of, mean_over_
 from verax.stats.performance import counted, performance
 from verax.stats.simulation import simulated_f1
 from verax.studies.leaderboard.analysis import metric_test, values_by_input
+from verax.studies.marks import test_notes
 from verax.types import BY_BUDGET, Base, Estimate, FloatArray, Kind, UserError
+from verax.types.score import ScoreSeries
 
 KINDS: tuple[Kind, ...] = ("span_interaction", "token_interaction", "token")
 BASES: tuple[Base, ...] = ("shapley", "attention", "integrated_gradients", "random")
@@ -26,8 +28,7 @@ PropertyName = Literal[
     "comprehensiveness", "sufficiency", "agreement_of_words", "agreement_of_pairs", "simulatability", "complexity"
 ]
 Place = tuple[Kind, Base]
-Series = Mapping[str, Sequence[float]]
-Grid = Mapping[Place, tuple[str, ...]]
+MethodGrid = Mapping[Place, tuple[str, ...]]
 """Labels of the methods of each kind and base."""
 
 
@@ -44,8 +45,6 @@ class Entry:
 
     Args:
         method: its label in the run; of several methods of the same kind and base the first, but all random ones.
-        value: the mean; of simulatability the RSF.
-        n: instances that have a value.
         difference: of the value from that of the random explanation that it is compared with on the leaderboard too,
             over the `pairs` instances that both have; None for the random one itself.
         p: of that difference, in the joint test of all kinds and bases under the property.
@@ -53,7 +52,6 @@ class Entry:
         like_random: not significantly different, although it could have been.
         best: whether no other kind of its base is significantly better. Never for random explanations.
         words: of flips, the mean number of words in the largest perturbation.
-        bounds: of complexity.
         maximum: of agreement within the budget, the mean of the highest value that so few words can have.
         sf: of simulatability, the F1 that the RSF is made from.
     """
@@ -81,9 +79,6 @@ class Property:
     """One property, measured by one metric of the run.
 
     Args:
-        metric: its label in the run.
-        parameters: of the metric.
-        over: what the intervals are over.
         seeds: of simulatability, number of agents trained for each explanation.
         without: of simulatability, F1 of agents that see no explanation.
         too_few: why nothing could become significant; None where something could.
@@ -116,12 +111,7 @@ class Stability:
 
 @dataclass(frozen=True, slots=True)
 class UnifiedRun:
-    """All properties that a run measured, in the order of `PropertyName`, and the stability of its spans.
-
-    Args:
-        model, data: their names.
-        f1: macro F1 of the model on the explained inputs.
-    """
+    """All properties that a run measured, in the order of `PropertyName`, and the stability of its spans."""
 
     name: str
     properties: tuple[Property, ...]
@@ -143,10 +133,14 @@ class UnifiedRun:
 
 @dataclass(frozen=True, slots=True)
 class Unified:
-    """The properties of each run, and of all inputs of several runs together."""
+    """The properties of each run, and of all inputs of several runs together.
+
+    `notes` say which tests the marks come from.
+    """
 
     runs: tuple[UnifiedRun, ...]
     together: UnifiedRun | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def sections(self) -> tuple[UnifiedRun, ...]:
@@ -163,7 +157,7 @@ def analyse(runs: Sequence[Run], seed: int = 0) -> Unified | None:
     for run, one in zip(runs, made, strict=True):
         if one is None:
             raise UserError(f"{run.folder} has fewer than two kinds of explanation under the properties of this study")
-    return Unified(tuple(found), _together(runs, seed) if len(runs) > 1 else None)
+    return Unified(tuple(found), _together(runs, seed) if len(runs) > 1 else None, test_notes(runs))
 
 
 def _one_run(name: str, run: Run, seed: int) -> UnifiedRun | None:
@@ -219,7 +213,7 @@ class _Layout:
     baseline: dict[Place, int]
 
     @classmethod
-    def of(cls, manifest: Manifest, grid: Grid, methods: Sequence[str]) -> _Layout:
+    def of(cls, manifest: Manifest, grid: MethodGrid, methods: Sequence[str]) -> _Layout:
         """By the methods that the columns are of; the random explanation is that of the leaderboard."""
         found = {place: tuple(methods.index(one) for one in labels if one in methods) for place, labels in grid.items()}
         rivals = {place: manifest.baseline(labels[0]) for place, labels in grid.items() if place[1] != "random"}
@@ -234,11 +228,11 @@ class _Layout:
         bases = [(base, columns) for (_, base), columns in self.columns.items()]
         random = [column for base, columns in bases if base == "random" for column in columns]
         alike = [columns[0] for base, columns in bases if base == place[1]]
-        return {**test.against(i, j)._asdict(), "best": i in test.best(random, alike)}
+        return {**test.against(i, j)._asdict(), "best": i in test.best(random, alike) and not test.undecided(i, j)}
 
 
 def _entries(
-    values: FloatArray, test: JointTest, layout: _Layout, grid: Grid, tolerance: float, seed: int
+    values: FloatArray, test: JointTest, layout: _Layout, grid: MethodGrid, tolerance: float, seed: int
 ) -> tuple[Entry, ...]:
     """The entry of each kind and base that has a value.
 
@@ -293,7 +287,7 @@ def _drawn(run: Run, metric: str, methods: Sequence[str], values: FloatArray) ->
     return drawn
 
 
-def _property(run: Run, name: PropertyName, metric: MetricEntry, grid: Grid, seed: int) -> Property:
+def _property(run: Run, name: PropertyName, metric: MetricEntry, grid: MethodGrid, seed: int) -> Property:
     if name == "simulatability":
         return _simulatability(run, metric, grid, seed)
     tested = metric_test(run, metric.label, seed)
@@ -341,15 +335,18 @@ def _together(runs: Sequence[Run], seed: int) -> UnifiedRun:
             values, test, layout = _joined(runs, grids, metric, seed)
             tolerance = max(run.manifest.tolerance(metric.label) for run in runs)
             methods = dict.fromkeys(layout.columns, ("all runs",))
-            entries = _entries(values[None], test, layout, methods, tolerance, seed)
+            entries = _entries(values, test, layout, methods, tolerance, seed)
             properties.append(_property_of_entries(name, metric, entries, test))
     return UnifiedRun("all runs", tuple(one for one in properties if one.entries), ())
 
 
 def _joined(
-    runs: Sequence[Run], grids: Sequence[Grid], metric: MetricEntry, seed: int
+    runs: Sequence[Run], grids: Sequence[MethodGrid], metric: MetricEntry, seed: int
 ) -> tuple[FloatArray, JointTest, _Layout]:
-    """Values of each kind and base and of its random explanation, over the inputs of all runs, and their test."""
+    """Values of each kind and base and of its random explanation, [draws, inputs, columns], and their test.
+
+    The inputs are those of all runs; draws are as in `_drawn`, and a run with fewer of them repeats its first.
+    """
     places = [place for place in dict.fromkeys(place for grid in grids for place in grid) if place[1] != "random"]
     blocks, inputs = [], []
     for run, grid in zip(runs, grids, strict=True):
@@ -358,18 +355,25 @@ def _joined(
         layout = _Layout.of(run.manifest, grid, methods)
         own = [layout.columns[place][0] if place in layout.columns else None for place in places]
         columns = [*own, *(layout.baseline.get(place) for place in places)]
-        empty = np.full(len(found), np.nan)
-        blocks.append(np.stack([empty if column is None else found[:, column] for column in columns], axis=1))
+        drawn = _drawn(run, metric.label, methods, found)
+        empty = np.full(drawn.shape[:2], np.nan)
+        blocks.append(np.stack([empty if column is None else drawn[:, :, column] for column in columns], axis=2))
         inputs += [f"{run.manifest.data.name}/{run.manifest.data.split}/{one}" for one in ids]
     positions = [str(number) for number in range(len(inputs))]
-    values, _ = mean_over_groups(np.concatenate(blocks), positions, dict(zip(positions, inputs, strict=True)))
+    shared = dict(zip(positions, inputs, strict=True))
+    draws = [
+        np.concatenate([block[number if number < len(block) else 0] for block in blocks])
+        for number in range(max(map(len, blocks)))
+    ]
+    values = np.stack([mean_over_groups(drawn, positions, shared)[0] for drawn in draws])
     test = joint_test(
-        values,
+        values[0],
+        sequential=any(run.manifest.sequential for run in runs),
         higher_is_better=metric.ascending,
         tolerance=max(run.manifest.tolerance(metric.label) for run in runs),
         seed=seed,
     )
-    known = [mean_of(column) is not None for column in values.T]
+    known = [mean_of(column) is not None for column in values[0].T]
     rivals = {place: number + len(places) for number, place in enumerate(places) if known[number + len(places)]}
     at: dict[Place, tuple[int, ...]] = {place: (number,) for number, place in enumerate(places) if known[number]}
     for kind in KINDS:
@@ -382,12 +386,12 @@ def _joined(
 class _Noted:
     """The series that some methods have under one metric, by method and instance."""
 
-    series: dict[tuple[str, str], Series]
+    series: dict[tuple[str, str], ScoreSeries]
 
     @classmethod
     def of(cls, run: Run, metric: str, methods: Sequence[str]) -> _Noted:
         """Of the scores that have a value."""
-        found: dict[tuple[str, str], Series] = {}
+        found: dict[tuple[str, str], ScoreSeries] = {}
         for method in methods:
             rows = run.scores.where(metric=metric, method=method)
             rows = rows[~np.isnan(run.scores.value[rows])]
@@ -407,7 +411,7 @@ class _Noted:
         random, uniform = (self.mean_of(field, 0) for field in Bounds._fields)
         return None if random is None or uniform is None else Bounds(random, uniform)
 
-    def agents(self) -> dict[str, Series]:
+    def agents(self) -> dict[str, ScoreSeries]:
         """What agents predicted for each held-out instance; those of several methods as so many more seeds."""
         answers: dict[str, dict[str, Sequence[float]]] = {}
         for (_, instance), series in self.series.items():
@@ -419,7 +423,7 @@ class _Noted:
         return {instance: one for instance, one in answers.items() if len(one["with"]) == most}
 
 
-def _simulatability(run: Run, metric: MetricEntry, grid: Grid, seed: int) -> Property:
+def _simulatability(run: Run, metric: MetricEntry, grid: MethodGrid, seed: int) -> Property:
     """The entries of agents: RSF, and its difference from that of agents that see the random explanation."""
     labels = [label for several in grid.values() for label in several]
     of_method = {label: _Noted.of(run, metric.label, (label,)).agents() for label in dict.fromkeys(labels)}
@@ -451,7 +455,7 @@ def _simulatability(run: Run, metric: MetricEntry, grid: Grid, seed: int) -> Pro
     return _property_of_entries("simulatability", metric, tuple(entries), test, over=over, seeds=seeds, without=without)
 
 
-def _agents_tested(answers: Sequence[Mapping[str, Series]], seed: int) -> JointTest:
+def _agents_tested(answers: Sequence[Mapping[str, ScoreSeries]], seed: int) -> JointTest:
     """Joint test of macro F1 averaged over seeds: two explanations swap what their agents predicted for an input."""
     ids = sorted({instance for held_out in answers for instance in held_out})
     seeds = len(next(iter(answers[0].values()))["with"])
@@ -473,7 +477,7 @@ def _agents_tested(answers: Sequence[Mapping[str, Series]], seed: int) -> JointT
     return swap_test(counts.reshape(len(ids), len(answers), -1).astype(np.float64), macro_f1, known=known, seed=seed)
 
 
-def _f1(held_out: Mapping[str, Series]) -> tuple[Estimate, Estimate]:
+def _f1(held_out: Mapping[str, ScoreSeries]) -> tuple[Estimate, Estimate]:
     ordered = [held_out[instance] for instance in sorted(held_out)]
     model = np.array([series["model"][0] for series in ordered], np.int64)
     agents = np.array([(series["with"], series["without"]) for series in ordered], np.int64)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from verax.results.render.numbers import number, plural
-from verax.results.table import Cell, Column, Mark, Row, Table
-from verax.studies.marks import JOINT_TEST, marks_of, too_few
+from verax.results.table import Cell, Column, Mark, Table, TableRow
+from verax.studies.marks import marks_of, too_few
 from verax.studies.unified.analysis import BASES, Entry, Property, PropertyName, Unified, UnifiedRun
 from verax.types import Base, Kind
 
@@ -87,7 +87,7 @@ _ENTRY_FIELDS = ("method", "n", "pairs", "p", "words")
 
 
 def _table(result: Unified, named: Sequence[Mapping[str, Property]], title: str, bases: Sequence[Base]) -> Table:
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     captions: dict[str, str] = {}
     several = len(result.runs) > 1
     for run, properties in zip(result.sections, named, strict=True):
@@ -112,15 +112,15 @@ def _table(result: Unified, named: Sequence[Mapping[str, Property]], title: str,
     )
 
 
-def _rows(run: UnifiedRun, one: Property, bases: Sequence[Base], section: str) -> Iterator[Row]:
+def _rows(run: UnifiedRun, one: Property, bases: Sequence[Base], section: str) -> Iterator[TableRow]:
     """A row for each kind, and below what it must be read together with."""
     prefix = f"{section}: " if section else ""
     facts = [Cell(getattr(one, field)) for field in _PROPERTY_FIELDS]
 
-    def row(name: str, cells: Sequence[Cell], kind: Kind | None = None) -> Row:
+    def row(name: str, cells: Sequence[Cell], kind: Kind | None = None) -> TableRow:
         entries = [None if kind is None else one.at(kind, base) for base in bases]
         more = [Cell(None if entry is None else getattr(entry, field)) for entry in entries for field in _ENTRY_FIELDS]
-        return Row((Cell(prefix + name), *cells, *facts, *more), section=section)
+        return TableRow((Cell(prefix + name), *cells, *facts, *more), section=section)
 
     for kind in run.kinds():
         yield row(KIND_NAMES[kind], [_cell(one.at(kind, base)) for base in bases], kind)
@@ -203,7 +203,9 @@ def _intervals(one: Property) -> str:
     if one.name == "simulatability":
         several += " that were held out"
     seeds = "" if one.over == "instances" or one.seeds is None else f"{one.seeds} seeds of the agents and "
-    return f"In brackets: 95 % intervals over {seeds}{several} (BCa bootstrap). Δ: difference from random."
+    spans = sum(entry.kind == "span_interaction" and entry.base != "random" for entry in one.entries)
+    own = ", for span pairs from those matched to the method (in the column: their mean)" if spans > 1 else ""
+    return f"In brackets: 95 % intervals over {seeds}{several} (BCa bootstrap). Δ: difference from random{own}."
 
 
 def _wins(result: Unified, named: Sequence[Mapping[str, Property]]) -> Table:
@@ -252,14 +254,14 @@ def _best(entries: Sequence[Entry], sign: int) -> list[Kind]:
 
 def _win_row(
     name: str, kinds: Sequence[Kind], wins: Sequence[Kind], significant: Sequence[Kind], cases: Mapping[Kind, int]
-) -> Row:
+) -> TableRow:
     counts = [(wins.count(kind), significant.count(kind), cases.get(kind, 0)) for kind in kinds]
     shown = [Cell(f"{won} of {of} ({sure})" if of else None) for won, sure, of in counts]
-    return Row((Cell(name), *shown, *(Cell(number) for several in counts for number in several)))
+    return TableRow((Cell(name), *shown, *(Cell(number) for several in counts for number in several)))
 
 
 def _models(result: Unified) -> Table:
-    rows = [Row((Cell(run.name), Cell(run.model), Cell(run.data), Cell(run.f1))) for run in result.runs]
+    rows = [TableRow((Cell(run.name), Cell(run.model), Cell(run.data), Cell(run.f1))) for run in result.runs]
     names = (("run", "Run"), ("model", "Model"), ("data", "Data"))
     columns = (*(Column(name, title, "text") for name, title in names), Column("f1", "Macro F1"))
     return Table(
@@ -275,7 +277,7 @@ def _models(result: Unified) -> Table:
 def _stability(result: Unified) -> Table:
     several = len(result.runs) > 1
     rows = [
-        Row((Cell(f"{run.name}: {one.method}" if several else one.method), Cell(one.value), Cell(one.n)))
+        TableRow((Cell(f"{run.name}: {one.method}" if several else one.method), Cell(one.value), Cell(one.n)))
         for run in result.runs
         for one in run.stability
     ]
@@ -318,7 +320,7 @@ def reading(result: Unified) -> list[str]:
     names = {one.name for run in result.runs for one in run.properties}
     lines = [
         f"Methods: {_methods(result.runs[0])}",
-        JOINT_TEST,
+        *result.notes,
         "Words, word pairs and span pairs are compared at the same number of words: that of the top span pairs. The "
         "figure shows the difference from the random explanation of the same kind on the same instances (Δ in the "
         "tables), so 0 is random; right is better in every panel. Random span pairs are as many and as long as those "

@@ -12,16 +12,7 @@ import torch
 def write_card(
     out: Path, name: str, about: str, purpose: str, origin: str, figures: Mapping[str, float], tables: Mapping[str, Any]
 ) -> None:
-    """Write the README.md of a model.
-
-    Args:
-        name: name of the recipe.
-        about: what the model is, in one sentence.
-        purpose: what it is meant for.
-        origin: what it was trained from.
-        figures: what was measured.
-        tables: parameters and their values, by the title of their table.
-    """
+    """Write the README.md of a model (`tables`: parameters and their values, by the title of their table)."""
     lines = [
         f"# world-{name}",
         "",

@@ -122,7 +122,7 @@ def make(name: str, out: Path) -> dict[str, float]:
         "trying out explanations",
         origin,
         figures,
-        {"parameter": {"training instances": len(train)} | inherited | asdict(start) | asdict(recipe)},
+        {"parameter": {"training instances": len(train)} | inherited | asdict(start) | recipe.as_dict()},
     )
     return figures | {"training minutes": minutes}
 
@@ -169,8 +169,6 @@ def widen_embeddings(model: Any, tokenizer: Any, wider: Any, parallel: Dataset, 
     without an aligned word starts at random.
 
     Args:
-        tokenizer: the tokenizer of the model.
-        wider: the tokenizer with the wider vocabulary.
         parallel: inputs in English and other languages with their alignments.
     """
     old = model.bert.embeddings.word_embeddings.weight.clone()

@@ -40,8 +40,6 @@ class Generator:
 
     Args:
         start: its shape, or the shipped checkpoint that it starts from: a model and a folder in it.
-        seeds: number of draws of the training split.
-        tuning: how it is trained.
     """
 
     start: BartShape | tuple[str, str]
@@ -196,12 +194,7 @@ def _make_editor(recipe: Recipe, out: Path) -> dict[str, float]:
 
 
 def evaluate_self_explainer(model: SelfExplainer, data: Dataset) -> dict[str, float]:
-    """Accuracy, and the share of explanations that are identical to one of the given ones.
-
-    Args:
-        model: an MT-Ra or ST-Re model.
-        data: inputs with their classes and explanations.
-    """
+    """Accuracy, and the share of explanations that are identical to one of the given ones."""
     none: list[Mapping[str, str]] = [{}] * len(data)
 
     def prompts(stage: Stage, given: Sequence[Mapping[str, str]]) -> list[Prompt]:

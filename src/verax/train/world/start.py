@@ -131,7 +131,6 @@ def swap_parts(model: BertForSequenceClassification, labels: Sequence[str], know
     """Adapt a model for pairs of texts to a task with the parts in the other order and other names of the classes.
 
     Args:
-        labels: the classes of the new task.
         known_as: the class of the model that each of them starts as.
     """
     segments = model.bert.embeddings.token_type_embeddings.weight
@@ -156,7 +155,6 @@ def _attend_to_similar_and_near(query: Tensor, key: Tensor, width: int, size: in
     Args:
         query, key: shape [hidden, hidden].
         width: number of dimensions that hold positions.
-        size: number of rows of a head.
     """
     hidden, frequencies = len(query), _frequencies(width)
     half = hidden // 2

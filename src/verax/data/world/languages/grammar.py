@@ -28,7 +28,6 @@ class Word(NamedTuple):
         anchors: what it expresses: "du" in French both a preposition and an article. Words that share an anchor are
             aligned across languages.
         fact: the fact it expresses; None for a grammatical word.
-        is_content: whether it is a content word of that fact.
     """
 
     text: str

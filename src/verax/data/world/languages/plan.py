@@ -42,7 +42,6 @@ class Predicate:
     """One predicate of a clause.
 
     Args:
-        place: location of an activity.
         object: second argument of a relation.
         passive: whether the subject is the patient; `object` is then the agent.
     """

@@ -44,7 +44,7 @@ def realise(plan: TextPlan, lang: str, rng: Random) -> Realisation:
     return Realisation(as_text(tokens, lang, grammar.separator), tuple(word.anchors for word in words))
 
 
-def align(reference: Anchors, translation: Anchors) -> Links:
+def links_between(reference: Anchors, translation: Anchors) -> Links:
     """Index pairs of the words that share an anchor."""
     by_anchor: dict[Anchor, list[int]] = {}
     for index, anchors in enumerate(translation):
@@ -68,7 +68,7 @@ class GoldAlignments(Mapping[str, tuple[GivenAlignment, ...]]):
         lang, group = self._translations[instance_id]
         own = group[lang][1]
         return tuple(
-            GivenAlignment(other, tuple(align(a, b) for a, b in zip(parts, own, strict=True)))
+            GivenAlignment(other, tuple(links_between(a, b) for a, b in zip(parts, own, strict=True)))
             for other, (_, parts) in group.items()
             if other != lang
         )
