@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_python_examples_print_what_they_say(folder: Path) -> None:
     namespace: dict[str, object] = {}
     examples = [content for kind, _, content in BLOCKS if kind == "python"]
-    assert len(examples) == 2
+    assert len(examples) == 3
     for content in examples:
         said = re.findall(r"^print\(.*\)  # (.*)$", content, flags=re.MULTILINE)
         with contextlib.redirect_stdout(io.StringIO()) as printed:

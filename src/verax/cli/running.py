@@ -32,11 +32,13 @@ def run(
     folder: Annotated[Path | None, typer.Option("--out", help="Folder of the run; default: runs/NAME.")] = None,
     limit: Annotated[
         int | None,
-        typer.Option(help="Only the first N inputs (in each language).", min=1),
+        typer.Option(help="Only the first N inputs (in each language).", min=1, rich_help_panel="Data"),
     ] = None,
     sample: Annotated[
         int | None,
-        typer.Option(help="Only N inputs, drawn at random by the seed (in each language).", min=1),
+        typer.Option(
+            help="Only N inputs, drawn at random by the seed (in each language).", min=1, rich_help_panel="Data"
+        ),
     ] = None,
     until_decided: Annotated[
         str | None,
