@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from verax.stats.sequential import sequential_p
 from verax.types import BoolArray, FloatArray, IntArray
 
 ALPHA = 0.05
@@ -192,15 +193,22 @@ def _judged(test: JointTest) -> JointTest:
 
 
 def joint_test(
-    values: FloatArray, *, higher_is_better: bool = True, tolerance: float = 0.0, seed: int = 0
+    values: FloatArray,
+    *,
+    higher_is_better: bool = True,
+    tolerance: float = 0.0,
+    seed: int = 0,
+    sequential: bool = False,
 ) -> JointTest:
     """Compare the means of all methods under a metric.
 
     Args:
-        values: shape [inputs, methods], NaN where there is none. The order of the inputs does not matter.
+        values: shape [inputs, methods], NaN where there is none. The order of the inputs does not matter, unless the
+            test is sequential.
         tolerance: values that differ by no more are ties.
+        sequential: whether results decided how many inputs there are; they come in the order of being looked at then.
     """
-    values = values[np.lexsort(values.T)] if values.size else values
+    values = values if sequential else _in_fixed_order(values)
     known = ~np.isnan(values)
     methods = values.shape[1]
     left, right = np.triu_indices(methods, k=1)
@@ -217,7 +225,8 @@ def joint_test(
     first, second = left.copy(), right.copy()
     first[~complete] = methods + np.arange((~complete).sum())
     second[~complete] = -1
-    p = _linear(columns, first, second, np.nan_to_num(differences), seed)
+    filled = np.nan_to_num(differences)
+    p = sequential_p(filled) if sequential else _linear(columns, first, second, filled, seed)
     ties = np.abs(means) <= tolerance
     p[ties] = 1.0  # a mean difference below rounding noise is no difference, however regular it is
     p[shared[left, right] < 2] = np.nan
@@ -233,25 +242,26 @@ def joint_test(
 
 
 def joint_differences(
-    differences: FloatArray, *, tolerance: FloatArray | float = 0.0, seed: int = 0
+    differences: FloatArray, *, tolerance: FloatArray | float = 0.0, seed: int = 0, sequential: bool = False
 ) -> tuple[FloatArray, FloatArray]:
     """Test many paired differences on the same inputs.
 
     Args:
         differences: shape [inputs, tests], NaN where there is none.
         tolerance: differences up to this are ties; for all tests, or one for each.
+        sequential: as in `joint_test`.
 
     Returns:
         Mean differences, 0 for ties and NaN without any; and their adjusted p-values, NaN for fewer than two. Shape
         [tests] each.
     """
-    ordered = differences[np.lexsort(differences.T)] if differences.size else differences
+    ordered = differences if sequential else _in_fixed_order(differences)
     ordered = np.where(np.abs(ordered) <= tolerance, 0.0, ordered)
     known = (~np.isnan(ordered)).sum(axis=0)
     means = np.array([np.nan if (mean := mean_of(column)) is None else mean for column in ordered.T])
     tests = np.arange(ordered.shape[1])
     filled = np.nan_to_num(ordered)
-    p = _linear(filled, tests, np.full_like(tests, -1), filled, seed)
+    p = sequential_p(filled) if sequential else _linear(filled, tests, np.full_like(tests, -1), filled, seed)
     ties = np.abs(means) <= tolerance
     p[ties] = 1.0
     p[known < 2] = np.nan
@@ -296,6 +306,11 @@ def swap_test(
             int(present.any(axis=1).sum()),
         )
     )
+
+
+def _in_fixed_order(values: FloatArray) -> FloatArray:
+    """The inputs sorted by their values, so that results do not depend on their order."""
+    return values[np.lexsort(values.T)] if values.size else values
 
 
 def _symmetric(values: FloatArray, left: IntArray, right: IntArray, methods: int, sign: int = 1) -> FloatArray:

@@ -62,6 +62,11 @@ class AgentsProvider(Provider):
         self._lessons: dict[tuple[str, str], _Lessons] = {}
 
     @property
+    def learns(self) -> bool:
+        """Agents learn from all explanations of the run."""
+        return True
+
+    @property
     def _budget(self) -> BudgetProvider:
         return cast("BudgetProvider", self.others["budget"])
 

@@ -11,7 +11,7 @@ from verax.results.table import Cell, Column, Table, TableRow, table_row
 from verax.stats.correlation import spread
 from verax.stats.joint import TooFew
 from verax.studies.leaderboard.analysis import Board, Contrast, Leaderboard, RunBoards, Standing
-from verax.studies.marks import JOINT_TEST, marks_of, too_few
+from verax.studies.marks import marks_of, test_notes, too_few
 from verax.types import Estimate
 
 _VERDICT = (
@@ -26,6 +26,8 @@ _VERDICT = (
 _DIFFERENT_INPUTS = (
     "Values are missing: two methods are tested on the inputs that both have, and means are over those of each method."
 )
+
+_AS_IF_FIXED = ", as if their number had been fixed"
 
 
 def tables(result: Leaderboard) -> list[Table]:
@@ -57,7 +59,8 @@ def verdict_table(result: Leaderboard) -> Table | None:
             rows.append(table_row(name, *judged, section=made.name if several else ""))
     if not rows:
         return None
-    return Table("verdict", "Verdict", _VERDICT, tuple(rows), verdict=_too_few(result), notes=(JOINT_TEST,))
+    notes = test_notes(made.run for made in result.runs)
+    return Table("verdict", "Verdict", _VERDICT, tuple(rows), verdict=_too_few(result), notes=notes)
 
 
 def _too_few(result: Leaderboard) -> str:
@@ -175,15 +178,15 @@ def _overview(result: Leaderboard, made: RunBoards) -> Table:
         "Mean of each metric over the instances, by method",
         columns,
         tuple(rows),
-        caption=_brackets(rows),
+        caption=_brackets(rows, sequential=made.run.manifest.sequential),
     )
 
 
-def _brackets(rows: Sequence[TableRow]) -> str:
+def _brackets(rows: Sequence[TableRow], *, sequential: bool) -> str:
     """What stands in brackets, if anything does."""
     values = [cell.value for row in rows for cell in row.cells if isinstance(cell.value, Estimate)]
     if any(value.interval is not None for value in values):
-        return "In brackets: 95 % interval of the mean over instances."
+        return f"In brackets: 95 % interval of the mean over instances{_AS_IF_FIXED if sequential else ''}."
     return "There are no intervals: too few instances, or all values are equal." if values else ""
 
 
@@ -233,18 +236,20 @@ def ranking(made: RunBoards, board: Board) -> Table:
     facts = [f"{name} = {_value(value)}" for name, value in board.metric.parameters.items()]
     facts += [board.metric.reference] if board.metric.reference else []
     missing = f"Without any score ({_absent(made.run)}): {', '.join(map(made.run.manifest.display, absent))}"
-    caption = " · ".join([*([missing] if absent else []), *facts])
+    stopped = "p and marks: sequential test of a run until decided"
+    sequential = made.run.manifest.sequential
+    caption = " · ".join([*([stopped] if sequential else []), *([missing] if absent else []), *facts])
     return Table(
         board.metric.label,
         f"{board.metric.label} ({direction(board)})",
-        _ranking_columns(board),
+        _ranking_columns(board, sequential=sequential),
         tuple(rows),
         caption,
         verdict=ranking_verdict(board, made.run.manifest.display),
     )
 
 
-def _ranking_columns(board: Board) -> tuple[Column, ...]:
+def _ranking_columns(board: Board, *, sequential: bool) -> tuple[Column, ...]:
     """The columns; counts that are all 0 are for programs only."""
     failed = any(standing.failed for standing in board.standings)
     inapplicable = any(standing.not_applicable for standing in board.standings)
@@ -252,7 +257,7 @@ def _ranking_columns(board: Board) -> tuple[Column, ...]:
         Column("method", "Method", "text"),
         Column("group", "Group" if board.any_difference else "", "text"),
         Column("mean", "Mean", plot=True, marked=True),
-        Column("p", "p against random", "p_value"),
+        Column("p", f"{'sequential ' if sequential else ''}p against random", "p_value"),
         Column("n", "n", "count"),
         Column("skipped", "Skipped", "count"),
         Column("failed", "Failed" if failed else "", "count"),
@@ -341,7 +346,7 @@ def _side_by_side(result: Leaderboard, metric: str) -> Table:
         tuple(rows),
         caption="A column for each run: "
         + "; ".join(f"{run.name}: {run.run.folder}" for run in result.runs)
-        + f". {_brackets(rows)}",
+        + f". {_brackets(rows, sequential=result.sequential)}",
     )
 
 
@@ -365,6 +370,9 @@ def comparison(contrasts: Sequence[Contrast], runs: tuple[Run, Run]) -> Table:
         Column("change", "B is", "text"),
         Column("higher_is_better"),
     )
+    test, correction = "joint sign-flip test", "step-down max-T"
+    if any(run.manifest.sequential for run in runs):
+        test, correction = "sequential test, because results decided when a run stopped,", "Holm"
     rows = []
     for one in contrasts:
         metric = f"{one.metric.label} {'↑' if one.metric.ascending else '↓'}"
@@ -376,8 +384,8 @@ def comparison(contrasts: Sequence[Contrast], runs: tuple[Run, Run]) -> Table:
         "Two runs compared",
         columns,
         tuple(rows),
-        caption=f"A: {runs[0].folder}; B: {runs[1].folder}. p: joint sign-flip test over the instances of both runs, "
-        "adjusted for all rows (step-down max-T).",
+        caption=f"A: {runs[0].folder}; B: {runs[1].folder}. p: {test} over the instances of both runs, adjusted for "
+        f"all rows ({correction}).",
     )
 
 
@@ -411,7 +419,7 @@ def reading(result: Leaderboard) -> list[str]:
         "The interval covers the mean with 95 % confidence (BCa bootstrap over instances; none below 6, nor where all "
         "values are equal). In the drawing, the dot is the mean and the bar its interval; the grey line is the random "
         "explanation, the grey ribbon its interval.",
-        JOINT_TEST,
+        *test_notes(made.run for made in result.runs),
         "p against random: each method compared with the random explanation of the same kind. Methods that share a "
         "letter are not significantly different. Skipped: no value for a reason that the run card counts; failed: an "
         "unexpected error; not applicable: the metric is not defined for that input or kind of explanation.",
