@@ -50,6 +50,8 @@ def open_executor(
         raise UserError(
             "workers: an endpoint is asked by one process, many requests at a time; set model.endpoint.concurrency"
         )
+    if recipe.spec.model.device_map is not None:
+        raise UserError("workers: device_map spreads one model over all devices; leave one of the two out")
     device = recipe.spec.model.device
     assignment = Assignment.of(recipe, plan, again)
 

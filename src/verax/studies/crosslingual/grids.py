@@ -240,7 +240,7 @@ class GridMaker:
                     n=int(n[place, layer]),
                     skipped=int(skipped[place, layer]),
                     reason=_reason(value, n[place], languages, layer),
-                    best=value is not None and self._is_best(place, test),
+                    best=value is not None and self._is_best(place, test) and not test.undecided(place, random),
                     difference=None if random is None else gaps[Difference(layer, place, random)],
                     **test.against(place, random)._asdict(),
                     above_form=test.beats(place, form) if form is not None and method.is_method else None,

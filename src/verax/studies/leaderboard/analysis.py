@@ -35,7 +35,7 @@ class Standing:
         random: whether it is a random explanation, that others are compared with or a further one.
         mean: over the n inputs that have a value, with its interval; None if there is none.
         p: against its baseline, adjusted for all pairs of methods; None for a baseline and without one.
-        like_random: not significantly different from its baseline, although something could have been.
+        like_random: not significantly different from its baseline, although it could have been.
         best: no other method is significantly better.
         group: letters; methods that share one are not significantly different.
         unbeaten: label of the best content-free baseline of the metric, if the method is not significantly better.
@@ -264,7 +264,7 @@ def _board(run: Run, tested: MetricTest, intervals: Sequence[Ends | None]) -> Bo
                 mean=Estimate.of(known[i], intervals[i], int(test.shared[i, i])) if i in known else None,
                 baseline_mean=None if places[i] is None else mean_of(values[~np.isnan(values[:, i]), places[i]]),
                 **test.against(i, base)._asdict(),
-                best=i in best,
+                best=i in best and not test.undecided(i, base),
                 group=letters[i],
                 beaten_by=tuple(methods[j] for j in order if test.beats(j, i)),
                 reasons=run.scores.reasons(metric.label, methods[i]),
@@ -281,6 +281,7 @@ class Contrast:
     Args:
         difference: second minus first; differences below rounding noise count as 0.
         p: of the difference, adjusted for all methods and metrics; None for fewer than two inputs.
+        too_few: whether so few inputs could not have made it significant.
     """
 
     metric: MetricEntry
@@ -290,6 +291,7 @@ class Contrast:
     difference: float | None
     n: int
     p: float | None
+    too_few: bool
 
     @property
     def change(self) -> str:
@@ -299,7 +301,7 @@ class Contrast:
         if self.difference == 0.0:
             return "equal"
         if self.p is None or self.p >= ALPHA:
-            return "too few inputs" if self.n < inputs_needed(2) else "not significantly different"
+            return "too few inputs" if self.too_few else "not significantly different"
         return "better" if (self.difference > 0) == self.metric.ascending else "worse"
 
 
@@ -337,6 +339,8 @@ def contrast(first: Run, second: Run, *, seed: int = 0) -> list[Contrast]:
     tolerance = [max(run.manifest.tolerance(entry.label) for run in (first, second)) for entry, _ in found]
     differences, p = joint_differences(b - a, tolerance=np.array(tolerance), seed=seed, sequential=bool(stopped))
     known = ~np.isnan(b - a)
+    # where something is significant, as many inputs as that had are enough
+    needed = min([inputs_needed(len(p)), *known[:, p < ALPHA].sum(axis=0)])
     return [
         Contrast(
             entry,
@@ -346,6 +350,7 @@ def contrast(first: Run, second: Run, *, seed: int = 0) -> list[Contrast]:
             None if np.isnan(differences[i]) else float(differences[i]),
             int(known[:, i].sum()),
             None if np.isnan(p[i]) else float(p[i]),
+            bool(known[:, i].sum() < needed),
         )
         for i, (entry, method) in enumerate(found)
     ]

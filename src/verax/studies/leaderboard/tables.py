@@ -65,14 +65,18 @@ def verdict_table(result: Leaderboard) -> Table | None:
 
 def _too_few(result: Leaderboard) -> str:
     """Where there are too few inputs to mark anything: everywhere, or under some metrics, which are named."""
-    boards = [(metric, board.too_few) for made in result.runs for metric, board in made.boards.items()]
+    boards = [
+        (f"{metric}, {made.name}" if len(result.runs) > 1 else metric, board.too_few)
+        for made in result.runs
+        for metric, board in made.boards.items()
+    ]
     metrics: dict[TooFew, list[str]] = {}
     for metric, few in boards:
         if few is not None:
             metrics.setdefault(few, []).append(metric)
-    if all(few is not None for _, few in boards):
-        return " ".join(map(too_few, metrics))
-    return " ".join(f"{', '.join(dict.fromkeys(names))}: {too_few(few)}" for few, names in metrics.items())
+    if len(metrics) == 1 and all(few is not None for _, few in boards):
+        return too_few(next(iter(metrics)))
+    return " ".join(f"{'; '.join(names)}: {too_few(few)}" for few, names in metrics.items())
 
 
 def _not_above_form(standings: dict[str, tuple[Board, Standing]], display: Callable[[str], str]) -> list[str]:
@@ -119,8 +123,8 @@ def _compared(p: float | None) -> str:
 
 def _phrase(decided: dict[str, Standing]) -> str:
     better, worse = (sum(getattr(one, name) for one in decided.values()) for name in ("better", "worse"))
-    if better == len(decided):
-        return "better than random"
+    if len(decided) in {better, worse}:
+        return "better than random" if better else "worse than random"
     if better:
         return f"better than random on {better} of {len(decided)}" + (f", worse on {worse}" if worse else "")
     return f"worse than random on {worse} of {len(decided)}" if worse else "not better than random"
@@ -230,6 +234,7 @@ def ranking(made: RunBoards, board: Board) -> Table:
                 board.metric.ascending,
                 baseline=standing.is_baseline,
                 compared_with=order.get(standing.baseline),
+                hollow=standing.baseline in order and not (standing.is_baseline or standing.better or standing.worse),
             )
         )
     absent = [method for method in made.run.methods if method not in order and method not in made.run.text_methods]
@@ -417,8 +422,8 @@ def reading(result: Leaderboard) -> list[str]:
     return [
         f"Each value is the mean over those of the {everything} that have one{together}; n is their number.",
         "The interval covers the mean with 95 % confidence (BCa bootstrap over instances; none below 6, nor where all "
-        "values are equal). In the drawing, the dot is the mean and the bar its interval; the grey line is the random "
-        "explanation, the grey ribbon its interval.",
+        "values are equal). In the drawing, the dot is the mean (hollow: not significantly different from random), the "
+        "bar its interval; the grey line is the random explanation, the grey ribbon its interval.",
         *test_notes(made.run for made in result.runs),
         "p against random: each method compared with the random explanation of the same kind. Methods that share a "
         "letter are not significantly different. Skipped: no value for a reason that the run card counts; failed: an "

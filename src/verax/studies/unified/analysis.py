@@ -228,7 +228,7 @@ class _Layout:
         bases = [(base, columns) for (_, base), columns in self.columns.items()]
         random = [column for base, columns in bases if base == "random" for column in columns]
         alike = [columns[0] for base, columns in bases if base == place[1]]
-        return {**test.against(i, j)._asdict(), "best": i in test.best(random, alike)}
+        return {**test.against(i, j)._asdict(), "best": i in test.best(random, alike) and not test.undecided(i, j)}
 
 
 def _entries(
