@@ -8,7 +8,7 @@ import shlex
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table as Grid
@@ -71,7 +71,7 @@ def audit(
     started = time.monotonic()
     seconds = None if budget is None else duration_of(budget)
     folder = folder or Path("runs") / f"audit-{_slug(model)}-{_slug(data)}"
-    sections = {"model": {"device": device}, "data": {"split": split, "limit": limit}}
+    sections: dict[str, dict[str, Any]] = {"model": {"device": device}, "data": {"split": split, "limit": limit}}
     content = override({"model": {"name": model}, "data": {"name": data}, "seed": seed}, {}, sections)
     with notes.status("loading model and data"):
         planned = plan_audit(content)
@@ -206,9 +206,7 @@ def _read_next(run: Run, decided: bool) -> list[str]:
     """Pages of the documentation about what the run measured."""
     names = {run.manifest.metric(label).name for label in run.metrics}
     pages = [("docs/metrics.md", "what each metric measures, and what it does not")]
-    pages += (
-        [] if decided else [("docs/faithfulness-measurable.md", "train a model whose explanations can be measured")]
-    )
+    pages += [] if decided else [("docs/faithfulness-measurable.md", "models whose explanations can be measured")]
     pages += [("docs/crosslingual.md", "explanations across languages")] * ("crosslingual_faithfulness" in names)
     pages += [("docs/statistics.md", "how certain marks and p-values are")]
     return [f"{page}: {about}" for page, about in pages]

@@ -74,7 +74,7 @@ def check(
             raise UserError(f"{folder} and {other.folder} share no method under the same metric")
         checked += compared
         _note_unshared(other, run)
-    print_table(_table(checked, run), format)
+    print_table(_table(checked, run), format, records=_records(checked))
     if junit is not None:
         _write_junit(junit, checked, run)
     if not all(one.met for one in checked):
@@ -90,31 +90,35 @@ def _note_unshared(earlier: Run, run: Run) -> None:
 
 
 def _table(checked: Sequence[Checked], run: Run) -> Table:
-    """A row for each requirement and method, those that are not met first."""
+    """What is not met, then what is; comparisons that are met are only counted."""
+    from verax.results.render.numbers import number, plural
     from verax.results.table import Cell, Column, Table, table_row
 
-    columns = (
-        Column("result", "Result", "text"),
-        Column("requirement", "Requirement", "text"),
-        Column("method", "Method", "text"),
-        Column("metric", "Metric", "text"),
-        Column("value", "Value"),
-        Column("found", "Found", "text"),
-    )
+    titles = {"result": "Result", "requirement": "Requirement", "method": "Method", "found": "Found"}
     rows = [
         table_row(
             "met" if one.met else "NOT MET",
             one.requirement,
             Cell(one.method, shown=run.manifest.display(one.method)),
-            one.metric,
-            one.value,
-            one.found,
+            ", ".join(filter(None, ("" if one.value is None else number(one.value.value), one.found))),
         )
         for one in sorted(checked, key=lambda one: one.met)
+        if not (one.met and one.compared)
     ]
-    failed = sum(not one.met for one in checked)
-    title = f"{failed} of {len(checked)} checks not met" if failed else f"All {len(checked)} checks met"
+    failed, equal = sum(not one.met for one in checked), sum(one.met and one.compared for one in checked)
+    title = f"{failed} of {plural(len(checked), 'check')} not met" if failed else f"All {len(checked)} checks met"
+    title += f" ({plural(equal, 'comparison')} with an earlier run met)" if equal else ""
+    columns = tuple(Column(name, title, "text") for name, title in titles.items())
     return Table("check", title, columns, tuple(rows))
+
+
+def _records(checked: Sequence[Checked]) -> Table:
+    """Every check with its numbers, for programs."""
+    from verax.results.table import Column, Table, table_row
+
+    names = ("met", "requirement", "method", "metric", "value", "found")
+    rows = tuple(table_row(*(getattr(one, name) for name in names)) for one in checked)
+    return Table("check", "Checks", tuple(Column(name, name) for name in names), rows)
 
 
 def _write_junit(file: Path, checked: Sequence[Checked], run: Run) -> None:
@@ -128,11 +132,11 @@ def _write_junit(file: Path, checked: Sequence[Checked], run: Run) -> None:
     root = ElementTree.Element("testsuites", counts)
     suite = ElementTree.SubElement(root, "testsuite", {"name": visible(f"verax check {run.folder}"), **counts})
     for one in checked:
-        name = visible(f"{one.requirement} ({one.metric})")
-        case = ElementTree.SubElement(suite, "testcase", {"classname": visible(one.method), "name": name})
+        names = {"classname": visible(one.method), "name": visible(one.requirement)}
+        case = ElementTree.SubElement(suite, "testcase", names)
         if not one.met:
-            value = getattr(one.value, "value", one.value)
-            message = visible(f"{one.method}: {one.metric} is {value}: {one.found}")
+            value = "" if one.value is None else f" {one.value.value}"
+            message = visible(f"{one.method}: {' '.join(filter(None, (one.metric + value, one.found)))}")
             ElementTree.SubElement(case, "failure", {"message": message, "type": "requirement"}).text = message
     try:
         ElementTree.ElementTree(root).write(file, encoding="utf-8", xml_declaration=True)

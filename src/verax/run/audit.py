@@ -15,7 +15,7 @@ from verax.data.selection import draw_sample, input_names
 from verax.results.manifest import Manifest
 from verax.results.run import Run
 from verax.run.checking import check_fit
-from verax.run.cost import RunCost, estimate_cost
+from verax.run.cost import SECONDS, RunCost, estimate_cost
 from verax.run.editor_option import fitted_to_data
 from verax.run.execute_run import OutOfTime, execute_run
 from verax.run.opening import explains_itself, open_data, open_model
@@ -175,8 +175,7 @@ def within(audit: Audit, cost: RunCost, seconds: float) -> Audit:
 
 def audit_cost(audit: Audit, folder: Path, budget: float | None) -> RunCost:
     """What the audit takes at most, from a sample that itself takes little of the budget."""
-    seconds = {} if budget is None else {"seconds": min(4.0, budget / 10)}
-    return estimate_cost(audit.prepared, folder, **seconds)
+    return estimate_cost(audit.prepared, folder, seconds=SECONDS if budget is None else min(SECONDS, budget / 10))
 
 
 def execute_audit(audit: Audit, folder: Path, *, console: Console, stop_at: float | None = None) -> Run:

@@ -1,4 +1,4 @@
-"""What follows from a leaderboard for someone who has to choose a method; every sentence restates marks of its tables."""
+"""What follows from a leaderboard for someone who has to choose a method: the marks of its tables in sentences."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from verax.registry import entries
-from verax.results.render.numbers import listed, p_value, plural
+from verax.results.render.numbers import listed, p_phrase, plural
 from verax.studies.leaderboard.analysis import Board, Leaderboard, RunBoards, Standing
 from verax.studies.leaderboard.tables import ranking_verdict, verdict_table
 from verax.studies.marks import too_few
-
 
 _UNDECIDED = " Not every comparison with random is decided: more inputs may decide it."
 
@@ -76,25 +75,22 @@ def _under(board: Board, method: str, mark: str) -> bool:
 
 def _use(made: RunBoards, boards: list[Board], better: list[str], chosen: tuple[str, ...]) -> str:
     display, metrics = made.run.manifest.display, listed([board.metric.label for board in boards])
-    several = f"{'both' if len(boards) == 2 else 'all'} of " if len(boards) > 1 else ""
+    every = "" if len(boards) == 1 else "both " if len(boards) == 2 else "all of "
     if all(board.too_few is not None for board in boards):
         return f"No method yet. {too_few(boards[0].too_few)}"
     if chosen:
-        words = f"better than random under {metrics}, and no method is significantly better"
+        words = f"better than random under {every}{metrics}, and no method is significantly better"
         return f"{' or '.join(map(display, chosen))}: {words}."
     if not better:
-        return f"None: no method is significantly better than random under {several}{metrics}."
+        return f"None: no method is significantly better than random under {every}{metrics}."
     best = [
         f"{listed([display(one.method) for one in board.best])} under {board.metric.label}"
         for board in boards
         if board.best
     ]
     unbeaten = f" May be best: {'; '.join(best)}." if best else ""
-    return (
-        f"It depends: better than random under {several}{metrics}: {listed(list(map(display, better)))}. None of them is "
-        f"unbeaten under {several or 'it'}".removesuffix(" of ")
-        + f".{unbeaten}"
-    )
+    names = listed(list(map(display, better)))
+    return f"One that fits your purpose. Better than random under {every}{metrics}: {names}.{unbeaten}"
 
 
 def _certainty(made: RunBoards, boards: list[Board], methods: tuple[str, ...]) -> str:
@@ -108,9 +104,7 @@ def _certainty(made: RunBoards, boards: list[Board], methods: tuple[str, ...]) -
     open_questions = "" if manifest.until_decided is None or manifest.until_decided.settled else _UNDECIDED
     if not values:
         return f"nothing is significant in a {after}.{open_questions}"
-    largest = p_value(max(values))
-    against = f"p {largest if largest.startswith('<') else f'= {largest}'} against random"
-    return f"{against}, {after}, adjusted for all pairs of methods.{open_questions}"
+    return f"{p_phrase(max(values))} against random, {after}, adjusted for all pairs of methods.{open_questions}"
 
 
 def _fails(result: Leaderboard, made: RunBoards) -> Iterator[str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from verax.registry import unknown
-from verax.results.render.numbers import p_value
+from verax.results.render.numbers import number, p_phrase
 from verax.results.run import Run
 from verax.studies.leaderboard.analysis import Board, Standing, boards_of, contrast
 from verax.types import Estimate, UserError
@@ -60,15 +60,18 @@ class Checked(NamedTuple):
     """A requirement on one method, or a comparison with an earlier run, and whether it is met.
 
     Args:
+        value: mean over the inputs, of a comparison over those that both runs have.
         found: what was found, in words.
+        compared: whether it is a comparison with an earlier run.
     """
 
     requirement: str
     method: str
     metric: str
-    value: Estimate | float | None
+    value: Estimate | None
     found: str
     met: bool
+    compared: bool = False
 
 
 def check_requirements(run: Run, requirements: Sequence[Requirement], *, interval: bool = False) -> list[Checked]:
@@ -130,15 +133,17 @@ def _checked(requirement: Requirement, board: Board, standing: Standing, *, inte
         return Checked(requirement.text, standing.method, metric, None, "no value", met=False)
     if requirement.number is None:
         return Checked(requirement.text, standing.method, metric, mean, _against_random(standing), met=standing.better)
-    compare, number = _OPERATORS[requirement.operator], requirement.number
+    compare, bound = _OPERATORS[requirement.operator], requirement.number
     if not interval:
-        met = compare(mean.value, number)
-        return Checked(requirement.text, standing.method, metric, mean, "mean", met=met)
+        met = compare(mean.value, bound)
+        return Checked(requirement.text, standing.method, metric, mean, "", met=met)
     if mean.interval is None:
         return Checked(requirement.text, standing.method, metric, mean, "no interval", met=False)
     low, high = mean.interval
     end, name = (low, "lower") if requirement.operator.startswith(">") else (high, "upper")
-    return Checked(requirement.text, standing.method, metric, mean, f"{name} end", met=compare(end, number))
+    return Checked(
+        requirement.text, standing.method, metric, mean, f"{name} end {number(end)}", met=compare(end, bound)
+    )
 
 
 def _against_random(standing: Standing) -> str:
@@ -147,8 +152,7 @@ def _against_random(standing: Standing) -> str:
         return "is itself random" if standing.random else "no random explanation to compare with"
     words = "better" if standing.better else "worse" if standing.worse else ""
     words = words or ("not significantly different" if standing.like_random else "too few inputs to tell")
-    p = p_value(standing.p)
-    return f"{words}, p {p if p.startswith('<') else f'= {p}'}"
+    return f"{words}, {p_phrase(standing.p)}"
 
 
 def check_no_worse(run: Run, earlier: Run) -> Iterator[Checked]:
@@ -157,7 +161,8 @@ def check_no_worse(run: Run, earlier: Run) -> Iterator[Checked]:
         label = one.method.labels[1] or one.method.name
         if one.method.entry.baseline:
             continue
-        p = "" if one.p is None else p_value(one.p)
-        words = f", p {p if p.startswith('<') else f'= {p}'}" if p else ""
-        text = f"no worse than {earlier.folder}"
-        yield Checked(text, label, one.metric.label, one.second, f"{one.change}{words}", met=one.change != "worse")
+        found = one.change if one.p is None else f"{one.change}, {p_phrase(one.p)}"
+        text = f"{one.metric.label} no worse than {earlier.folder}"
+        value = None if one.second is None else Estimate(one.second, n=one.n)
+        found = f"was {number(one.first)}, {found}"
+        yield Checked(text, label, one.metric.label, value, found, met=one.change != "worse", compared=True)
