@@ -137,7 +137,8 @@ def _plan(planned: Audit, cost: RunCost, spec: Path, budget: float | None) -> It
     parts = " or ".join(map(str, found.parts))
     has = listed([name for name, present in contains.items() if present]) or "neither classes nor annotations"
     yield "Data", f"{run.data.name}: {found.inputs:,} inputs of {parts} part{'s' * (parts != '1')}, with {has}"
-    names = display_names("methods", [(one.name, one.parameters) for one in run.methods])
+    listed_methods = [one for one in run.methods if one.measured_by is None]
+    names = display_names("methods", [(one.name, one.parameters) for one in listed_methods])
     yield "Methods", listed(names, 12)
     kinds: dict[str, list[str]] = {}
     for metric in run.metrics:

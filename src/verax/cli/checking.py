@@ -94,10 +94,10 @@ def _table(checked: Sequence[Checked], run: Run) -> Table:
     from verax.results.render.numbers import number, plural
     from verax.results.table import Cell, Column, Table, table_row
 
-    titles = {"result": "Result", "requirement": "Requirement", "method": "Method", "found": "Found"}
+    titles = {"met": "Met", "requirement": "Requirement", "method": "Method", "found": "Found"}
     rows = [
         table_row(
-            "met" if one.met else "NOT MET",
+            "yes" if one.met else "NO",
             one.requirement,
             Cell(one.method, shown=run.manifest.display(one.method)),
             ", ".join(filter(None, ("" if one.value is None else number(one.value.value), one.found))),

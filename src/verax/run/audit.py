@@ -22,6 +22,7 @@ from verax.run.opening import explains_itself, open_data, open_model
 from verax.run.parameters import from_config
 from verax.run.prepare import Prepared, prepare
 from verax.run.spec import parse_spec
+from verax.run.until_decided import FIRST
 from verax.store.files import replace_file
 from verax.store.read import read_run_card
 from verax.studies.free_text.presets import NLE
@@ -164,13 +165,16 @@ def _of_texts(content: Mapping[str, Any], found: Contents) -> tuple[dict[str, An
 
 
 def within(audit: Audit, cost: RunCost, seconds: float) -> Audit:
-    """The audit with so many inputs that its estimated cost fits into some seconds; the same one if all do."""
+    """The audit with so many inputs that its estimated cost fits into some seconds; the same one if all do.
+
+    It keeps the inputs of the first look, since fewer decide nothing; the time may be over before they are computed.
+    """
     rows = cost.left.rows - cost.left.done
     if cost.expected is None or cost.expected.seconds is None or not rows:
         return audit
     affordable = SHARE * max(seconds, 0.0) * rows / max(cost.expected.seconds, 1e-9)
     inputs = int(audit.most * min(1.0, (cost.left.done + affordable) / cost.left.rows))
-    return audit if inputs >= audit.most else audit.at_most(max(1, inputs))
+    return audit if inputs >= audit.most else audit.at_most(max(min(FIRST, audit.most), inputs))
 
 
 def audit_cost(audit: Audit, folder: Path, budget: float | None) -> RunCost:

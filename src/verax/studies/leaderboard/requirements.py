@@ -150,8 +150,9 @@ def _against_random(standing: Standing) -> str:
     """How a method compares with random, as in the verdict on it."""
     if standing.p is None:
         return "is itself random" if standing.random else "no random explanation to compare with"
-    words = "better" if standing.better else "worse" if standing.worse else ""
-    words = words or ("not significantly different" if standing.like_random else "too few inputs to tell")
+    if standing.better:
+        return p_phrase(standing.p)
+    words = "worse than random" if standing.worse else "like random" if standing.like_random else "too few inputs"
     return f"{words}, {p_phrase(standing.p)}"
 
 
