@@ -15,6 +15,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from verax.cli.app import Device, app, notes, out
+from verax.cli.running import allow_imports
 from verax.types import UserError
 
 if TYPE_CHECKING:
@@ -48,6 +49,18 @@ def audit(
     limit: Annotated[int | None, typer.Option(help="Only the first N inputs.", min=1)] = None,
     seed: Annotated[int, typer.Option(help="Of everything that draws at random.", min=0)] = 0,
     device: Device = None,
+    labels: Annotated[
+        str | None, typer.Option(help="Classes in the model's order, separated by commas, if it has no names for them.")
+    ] = None,
+    import_from: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder with the module of a model `python:module:function`; code in it is executed.",
+            metavar="FOLDER",
+            exists=True,
+            file_okay=False,
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and its cost, and stop.")] = False,
 ) -> None:
     """Find out whether the explanations of a model can be trusted.
@@ -62,6 +75,8 @@ def audit(
     Examples: `verax audit world/nli world/nli --budget 1m`
 
     `verax audit my-model reviews.csv --budget 10m`
+
+    `verax audit python:my_module:predict reviews.csv --import-from . --labels negative,positive`
     """
     from verax.report.page import write_report
     from verax.run.audit import audit_cost, execute_audit, plan_audit, spec_file, within
@@ -71,7 +86,13 @@ def audit(
     started = time.monotonic()
     seconds = None if budget is None else duration_of(budget)
     folder = folder or Path("runs") / f"audit-{_slug(model)}-{_slug(data)}"
-    sections: dict[str, dict[str, Any]] = {"model": {"device": device}, "data": {"split": split, "limit": limit}}
+    if import_from is not None:
+        allow_imports(import_from, model)
+    classes = None if labels is None else [label.strip() for label in labels.split(",")]
+    sections: dict[str, dict[str, Any]] = {
+        "model": {"device": device, "labels": classes},
+        "data": {"split": split, "limit": limit},
+    }
     content = override({"model": {"name": model}, "data": {"name": data}, "seed": seed}, {}, sections)
     with notes.status("loading model and data"):
         planned = plan_audit(content)
@@ -79,7 +100,7 @@ def audit(
         cost = audit_cost(planned, folder, seconds)
         if seconds is not None:
             planned = within(planned, cost, seconds - (time.monotonic() - started))
-    _print_plan(planned, cost, spec_file(folder), seconds)
+    _print_plan(planned, cost, None if dry_run else spec_file(folder), seconds)
     if dry_run:
         return
     stop_at = None if seconds is None else started + seconds
@@ -107,19 +128,19 @@ def duration_of(text: str) -> float:
 
 
 def _slug(name: str) -> str:
-    """The end of a name of a model or of data, as part of the name of a folder."""
-    words = re.findall(r"\w+", name.removesuffix("/").removesuffix(Path(name).suffix))
-    return "-".join(words[-2:]) or "unnamed"
+    """A name of a model or of data, of a path its end, as part of the name of a folder."""
+    path = Path(name)
+    return re.sub(r"\W+", "-", path.stem if path.exists() else name).strip("-") or "unnamed"
 
 
-def _print_plan(planned: Audit, cost: RunCost, spec: Path, budget: float | None) -> None:
+def _print_plan(planned: Audit, cost: RunCost, spec: Path | None, budget: float | None) -> None:
     """What is going to be run, why, and what it takes."""
     out.print(Text("Plan", "bold"))
     out.print(_lines(_plan(planned, cost, spec, budget)))
     out.print()
 
 
-def _plan(planned: Audit, cost: RunCost, spec: Path, budget: float | None) -> Iterable[tuple[str, str]]:
+def _plan(planned: Audit, cost: RunCost, spec: Path | None, budget: float | None) -> Iterable[tuple[str, str]]:
     from verax.registry import display_names, entries
     from verax.results.render.numbers import listed
 
@@ -143,13 +164,16 @@ def _plan(planned: Audit, cost: RunCost, spec: Path, budget: float | None) -> It
     kinds: dict[str, list[str]] = {}
     for metric in run.metrics:
         kinds.setdefault(entries("metrics")[metric.name].kind, []).append(metric.name)
-    for number, (kind, several) in enumerate(kinds.items()):
-        yield "" if number else "Metrics", f"{kind} ({listed(list(dict.fromkeys(several)))}): {PURPOSES.get(kind, '')}"
-    for number, (name, why) in enumerate(planned.left_out.items()):
-        yield "" if number else "Left out", f"{name}: {why}"
+    metrics = [f"{kind} ({listed(list(dict.fromkeys(several)))}): {PURPOSES[kind]}" for kind, several in kinds.items()]
+    yield from _rows("Metrics", metrics)
+    reasons: dict[str, list[str]] = {}
+    for name, why in planned.left_out.items():
+        reasons.setdefault(why.removeprefix(f"{name} "), []).append(name)
+    yield from _rows("Left out", [f"{listed(several)}: {why}" for why, several in reasons.items()])
     yield "Inputs", _inputs(planned)
     yield "Cost", _cost(planned, cost, budget)
-    yield "Spec", f"{spec}: `verax run {spec}` repeats the audit"
+    if spec is not None:
+        yield "Spec", f"{spec}: `verax run {spec}` repeats the audit"
 
 
 def _inputs(planned: Audit) -> str:
@@ -168,49 +192,57 @@ def _cost(planned: Audit, cost: RunCost, budget: float | None) -> str:
         return f"{'nothing is left to compute' if cost.left.done == cost.left.rows else 'not known'}{limit}"
     inputs = max(1, planned.contents.inputs)
     share = min(1.0, planned.most / inputs)
-    passes = round(share * (cost.expected.forward + cost.expected.backward))
-    return f"at most {duration(share * cost.expected.seconds)} on this machine, {count(passes)} passes{limit}"
+    passes, texts = cost.expected.forward + cost.expected.backward, cost.expected.text
+    work = f"{count(round(share * texts))} texts" if texts else f"{count(round(share * passes))} passes"
+    return f"at most {duration(share * cost.expected.seconds)} on this machine, {work}{limit}"
 
 
 def print_verdict(run: Run) -> None:
-    """The conclusion and the table that it follows from; of free text the tables of its study."""
+    """The conclusion of a run, and the table that it follows from."""
     from verax.cli.show import findings_of
-    from verax.results.render.terminal import TerminalTable, plain, show_findings
+    from verax.results.render.terminal import TerminalTable, plain
     from verax.studies.leaderboard import STUDY
     from verax.studies.leaderboard.conclusion import conclusion
 
-    out.print()
     board = STUDY.analyse([run])
     if board is None:
-        out.print(plain(run.headline, "bold"))
-        for findings in findings_of([run]):
-            out.print(show_findings(findings))
-        return
-    found = conclusion(board)
+        sentences = [line for findings in findings_of([run]) for line in findings.sentences]
+        rows, overview = [*_rows("Found", sentences)], None
+    else:
+        found, overview = conclusion(board), STUDY.tables(board)[0]
+        rows = [("Use", found.use), ("Certainty", found.certainty)]
+        rows += [*_rows("Besides", found.others), *_rows("Fails", found.fails)]
+    rows += _rows(
+        "Accuracy", [f"{run.accuracy_in_words} of the model's predictions are right"] if run.accuracies else []
+    )
+    out.print()
     out.print(Text("Verdict", "bold"))
-    lines = [("Use", found.use), ("Certainty", found.certainty)]
-    lines += [("" if i else "Besides", line) for i, line in enumerate(found.others)]
-    lines += [("" if i else "Fails", line) for i, line in enumerate(found.fails)]
-    lines += [("" if i else "Read next", line) for i, line in enumerate(_read_next(run, bool(found.methods)))]
-    out.print(_lines(lines))
+    out.print(_lines([*rows, *_rows("Read next", _read_next(run))]))
     out.print()
-    overview = STUDY.tables(board)[0]
-    out.print(TerminalTable(overview))
-    for mark in overview.marks:
-        out.print(plain(f"{mark.symbol} {mark.meaning}", "dim"))
-    if overview.caption:
-        out.print(plain(overview.caption, "dim"))
-    out.print()
+    if overview is not None:
+        out.print(TerminalTable(overview))
+        notes_below = [*(f"{mark.symbol} {mark.meaning}" for mark in overview.marks), overview.caption]
+        for line in filter(None, notes_below):
+            out.print(plain(line, "dim"))
+        out.print()
 
 
-def _read_next(run: Run, decided: bool) -> list[str]:
+def _rows(heading: str, lines: Iterable[str]) -> list[tuple[str, str]]:
+    """Lines of which the first has the heading."""
+    return [("" if number else heading, line) for number, line in enumerate(lines)]
+
+
+def _read_next(run: Run) -> list[str]:
     """Pages of the documentation about what the run measured."""
     names = {run.manifest.metric(label).name for label in run.metrics}
-    pages = [("docs/metrics.md", "what each metric measures, and what it does not")]
-    pages += [] if decided else [("docs/faithfulness-measurable.md", "models whose explanations can be measured")]
-    pages += [("docs/crosslingual.md", "explanations across languages")] * ("crosslingual_faithfulness" in names)
-    pages += [("docs/statistics.md", "how certain marks and p-values are")]
-    return [f"{page}: {about}" for page, about in pages]
+    pages = {
+        "docs/metrics.md: what each metric measures, and what it does not": "comprehensiveness" in names,
+        "docs/faithfulness-measurable.md: models whose explanations can be measured by masking": "sufficiency" in names,
+        "docs/crosslingual.md: explanations across languages": "crosslingual_faithfulness" in names,
+        "docs/free-text.md: tests of explanations in free text": "counterfactual_test" in names,
+        "docs/statistics.md: how certain marks and p-values are": True,
+    }
+    return [page for page, concerns in pages.items() if concerns]
 
 
 def _lines(rows: Iterable[tuple[str, str]]) -> Grid:

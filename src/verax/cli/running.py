@@ -217,7 +217,7 @@ def run(
     placement = placement_of(executor, workers, address, cpus_per_worker)
     parsed = parse_spec(content)
     if import_from is not None:
-        _allow_imports(import_from, parsed.model.name)
+        allow_imports(import_from, parsed.model.name)
     with notes.status("loading model and data"):
         prepared = prepare(parsed, permissions=Permissions(frozenset(allow_key_env or ()), allow_insecure))
     if dry_run:
@@ -228,7 +228,7 @@ def run(
     out.print(Text(f"Next: verax report {shlex.quote(str(folder))}"))
 
 
-def _allow_imports(folder: Path, model: str) -> None:
+def allow_imports(folder: Path, model: str) -> None:
     """Let modules of a folder be imported, after those that are installed."""
     if not model.startswith("python:"):
         raise UserError(f"--import-from: it is for models given as python:module:function, and the model is {model!r}")

@@ -161,7 +161,7 @@ def _of_texts(content: Mapping[str, Any], found: Contents) -> tuple[dict[str, An
     """Metrics of free text; the method is the model's own way to explain itself."""
     metrics: Sequence[Any] = fitted_to_data({"data": content["data"], "metrics": NLE.content["metrics"]})["metrics"]
     left_out = {} if found.explanations else {"bleu": "the data have no human explanations"}
-    return {"metrics": [metric for metric in metrics if metric not in left_out]}, left_out
+    return {"metrics": [metric for metric in metrics if str(metric) not in left_out]}, left_out
 
 
 def within(audit: Audit, cost: RunCost, seconds: float) -> Audit:

@@ -80,7 +80,8 @@ def _use(made: RunBoards, boards: list[Board], better: list[str], chosen: tuple[
         return f"No method yet. {too_few(boards[0].too_few)}"
     if chosen:
         words = f"better than random under {every}{metrics}, and no method is significantly better"
-        return f"{' or '.join(map(display, chosen))}: {words}."
+        *first, last = map(display, chosen)
+        return f"{', '.join(first)}{' or ' if first else ''}{last}: {words}."
     if not better:
         return f"None: no method is significantly better than random under {every}{metrics}."
     best = [
