@@ -190,11 +190,11 @@ def _cost(planned: Audit, cost: RunCost, budget: float | None) -> str:
     limit = "" if budget is None else f"; it stops after {duration(budget).removeprefix('about ')}"
     if cost.expected is None or cost.expected.seconds is None:
         return f"{'nothing is left to compute' if cost.left.done == cost.left.rows else 'not known'}{limit}"
-    inputs = max(1, planned.contents.inputs)
-    share = min(1.0, planned.most / inputs)
+    wanted = cost.left.rows * planned.most / planned.contents.inputs - cost.left.done
+    share = min(1.0, max(0.0, wanted / (cost.left.rows - cost.left.done)))
     passes, texts = cost.expected.forward + cost.expected.backward, cost.expected.text
     work = f"{count(round(share * texts))} texts" if texts else f"{count(round(share * passes))} passes"
-    return f"at most {duration(share * cost.expected.seconds)} on this machine, {work}{limit}"
+    return f"{duration(share * cost.expected.seconds)} at most on this machine, {work}{limit}"
 
 
 def print_verdict(run: Run) -> None:

@@ -32,11 +32,13 @@ def run(
     folder: Annotated[Path | None, typer.Option("--out", help="Folder of the run; default: runs/NAME.")] = None,
     limit: Annotated[
         int | None,
-        typer.Option(help="Only the first N inputs (in each language).", min=1),
+        typer.Option(help="Only the first N inputs (in each language).", min=1, rich_help_panel="Inputs"),
     ] = None,
     sample: Annotated[
         int | None,
-        typer.Option(help="Only N inputs, drawn at random by the seed (in each language).", min=1),
+        typer.Option(
+            help="Only N inputs, drawn at random by the seed (in each language).", min=1, rich_help_panel="Inputs"
+        ),
     ] = None,
     until_decided: Annotated[
         str | None,
@@ -44,10 +46,17 @@ def run(
             help="Take inputs in random order and stop once it is decided by a sequential test which methods differ "
             "from random (random), or which one is best (best).",
             metavar="random|best",
+            rich_help_panel="Inputs",
         ),
     ] = None,
     max_inputs: Annotated[
-        int | None, typer.Option(help="Of --until-decided: stop after N inputs in any case.", metavar="N", min=1)
+        int | None,
+        typer.Option(
+            help="Of --until-decided: stop after N inputs in any case.",
+            metavar="N",
+            min=1,
+            rich_help_panel="Inputs",
+        ),
     ] = None,
     model: Annotated[str | None, typer.Option(help="Replaces the model of the spec.", rich_help_panel="Model")] = None,
     on_long: Annotated[

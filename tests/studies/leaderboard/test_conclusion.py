@@ -50,7 +50,7 @@ def test_the_unbeaten_method_is_recommended_whatever_people_prefer(tmp_path: Pat
     found = _concluded(_run(tmp_path / "run", faithful, faithful, agreement=people))
     assert found.methods == ("a",)
     both = "both comprehensiveness and sufficiency"
-    assert found.use == f"a: better than random under {both}, and no method is significantly better."
+    assert found.use == f"a: better than random under {both}; no other method is significantly better under either."
     assert found.certainty == "p < 0.001 against random, joint test of 16 inputs, adjusted for all pairs of methods."
     assert found.others == ("agreement: b may be best: no method is significantly better.",)
     assert found.fails == ()

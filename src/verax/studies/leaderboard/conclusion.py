@@ -79,7 +79,8 @@ def _use(made: RunBoards, boards: list[Board], better: list[str], chosen: tuple[
     if all(board.too_few is not None for board in boards):
         return f"No method yet. {too_few(boards[0].too_few)}"
     if chosen:
-        words = f"better than random under {every}{metrics}, and no method is significantly better"
+        either = {1: "", 2: " under either"}.get(len(boards), " under any")
+        words = f"better than random under {every}{metrics}; no other method is significantly better{either}"
         *first, last = map(display, chosen)
         return f"{', '.join(first)}{' or ' if first else ''}{last}: {words}."
     if not better:
