@@ -112,7 +112,11 @@ def _certainty(made: RunBoards, boards: list[Board], methods: tuple[str, ...]) -
 def _fails(result: Leaderboard, made: RunBoards) -> Iterator[str]:
     """What the verdict on each method warns of."""
     table, display = verdict_table(result), made.run.manifest.display
-    for row in () if table is None else table.records():
+    if table is None:
+        return
+    if table.verdict and any(board.too_few is None for board in made.boards.values()):
+        yield table.verdict
+    for row in table.records():
         if row["not_better"]:
             yield f"{display(str(row['method']))} is not better than random on {row['not_better']}"
         if row["caution"]:
