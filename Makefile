@@ -18,8 +18,8 @@ help:  ## list what can be made
 
 setup: .venv/installed  ## make the environment in .venv and install verax
 
-demo: .venv/installed  ## explain, measure and report on the built-in corpus
-	$(BIN)/verax demo
+demo: .venv/installed  ## audit the shipped model: plan, verdict and report, in less than a minute
+	$(BIN)/verax audit world/nli world/nli --budget 40s --out runs/demo
 
 test: .venv/installed-test  ## run the tests; ARGS="-k word" is passed to pytest
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)

@@ -29,6 +29,7 @@ from verax.models.removal import CODES
 from verax.registry import Namespace, built_in, resolve
 from verax.run.parameters import from_config
 from verax.run.spec import DataSpec, ModelSpec, Spec, parse_spec
+from verax.studies.leaderboard.requirements import Requirement
 from verax.types import Target
 
 ROOT = Path(__file__).parent.parent
@@ -245,6 +246,25 @@ def test_the_page_of_results_works(
     for _, code in blocks(page, "python"):
         exec(code, {"__name__": "results"})  # noqa: S102
     assert "'integrated_gradients'" in capsys.readouterr().out
+
+
+def test_the_page_of_audits_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ((_, code),) = blocks(DOCS / "audit.md", "python")
+    exec(code, {"__name__": "audit"})  # noqa: S102
+    assert "better" in capsys.readouterr().out
+    assert (tmp_path / "runs" / "audit" / "report.html").is_file()
+
+
+def test_the_page_of_checks_in_a_build_shows_valid_requirements() -> None:
+    page = read(DOCS / "ci.md")
+    requirements = re.findall(r'--require "([^"]+)"', page)
+    assert [Requirement.parse(text).metric for text in requirements] == ["comprehensiveness"] * 4
+    ((_, workflow),) = blocks(DOCS / "ci.md", "yaml")
+    (job,) = yaml.safe_load(workflow)["jobs"].values()
+    assert any("verax check" in step.get("run", "") for step in job["steps"])
 
 
 def test_the_page_of_results_lists_every_study() -> None:

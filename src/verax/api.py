@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from html import escape
@@ -25,6 +26,7 @@ from verax.report.page import write_report
 from verax.results.render.console import TerminalConsole
 from verax.results.run import Run as _Run
 from verax.results.table import Table
+from verax.run.audit import audit_cost, execute_audit, plan_audit, within
 from verax.run.checking import check_fit, check_prompts
 from verax.run.context import TEXT
 from verax.run.execute_run import execute_run
@@ -35,6 +37,9 @@ from verax.run.rows import as_explanation, predict
 from verax.run.rows import explain as explain_by
 from verax.run.spec import parse, parse_spec
 from verax.studies.leaderboard import compare_runs
+from verax.studies.leaderboard.analysis import analyse as leaderboard
+from verax.studies.leaderboard.conclusion import Conclusion
+from verax.studies.leaderboard.conclusion import conclusion as conclude
 from verax.types import Dataset, Highlight, Instance, Nle, Prediction, Skip, Span, Target, Undefined, UserError
 
 if TYPE_CHECKING:
@@ -149,6 +154,11 @@ class Run(_Run):
     def report(self, out: Path | str | None = None) -> Path:
         """Write the report as one HTML file; `report.html` in the run's folder by default."""
         return write_report(self.folder, None if out is None else Path(out))
+
+    def conclusion(self) -> Conclusion | None:
+        """Which method to use, how certain that is, and what fails; None for a run that ranks no methods."""
+        board = leaderboard([self])
+        return None if board is None else conclude(board)
 
 
 def explain(
@@ -394,6 +404,32 @@ def _echo(namespace: Namespace, given: Any, seed: int) -> Any:
         return given
     named = from_config(namespace, given, seed)
     return {named.name: named.parameters}
+
+
+def audit(
+    model: str | Path | Mapping[str, Any] | Classifier | SelfExplainer,
+    data: str | Path | Mapping[str, Any] | Dataset,
+    *,
+    budget: float | None = None,
+    out: Path | str | None = None,
+    seed: int = 0,
+    progress: bool = True,
+) -> Run:
+    """Find out whether the explanations of a model can be trusted, as `verax audit` does; see `Run.conclusion`.
+
+    Args:
+        model, data, out, seed, progress: as for `evaluate`; the spec is saved next to `out`.
+        budget: seconds for the run; by default it ends when each method is decided against random, or with the data.
+    """
+    stop_at = None if budget is None else time.monotonic() + budget
+    folder = Path(tempfile.mkdtemp(prefix="verax-")) / "audit" if out is None else Path(out)
+    content = {"model": _section(model), "data": _section(data), "seed": seed}
+    loaded = None if isinstance(model, (str, Path, Mapping)) else model
+    planned = plan_audit(content, loaded, data if isinstance(data, Dataset) else None)
+    if stop_at is not None:
+        planned = within(planned, audit_cost(planned, folder, budget), stop_at - time.monotonic())
+    execute_audit(planned, folder, console=TerminalConsole(stderr=True, quiet=not progress), stop_at=stop_at)
+    return Run(folder)
 
 
 def train_masked(base: str, data: str | Mapping[str, Any], out: Path | str, **fields: Any) -> list[Path]:

@@ -398,7 +398,7 @@ def test_debug_shows_where(verax: CallVerax) -> None:
 
 def test_help_has_examples_and_few_options_in_a_panel(verax: CallVerax) -> None:
     assert verax().code == 0
-    for command in ("list", "explain", "run", "show", "compare", "report", "import", "demo"):
+    for command in ("list", "explain", "run", "show", "compare", "report", "import", "demo", "audit", "check"):
         said = verax(command, "--help")
         assert f"verax {command}" in said.out.replace("\n", " ")
         assert "Example" in said.out

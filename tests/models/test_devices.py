@@ -23,7 +23,7 @@ from verax.models.targets import Readout
 from verax.types import FloatArray, Instance, UserError
 
 CPU = torch.device("cpu")
-LOADING = ["run", "demo", "explain", "align", "similarity", "build-highlights", "roar"]
+LOADING = ["run", "demo", "audit", "explain", "align", "similarity", "build-highlights", "roar"]
 TRAINING = ["masked", "plain", "nle", "editor"]
 
 

@@ -3,6 +3,8 @@
 from verax.cli import (
     aligning,
     annotating,
+    auditing,
+    checking,
     explaining,
     highlights,
     roaring,
@@ -18,6 +20,8 @@ __all__ = [
     "aligning",
     "annotating",
     "app",
+    "auditing",
+    "checking",
     "explaining",
     "highlights",
     "main",

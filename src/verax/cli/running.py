@@ -46,10 +46,17 @@ def run(
             help="Take inputs in random order and stop once it is decided by a sequential test which methods differ "
             "from random (random), or which one is best (best).",
             metavar="random|best",
+            rich_help_panel="Inputs",
         ),
     ] = None,
     max_inputs: Annotated[
-        int | None, typer.Option(help="Of --until-decided: stop after N inputs in any case.", metavar="N", min=1)
+        int | None,
+        typer.Option(
+            help="Of --until-decided: stop after N inputs in any case.",
+            metavar="N",
+            min=1,
+            rich_help_panel="Inputs",
+        ),
     ] = None,
     model: Annotated[str | None, typer.Option(help="Replaces the model of the spec.", rich_help_panel="Model")] = None,
     on_long: Annotated[
@@ -244,7 +251,7 @@ def run(
     placement = placement_of(executor, workers, address, cpus_per_worker)
     parsed = parse_spec(content)
     if import_from is not None:
-        _allow_imports(import_from, parsed.model.name)
+        allow_imports(import_from, parsed.model.name)
     with notes.status("loading model and data"):
         prepared = prepare(parsed, permissions=Permissions(frozenset(allow_key_env or ()), allow_insecure))
     if dry_run:
@@ -271,7 +278,7 @@ def _named_columns(given: str | None) -> dict[str, Any] | None:
     return {name: few[0] if len(few) == 1 else few for name, few in columns.items()} or None
 
 
-def _allow_imports(folder: Path, model: str) -> None:
+def allow_imports(folder: Path, model: str) -> None:
     """Let modules of a folder be imported, after those that are installed."""
     if not model.startswith("python:"):
         raise UserError(f"--import-from: it is for models given as python:module:function, and the model is {model!r}")

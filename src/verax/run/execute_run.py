@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
@@ -48,6 +49,7 @@ def execute_run(
     announce: Callable[[Remaining], None] = lambda _: None,
     retry_failed: bool = False,
     fail_on_error: int | None = None,
+    stop_at: float | None = None,
     placement: Placement = INLINE,
 ) -> Run:
     """Compute every row that a folder does not hold yet, or those of its first inputs until a ranking is decided.
@@ -59,6 +61,7 @@ def execute_run(
         announce: called with the remaining work before anything is computed.
         retry_failed: compute all rows again that failed.
         fail_on_error: stop with `TooManyFailures` after this many failed rows.
+        stop_at: stop with `OutOfTime` at the first row after this time, as `time.monotonic` tells it.
         placement: where the rows are computed.
     """
     test = continued(prepared.run.until_decided, Manifest.read(read_run_card(folder))[0].until_decided)
@@ -70,6 +73,7 @@ def execute_run(
             console=console,
             retry_failed=retry_failed,
             fail_on_error=fail_on_error,
+            stop_at=stop_at,
             shared=shared,
         )
         if test is None:
@@ -79,7 +83,9 @@ def execute_run(
         for inputs in look_sizes(test.max_inputs, min(test.inputs, test.max_inputs)):
             run = compute(prepared.first(inputs, test.looks), announce=lambda _: None)
             test = run.manifest.until_decided or test
-            console.print(test.standing(run.manifest.display), markup=False, highlight=False, soft_wrap=True)
+            open_questions = sum(map(len, test.undecided.values()))
+            left = f", {open_questions} of its comparisons open" if open_questions else ""
+            console.print(f"{test.outcome}{left}", markup=False, highlight=False, soft_wrap=True)
             if test.finished:
                 break
         return run
@@ -94,6 +100,7 @@ def _compute(
     announce: Callable[[Remaining], None],
     retry_failed: bool,
     fail_on_error: int | None,
+    stop_at: float | None,
     shared: SharedExecutor,
 ) -> Run:
     """Compute every missing row of a run, or of its first inputs."""
@@ -116,7 +123,7 @@ def _compute(
         try:
             if endpoint is not None:
                 endpoint.use_store(store)
-            driver = Driver(plan, prepared.recipe, store, console, shared.placement, fail_on_error)
+            driver = Driver(plan, prepared.recipe, store, console, shared.placement, fail_on_error, stop_at)
             driver.run(left, partial(shared.open, again))
         finally:  # also where `max_requests` or invalid input ends the run
             if endpoint is not None:
@@ -143,6 +150,10 @@ class TooManyFailures(UserError):
     """So many rows failed that the run was stopped, as requested; all rows so far are stored."""
 
 
+class OutOfTime(UserError):
+    """The time of a run is over; all rows so far are stored."""
+
+
 class Driver:
     """Computes and stores the missing rows of a plan."""
 
@@ -154,10 +165,11 @@ class Driver:
         console: Console,
         placement: Placement,
         fail_on_error: int | None = None,
+        stop_at: float | None = None,
     ) -> None:
         self._plan, self._recipe, self._placement = plan, recipe, placement
         self._store, self._console = store, console
-        self._failed, self._fail_on_error = 0, fail_on_error
+        self._failed, self._fail_on_error, self._stop_at = 0, fail_on_error, stop_at
 
     def run(self, left: Remaining, open_executor: Callable[[InlineExecutor], AbstractContextManager[Executor]]) -> None:
         """Compute all missing rows.
@@ -201,6 +213,8 @@ class Driver:
         if self._failed == self._fail_on_error:
             detail = row.detail if isinstance(row, (Skip, Score)) else ""
             raise TooManyFailures(f"stopped after {self._failed} failed rows (--fail-on-error), the last: {detail}")
+        if self._stop_at is not None and time.monotonic() > self._stop_at:
+            raise OutOfTime("the time of the run is over")
 
     def _shards(self, *, deferred: bool) -> Iterator[Shard]:
         """The missing work in shards, generated as they are needed."""

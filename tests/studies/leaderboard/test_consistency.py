@@ -30,6 +30,8 @@ from support.unified import METHODS, kinds_run
 from verax.results.render.plain import to_csv, to_json, to_latex
 from verax.results.render.terminal import show_results
 from verax.results.run import Run
+from verax.studies.leaderboard.analysis import analyse
+from verax.studies.leaderboard.conclusion import conclusion
 from verax.types import FloatArray
 
 UP, DOWN = "comprehensiveness_flips", "complexity"
@@ -358,6 +360,22 @@ def test_nothing_displayed_contradicts_anything_else(values: FloatArray) -> None
                 assert [MARK_NAMES[sign] for sign in row.marks] == record["mean_marks"].split()
                 assert (record["p"] != "" and float(record["p"]) < 0.05) == bool(row.significant)
         hollow_dots_are_those_that_the_leaderboard_does_not_distinguish(run, report)
+        the_conclusion_restates_the_marks(run, report)
+
+
+def the_conclusion_restates_the_marks(run: Run, page: Page) -> None:
+    """The recommended methods are those that the page shows as better than random and may be best."""
+    board = analyse([run])
+    assert board is not None
+    found = conclusion(board)
+    rows = page.boards[UP]  # the only metric of faithfulness
+    chosen = {name for name, row in rows.items() if row.better and "◆" in row.marks}
+    assert {run.manifest.display(method) for method in found.methods} == chosen
+    assert names_in(found.use.split(":")[0], list(rows)) == chosen
+    better = {name for name, row in rows.items() if row.better and not name.startswith("Random")}
+    assert ("no method is significantly better than random" in found.use) <= (not better)
+    assert found.use.startswith("No method yet") == ("Too few inputs" in page.sentences[UP])
+    assert found.others == (f"{DOWN}: {page.sentences[DOWN]}",)
 
 
 def hollow_dots_are_those_that_the_leaderboard_does_not_distinguish(run: Run, page: Page) -> None:

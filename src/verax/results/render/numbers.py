@@ -41,6 +41,12 @@ def p_value(p: float | None) -> str:
     return written
 
 
+def p_phrase(p: float | None) -> str:
+    """A p-value in a sentence: `p < 0.001`, `p = 0.020`."""
+    written = p_value(p)
+    return f"p {written if written.startswith('<') else f'= {written}'}"
+
+
 def count(value: int) -> str:
     """A whole number with thousands separators."""
     return f"{value:,}"

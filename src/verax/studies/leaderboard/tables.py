@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from verax.results.matching import MatchedMethod, match_methods
-from verax.results.render.numbers import listed, number, p_value, plural
+from verax.results.render.numbers import listed, number, p_phrase, plural
 from verax.results.run import Run
 from verax.results.table import Cell, Column, Table, TableRow, table_row
 from verax.stats.correlation import spread
@@ -100,9 +100,9 @@ def _judged(
 ) -> tuple[str, str, str, str, str]:
     """The verdict on a method, and what it follows from."""
     decided = {metric: one for metric, (_, one) in standings.items() if one.better or one.worse or one.like_random}
-    better = [f"{metric} (p {_compared(one.p)})" for metric, one in decided.items() if one.better]
+    better = [f"{metric} ({p_phrase(one.p)})" for metric, one in decided.items() if one.better]
     rest = [
-        f"{metric} ({'worse, ' if one.worse else ''}p {_compared(one.p)})"
+        f"{metric} ({'worse, ' if one.worse else ''}{p_phrase(one.p)})"
         for metric, one in decided.items()
         if not one.better
     ]
@@ -114,11 +114,6 @@ def _judged(
     cautions = [*_cautions(standings, any_decided=bool(decided)), *warnings]
     phrase = _phrase(decided) if decided else _undecided(standings)
     return phrase, ", ".join(better), ", ".join(rest), ", ".join(beaten), ", ".join(cautions)
-
-
-def _compared(p: float | None) -> str:
-    written = p_value(p)
-    return written if written.startswith("<") else f"= {written}"
 
 
 def _phrase(decided: dict[str, Standing]) -> str:
