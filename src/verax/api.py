@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from verax.data.segmenters import Splitter
 from verax.engine.engine import Engine, Task, TaskResult
@@ -176,6 +178,7 @@ def explain_all(
     label: str | None = None,
     lang: str = "en",
     seed: int = 0,
+    without: Collection[tuple[int, int]] = (),
 ) -> SideBySide:
     """Explain one input by several methods; answers of the model are shared between them.
 
@@ -184,6 +187,8 @@ def explain_all(
         methods: as for `explain`, each; by default all. Of those, methods that do not fit the model are skipped with
             their reason, while a named method that does not fit is an error.
         target: what all methods explain, for those that are given by name alone.
+        without: words, by part and position, that are deleted from the input that the model reads. The target is still
+            that of the whole input.
     """
     if methods is not None and (isinstance(methods, str) or not methods):
         raise UserError(f"explain_all: methods: expected a list of methods, got {methods!r}")
@@ -192,6 +197,8 @@ def explain_all(
     scores_words = "outputs" in model.capabilities
     if scores_words:
         x = x.encoded()
+        if without:
+            x = x.without(np.array([word in without for word in x.words], bool), "delete")
         prediction = _outcome(engine, predict(x)).value
     made, skipped = [], []
     # controls explain nothing

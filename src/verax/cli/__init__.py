@@ -11,6 +11,7 @@ from verax.cli import (
     similarity,
     training,
     verifying,
+    viewing,
 )
 from verax.cli.app import app, main
 
@@ -27,4 +28,5 @@ __all__ = [
     "similarity",
     "training",
     "verifying",
+    "viewing",
 ]

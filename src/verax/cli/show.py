@@ -82,21 +82,10 @@ def compare(
 
     Example: `verax compare runs/base runs/large`
     """
-    from verax.results.matching import require_same_texts
-    from verax.results.study import Findings
-    from verax.studies.leaderboard import STUDY
-    from verax.studies.leaderboard.analysis import contrast
-    from verax.studies.leaderboard.tables import comparison, unshared
+    from verax.studies.leaderboard.comparing import compare_runs
 
     first, second = open_all([folder_a, folder_b], warn=format is not OutputFormat.terminal)
-    require_same_texts(first, second)
-    contrasts = contrast(first, second)
-    if not contrasts:
-        raise UserError(f"{folder_a} and {folder_b} share no method under the same metric")
-    table = comparison(contrasts, (first, second))
-    _print(
-        [Findings(STUDY, (table,), (), tuple(unshared(first, second)), ())], format, file, _headlines([first, second])
-    )
+    _print([compare_runs(first, second)], format, file, _headlines([first, second]))
 
 
 @app.command()
