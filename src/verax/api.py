@@ -197,8 +197,7 @@ def explain_all(
     scores_words = "outputs" in model.capabilities
     if scores_words:
         x = x.encoded()
-        if without:
-            x = x.without(np.array([word in without for word in x.words], bool), "delete")
+        x = _reduced(x, without) if without else x
         prediction = _outcome(engine, predict(x)).value
     made, skipped = [], []
     # controls explain nothing
@@ -222,6 +221,17 @@ def explain_all(
     if prediction is None and not made:
         raise Undefined(skipped[0].reason, skipped[0].detail)
     return SideBySide(instance, prediction or made[0].prediction, tuple(made), tuple(skipped))
+
+
+def _reduced(x: Subject, without: Collection[tuple[int, int]]) -> Subject:
+    """An input from which words are deleted; at least one must stay."""
+    unknown = sorted(set(without).difference(x.words))
+    if unknown:
+        raise UserError(f"without: the model reads no word {unknown[0]} (part, position)")
+    dropped = np.array([word in without for word in x.words], bool)
+    if dropped.all():
+        raise UserError("without: no word is left to explain")
+    return x.without(dropped, "delete")
 
 
 def _aimed(given: str | Mapping[str, Any] | Method, target: str | None, seed: int) -> Configured[Method]:

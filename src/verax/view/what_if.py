@@ -14,7 +14,6 @@ from verax.report.arcs import picture
 from verax.report.instances import labels_html
 from verax.report.page import section_html
 from verax.results.render.markup import Html, join, tag, visible
-from verax.results.render.numbers import number
 from verax.run.checking import check_fit
 from verax.run.parameters import from_config
 from verax.store.keys import key_of
@@ -24,6 +23,7 @@ from verax.view.pages import VIEW, WHAT_IF_PATH, document, link
 
 DEFAULTS = ("leave_one_out", "integrated_gradients")
 KINDS = ("token", "token_interaction", "span_interaction")
+OFF, ALL = "with words off", "with all words"
 PARTS = 2
 """Number of fields for texts, unless an instance has more parts."""
 
@@ -117,17 +117,24 @@ def _form(texts: Sequence[str], chosen: Sequence[str], methods: dict[str, str]) 
         for name, display in methods.items()
     ]
     group = tag("details", tag("summary", "Methods"), tag("fieldset", tag("legend", "Explained by"), boxes))
-    return tag("form", fields, group, tag("button", "Explain"), id="search", action=WHAT_IF_PATH, class_="what-if")
+    return tag("form", fields, group, tag("button", "Explain"), id="search", action=WHAT_IF_PATH, class_="editor")
 
 
 def _outcome(before: SideBySide, after: SideBySide) -> Html:
-    """The prediction, and that of the whole text where words are off."""
-    now, was = after.prediction, before.prediction
-    line = f"Predicted: {now.label} ({number(now.probability)})"
-    if after is not before:
-        line += f"; with all words {was.label} ({number(was.probability)})"
-    flipped = tag("span", "flipped", class_="flag wrong") if now.label != was.label else None
-    return join(tag("p", line, flipped, id="found", role="status", dir="auto"), labels_html(before.instance, now))
+    """The prediction; where words are off, next to that of the whole text."""
+    if after is before:
+        return tag("div", labels_html(before.instance, before.prediction), id="found", role="status")
+    flips = after.prediction.label != before.prediction.label
+    flag = tag("span", "flipped", class_="flag wrong") if flips else None
+    return tag(
+        "div",
+        tag("p", OFF, flag, class_="note"),
+        labels_html(before.instance, after.prediction),
+        tag("p", ALL, class_="note"),
+        labels_html(before.instance, before.prediction),
+        id="found",
+        role="status",
+    )
 
 
 def _switches(instance: Instance, off: Sequence[Word], identity: str) -> Html:
@@ -158,7 +165,7 @@ def _explained(before: SideBySide, after: SideBySide, place: int) -> Html:
     rows = [made.explanations[place].row for made in ((after, before) if after is not before else (before,))]
     pictures = [
         tag("div", tag("small", note) if len(rows) > 1 else None, picture(row, before.instance, inline=False))
-        for row, note in zip(rows, ("with words off", "with all words"), strict=False)
+        for row, note in zip(rows, (OFF, ALL), strict=False)
         if isinstance(row, Highlight)
     ]
     return tag("div", tag("dt", rows[0].method, dir="auto"), tag("dd", pictures))
