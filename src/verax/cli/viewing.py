@@ -54,4 +54,7 @@ def view(
         from verax.models.load import load_model
 
         loaded = load_model(model, device=device or "auto")
-    serve(folders or [Path("runs")], host, port, loaded, announce)
+    try:
+        serve(folders or [Path("runs")], host, port, loaded, announce)
+    except KeyboardInterrupt:  # the usual end of a viewer, which has nothing to store
+        raise typer.Exit from None
