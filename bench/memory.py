@@ -3,9 +3,9 @@
     python -m bench.memory
     python -m bench.memory --rows 18000 54000 --json
 
-A run with a small random BERT on pairs of random words: explained, measured, stored and closed as `verax run` does, in
-a process of its own. Peak memory is that of the process, with its modules and the model; the data and what is known of
-each row (32 bytes of its key) grow with the run by design.
+A small random BERT on pairs of random words, explained, measured, stored and closed as by `verax run`, in a process of
+its own. Peak memory is that of the process, with its modules and the model; the data and what is known of each row
+(32 bytes of its key) grow with the run by design.
 """
 
 from __future__ import annotations

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
+"""As in `typing`, whose import would take most of the time before the command line handles signals."""
 if TYPE_CHECKING:
+    from typing import Any
+
     from verax.api import (
         Explanation,
         Run,

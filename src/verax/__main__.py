@@ -1,8 +1,13 @@
 """`python -m verax` is `verax`: signals are handled before anything else is imported."""
 
 import os
-import signal
 import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path and sys.path[0] in {"", os.getcwd()}:  # noqa: PTH109 - as Python writes it
+    # Python puts the current directory first: a module there would be executed in place of an installed one.
+    del sys.path[0]
+
+import signal
 from types import FrameType
 
 
@@ -25,7 +30,4 @@ def _stop(number: int, _: FrameType | None) -> None:
 
 
 if __name__ == "__main__":
-    # Python puts the current directory first: a module there would be executed in place of an installed one.
-    if not sys.flags.safe_path and sys.path[0] in {"", os.getcwd()}:  # noqa: PTH109 - as Python writes it
-        del sys.path[0]
     main()

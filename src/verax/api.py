@@ -298,6 +298,7 @@ def evaluate(
     explain: str | None = None,
     controls: str | Sequence[str] = (),
     measured_langs: str | Sequence[str] = "reference",
+    until_decided: str | Mapping[str, Any] | None = None,
     validation: Dataset | None = None,
     executor: str | None = None,
     workers: int | None = None,
@@ -325,6 +326,9 @@ def evaluate(
         controls: `randomised` also applies each method that scores words to the model with randomised weights.
         measured_langs: languages in which metrics other than `crosslingual_faithfulness` are measured next to it:
             `reference`, `all` or a list.
+        until_decided: take inputs in random order and stop once a ranking is decided by a sequential test: `random`,
+            every method against its random baseline; `best`, which one is best; or a section as in a spec, such as
+            `{"goal": "random", "metrics": ["comprehensiveness"], "max_inputs": 1000}`.
         validation: data that `in_distribution` learns from; default: the validation split of the data.
         executor: where rows are computed: `inline` (default), `processes` (the default with `workers`) or `ray`.
         workers: number of processes or Ray actors, each with its own model; the model is then given by name.
@@ -345,6 +349,7 @@ def evaluate(
             "products": list(products),
             "controls": controls,
             "measured_langs": measured_langs,
+            "until_decided": until_decided,
             "seed": seed,
         }
     )

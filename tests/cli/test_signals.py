@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import verax as package
 from verax.store.store import Store
 from verax.types import Score
 
@@ -103,6 +104,16 @@ def test_a_signal_before_the_command_line_is_imported(tmp_path: Path, number: si
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (128 + number, "")
     assert err == f"stopped by {number.name} during start-up; nothing was computed\n"
+
+
+def test_little_is_imported_before_signals_are_handled() -> None:
+    """Signals before that end Python with a traceback; `typing` alone would take longer than all that is needed."""
+    code = "import sys; sys.path[:0] = sys.argv[1:]; before = set(sys.modules); import verax.__main__; " + (
+        "print(*sorted(name for name in set(sys.modules) - before if name.startswith(('verax', 'typing'))))"
+    )
+    home = str(Path(package.__file__).parents[1])
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code, home], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["verax", "verax.__main__"]
 
 
 def test_nohup_is_respected(tmp_path: Path) -> None:

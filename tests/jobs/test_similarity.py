@@ -170,7 +170,7 @@ def test_the_command_prints_a_table_of_models_and_languages(
     first, second = checkpoint("bert"), tmp_path / "encoder"
     AutoModel.from_pretrained(checkpoint("roberta"), add_pooling_layer=False).save_pretrained(second)
     AutoTokenizer.from_pretrained(checkpoint("roberta")).save_pretrained(second)
-    told = ("--model", first, "--also", second, "--batch", 4)
+    told = ("--model", first, "--also", second, "--batch", 3)
     said = similarity(*told, "--format", "json")
     assert said.code == 0, said.err
     records = json.loads(said.out)
@@ -180,19 +180,19 @@ def test_the_command_prints_a_table_of_models_and_languages(
     assert [one["accuracy"] for one in records[::2]] == [1.0, 1.0]
     told_of = {"model", "reference", "lang", "accuracy", "low", "high", "chance", "batches", "pairs", "skipped"}
     assert set(records[0]) == told_of
-    assert (records[0]["batches"], records[0]["pairs"], records[0]["high"]) == (5, 20, 1.0)
-    assert records[0]["low"] == pytest.approx(5 / (5 + 1.959964**2))
+    assert (records[0]["batches"], records[0]["pairs"], records[0]["high"]) == (6, 20, 1.0)
+    assert records[0]["low"] == pytest.approx(6 / (6 + 1.959964**2))
 
     shown = similarity(*told)
-    said_above = "Linear CKA accuracy with en: batches of 4, 10 random ones in addition, 0.091 expected by guessing"
+    said_above = "Linear CKA accuracy with en: batches of 3, 10 random ones in addition, 0.091 expected by guessing"
     assert " ".join(shown.out.split()).startswith(
         f"{said_above} language bert batches skipped encoder batches skipped "
     )
     assert "reading with" in shown.err
     lines = shown.out.splitlines()
     (german,) = (number for number, line in enumerate(lines) if line.startswith("de "))
-    assert lines[german].split() == ["de", "1.000", "5", "0", "1.000", "5", "0"]
-    assert lines[german + 1].split() == ["[0.566,", "1.000]"] * 2
+    assert lines[german].split() == ["de", "1.000", "6", "0", "1.000", "6", "0"]
+    assert lines[german + 1].split() == ["[0.610,", "1.000]"] * 2
     assert similarity(*told, "--format", "markdown").out.count("\n| ") == 4
     assert len(similarity(*told, "--format", "csv", "--lang", "fr").out.splitlines()) == 3
     assert json.loads(similarity(*told, "--format", "json", "--limit", 12).out)[0]["pairs"] == 12

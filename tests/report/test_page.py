@@ -165,12 +165,15 @@ def test_a_card_of_any_shape_is_shown_and_its_problems_are_named(tmp_path: Path,
     assert len(made.only("ul", "alarm", role="alert").all("li")) >= 1
 
 
-def test_problems_come_first(run: MakeRun) -> None:
-    broken = run(card={"counts": {"rows": 12, "done": 9, "failed": 1, "skipped": 1}})
+def test_problems_come_first_and_warnings_before_the_verdict(run: MakeRun) -> None:
+    counts = {"rows": 12, "done": 9, "failed": 1, "skipped": 1}
+    broken = run(card={**word_rows()["card"], "counts": counts, "warnings": ["loo: 2 explanations are constant"]})
     broken.problems = ("shard 3 is torn",)
     made = report_tree(broken)
-    first = next(node for node in made.only("main").children if isinstance(node, Node))
+    first, second, third, *_ = (node for node in made.only("main").children if isinstance(node, Node))
     assert (first.attributes.get("role"), first.words) == ("alert", "shard 3 is torn")
+    assert (second.attributes.get("role"), second.words) == ("note", "loo: 2 explanations are constant")
+    assert third["id"] == "judgement"
     assert "shard 3 is torn" in card_block(made, "Unreadable data").words
     assert "≠" in card_block(made, "Counts").words
     assert len(card_block(made, "Counts").all("p", "alarm")) == 1

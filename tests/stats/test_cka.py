@@ -95,6 +95,7 @@ def test_identical_representations_are_always_found() -> None:
     assert (found.accuracy.value, found.batches, found.chance) == (1.0, 10, 1 / 11)
     assert found.accuracy.low == pytest.approx(1 / (1 + 1.959964**2 / 10)), "Wilson: n / (n + z^2)"
     assert found.accuracy.high == 1.0
+    assert [matched(x[:n], x[:n]).accuracy.interval is None for n in (47, 48)] == [True, False], "5 batches and 6"
     turned = x @ ortho_group.rvs(12, random_state=0) * 3 + 1
     assert matched(x, turned).accuracy.value == 1.0
 

@@ -209,6 +209,28 @@ def test_a_method_with_few_of_the_inputs_is_tested_but_never_best() -> None:
     assert test.best(among=[1, 2]) == {1}
 
 
+@pytest.mark.parametrize(("inputs", "methods", "values_of_few"), [(8, 4, 4), (12, 25, 6), (40, 25, 8)])
+def test_a_method_that_nothing_could_beat_is_neither_best_nor_like_random(
+    inputs: int, methods: int, values_of_few: int
+) -> None:
+    """Method 1 is beaten by method 0 on each of its inputs, but they are too few for any difference to show."""
+    values = np.random.default_rng(3).normal(size=(inputs, methods)) / 100
+    values[:, 0] += 9.0
+    values[values_of_few:, 1] = NAN
+    values[:values_of_few, 1] += np.array([8.0, 0.0])[np.arange(values_of_few) % 2]
+    test = joint_test(values)
+    assert test.beats(0, 2)
+    assert not test.differ(0, 1)
+    assert test.best() == {0}
+    assert test.against(1, 2).p is not None
+    assert not test.against(1, 2).like_random
+    assert test.against(3, 2).like_random, "methods with all inputs could differ"
+    assert [test.undecided(1, 2), test.undecided(2, 1), test.undecided(3, 2), test.undecided(1, None)] == [
+        True, True, False, False
+    ]  # fmt: skip
+    assert test.of([1, 2]).against(0, 1) == test.against(1, 2)
+
+
 def test_random_and_what_it_beats_are_never_best() -> None:
     test = given_p(4, [(0, 2), (1, 2), (0, 3)])
     assert test.best() == {0, 1}

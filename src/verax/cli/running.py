@@ -38,6 +38,17 @@ def run(
         int | None,
         typer.Option(help="Only N inputs, drawn at random by the seed (in each language).", min=1),
     ] = None,
+    until_decided: Annotated[
+        str | None,
+        typer.Option(
+            help="Take inputs in random order and stop once it is decided by a sequential test which methods differ "
+            "from random (random), or which one is best (best).",
+            metavar="random|best",
+        ),
+    ] = None,
+    max_inputs: Annotated[
+        int | None, typer.Option(help="Of --until-decided: stop after N inputs in any case.", metavar="N", min=1)
+    ] = None,
     model: Annotated[str | None, typer.Option(help="Replaces the model of the spec.", rich_help_panel="Model")] = None,
     on_long: Annotated[
         str | None,
@@ -148,6 +159,8 @@ def run(
 
     `verax run spec.yaml --sample 200 --seed 1`
 
+    `verax run spec.yaml --until-decided random --max-inputs 1000`
+
     `verax run --preset attribution-table --model my-model --data reviews.csv`
 
     `verax run --preset nle --model my-nle-model --editor my-editor --data test.jsonl`
@@ -176,6 +189,7 @@ def run(
         },
         "data": {"name": data, "limit": limit, "sample": sample},
         "validation": {"name": validation},
+        "until_decided": {"goal": until_decided, "max_inputs": max_inputs},
     }
     content = override(content, {"seed": seed}, sections)
     content = _edited_by(content, preset, editor)
@@ -185,6 +199,8 @@ def run(
         "--preset": preset,
         "--limit": limit,
         "--sample": sample,
+        "--until-decided": until_decided,
+        "--max-inputs": max_inputs,
         "--model": model,
         "--on-long": on_long,
         "--device": device,
@@ -293,7 +309,7 @@ def show_run(
     except TooManyFailures as error:
         notes.print(Text(f"unfinished: {error}", "red"), soft_wrap=True)
         raise typer.Exit(UNFINISHED) from None
-    for part in show_results([run.headline], findings_of([run])):
+    for part in show_results([run.headline, *run.notices], findings_of([run])):
         out.print(part)
     counts = run.manifest.counts
     if counts is not None:
@@ -371,6 +387,8 @@ def _announce(prepared: Prepared, folder: Path, left: Remaining) -> None:
         lines[-1] += f", computing at most {left.passes.forward} forward and {left.passes.backward} backward passes"
     if endpoint_of(run.model) is not None:
         lines.append(f"at most {plural(left.requests, 'request')}, repeated ones not counted")
+    if run.until_decided is not None:
+        lines.append(f"inputs are taken in random order until decided ({run.until_decided.goal}), so this is the most")
     if left.done < left.rows:
         lines += [line for provider in plan.providers if (line := provider.announcement()) is not None]
     for line in lines:

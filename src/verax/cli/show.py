@@ -132,7 +132,7 @@ def _problems(runs: Sequence[Run]) -> list[str]:
 
 def _headlines(runs: Sequence[Run]) -> list[str]:
     """What a reader must know first: the status, what was run on what, how accurate the model is, and problems."""
-    return [*(run.headline for run in runs), *_problems(runs)]
+    return [*(line for run in runs for line in (run.headline, *run.notices)), *_problems(runs)]
 
 
 def findings_of(runs: Sequence[Run], name: str | None = None) -> list[Findings]:

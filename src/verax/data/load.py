@@ -9,8 +9,6 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from verax.data.assemble import assemble
 from verax.data.babi import SUFFIX, is_babi, load_babi
 from verax.data.columns import Columns, parse_columns
@@ -25,6 +23,7 @@ from verax.data.hub import NotFound, open_folder, open_hub
 from verax.data.parallel import LANG, LanguageOptions, Missing, only_languages, with_language
 from verax.data.rows import Source, without_none
 from verax.data.segmenters import Segment
+from verax.data.selection import draw_sample
 from verax.data.snli import SNLI, XNLI
 from verax.data.spanex import SPANEX_FEVER, SPANEX_SNLI
 from verax.data.table import SUFFIXES, open_file
@@ -97,20 +96,6 @@ def load_dataset(
     if limit is not None:
         dataset = replace(dataset, provenance={**dataset.provenance, "limit": str(limit)})
     return dataset if sample is None else draw_sample(dataset, sample, seed)
-
-
-def draw_sample(dataset: Dataset, size: int, seed: int) -> Dataset:
-    """Draw inputs at random, without replacement; translations of one input stay together, and the order stays.
-
-    A larger sample by the same seed contains a smaller one. All inputs if there are no more.
-    """
-    if size < 1:
-        raise UserError(f"sample: expected at least 1, got {size}")
-    inputs = list(dict.fromkeys(one.parallel_id or one.id for one in dataset.instances))
-    chosen = {inputs[i] for i in np.random.default_rng(seed).permutation(len(inputs))[:size]}
-    kept = tuple(one for one in dataset.instances if (one.parallel_id or one.id) in chosen)
-    drawn = f"{len(chosen)} of {len(inputs)}, seed {seed}"
-    return replace(dataset, instances=kept, provenance={**dataset.provenance, "sample": drawn})
 
 
 @dataclass(frozen=True, slots=True)

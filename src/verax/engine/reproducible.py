@@ -29,17 +29,27 @@ def reproducible(model: Any) -> Iterator[None]:
     if not _is_float64_on_cpu(model):
         yield
         return
+    token = _ALONE.set(True)
+    try:
+        with one_thread():
+            yield
+    finally:
+        _ALONE.reset(token)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute on one thread: torch, and the BLAS of numpy and scipy."""
     import torch  # noqa: PLC0415 - callables and endpoints do without
     from threadpoolctl import threadpool_limits  # noqa: PLC0415
 
-    threads, token = torch.get_num_threads(), _ALONE.set(True)
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        with threadpool_limits(1, user_api="blas"):  # numpy and scipy: torch has a BLAS of its own
+        with threadpool_limits(1, user_api="blas"):
             yield
     finally:
         torch.set_num_threads(threads)
-        _ALONE.reset(token)
 
 
 def _is_float64_on_cpu(model: Any) -> bool:

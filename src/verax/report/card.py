@@ -27,6 +27,7 @@ def section(content: Content) -> Html:
         _block("Warnings", _lines(manifest.warnings), wide=True) if manifest.warnings else None,
         _block("Model", _facts(manifest.model.facts, ("name", "architecture", "labels", "dtype", "device", "hash"))),
         _block("Data", _facts(manifest.data.model_dump(), ("name", "split", "n", "hash", "provenance"))),
+        _until_decided(manifest),
         _block("Counts", _counts(manifest)),
         _block("Cost", _cost(manifest)),
         _block("Skipped and failed", _skips(content), wide=True),
@@ -76,6 +77,12 @@ def _is_hash(value: str) -> bool:
 def _facts(facts: Mapping[str, Any], known: Sequence[str]) -> Html:
     """The entries that every card should have, then all others."""
     return _list([(name, _value(facts.get(name))) for name in dict.fromkeys([*known, *facts])])
+
+
+def _until_decided(manifest: Manifest) -> Html | None:
+    """The sequential test of a run that stopped once a ranking was decided."""
+    test = manifest.until_decided
+    return None if test is None else _block("Until decided", _value(test.model_dump()))
 
 
 def _counts(manifest: Manifest) -> Html:

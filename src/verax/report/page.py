@@ -107,8 +107,8 @@ def section_html(anchor: str, title: str, html: Html) -> Html:
 
 
 def banners(run: Run) -> Html:
-    """Banners of what could not be read or is not finished, and of the warnings of the run."""
-    banners = [(run.problems, "alarm", "alert"), (run.manifest.warnings, "warnings", "note")]
+    """Banners of what could not be read or is not finished, how results stopped the run, and its warnings."""
+    banners = [(run.problems, "alarm", "alert"), (run.notices + run.manifest.warnings, "warnings", "note")]
     return join(
         [
             tag("ul", [tag("li", line, dir="auto") for line in lines], class_=look, role=role)

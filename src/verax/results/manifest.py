@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, FiniteFloat, PlainValidator, ValidationError
 
 from verax.registry import display_names
+from verax.stats.joint import ALPHA
 from verax.types import Performance
 
 FORMAT = 1
@@ -136,6 +137,60 @@ class Counts(_Entry):
     skipped: int = 0
 
 
+class UntilDecided(_Entry):
+    """The sequential test of a run that stops once a ranking is decided.
+
+    Args:
+        goal: `random`, each method against its random baseline, or `best`, which method is best.
+        metrics: under which the ranking is to be decided.
+        order: hash of all inputs in the order in which they are looked at; the run consists of the first ones.
+        max_inputs: the run stops there in any case.
+        looks: numbers of inputs after which the test was made.
+        decided, undecided: methods by metric, at the last look. For `best`, the only method that may be best, or those
+            that still may.
+    """
+
+    goal: str = "random"
+    metrics: tuple[Label, ...] = ()
+    test: str = NOT_RECORDED
+    level: float = ALPHA
+    order: str = NOT_RECORDED
+    max_inputs: int = 0
+    looks: tuple[int, ...] = ()
+    decided: dict[str, tuple[Label, ...]] = {}
+    undecided: dict[str, tuple[Label, ...]] = {}
+
+    @property
+    def inputs(self) -> int:
+        """Number of inputs at the last look."""
+        return self.looks[-1] if self.looks else 0
+
+    @property
+    def settled(self) -> bool:
+        """Whether the ranking is decided under every metric under which methods have values."""
+        return bool(self.decided) and not self.undecided
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run is over: its ranking is decided, or there are no further inputs."""
+        return self.settled or self.inputs >= self.max_inputs
+
+    @property
+    def outcome(self) -> str:
+        """When the run stopped, in a few words."""
+        so_far = f"after {self.inputs:,} of at most {self.max_inputs:,} inputs"
+        return f"decided {so_far}" if self.settled else f"not decided {so_far}"
+
+    def standing(self, display: Callable[[str], str] = str) -> str:
+        """The outcome, with the methods that are decided under each metric and those that are not."""
+        methods = "; ".join(
+            f"{word} under {metric}: {', '.join(map(display, labels))}"
+            for word, several in (("decided", self.decided), ("undecided", self.undecided))
+            for metric, labels in several.items()
+        )
+        return f"{self.outcome} ({methods})" if methods else self.outcome
+
+
 class Manifest(_Entry):
     """The run card. Every field has a default: cards of earlier versions and damaged ones can be read too.
 
@@ -159,6 +214,7 @@ class Manifest(_Entry):
     cost: dict[str, int | FiniteFloat] = {}
     counts: Counts | None = None
     requests: int | None = None
+    until_decided: UntilDecided | None = None
 
     @classmethod
     def read(cls, card: object) -> tuple[Manifest, tuple[str, ...]]:
@@ -172,7 +228,12 @@ class Manifest(_Entry):
         for name, kind in (("methods", MethodEntry), ("metrics", MetricEntry)):
             if name in fields:
                 fields[name] = tuple(_readable(kind, name, fields[name], problems))
-        for name, part in (("model", ModelEntry), ("data", DataEntry), ("counts", Counts)):
+        for name, part in (
+            ("model", ModelEntry),
+            ("data", DataEntry),
+            ("counts", Counts),
+            ("until_decided", UntilDecided),
+        ):
             if fields.get(name) is not None:
                 fields[name] = _part(part, name, fields[name], problems)
         while True:
@@ -183,6 +244,11 @@ class Manifest(_Entry):
                 name = str(error.errors()[0]["loc"][0])
                 problems.append(f"run card: {name}: {error.errors()[0]['msg'].lower()}")
                 del fields[name]
+
+    @property
+    def sequential(self) -> bool:
+        """Whether results decided how many inputs were run, so that only sequential tests are valid."""
+        return self.until_decided is not None
 
     def card(self) -> dict[str, Any]:
         """The content of `run.json`: the fields that were set, as values that JSON has."""

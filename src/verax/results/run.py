@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from verax.registry import resolve
-from verax.results.manifest import Manifest
+from verax.results.manifest import Manifest, UntilDecided
 from verax.results.render.numbers import estimate, plural
 from verax.results.study import Findings, studies
 from verax.stats.intervals import of_sums, share
@@ -196,6 +196,9 @@ class Run:
         self.tables = RunTables.open(self.folder)
         self.manifest, unreadable = Manifest.read(self.tables.card)
         self.problems: tuple[str, ...] = (*self.tables.problems, *unreadable)
+        if self._undecided and not self.tables.missing:
+            outcome = self._undecided.outcome
+            self.problems = (f"the run is {outcome}; start the same command again to continue it", *self.problems)
         self._labels: dict[tuple[TableName, str], Labels] = {}
         self._results: dict[Hashable, Any] = {}
 
@@ -212,10 +215,32 @@ class Run:
 
     @property
     def status(self) -> Status:
-        """Whether all planned rows are stored in intact files, and none of them failed."""
-        if self.tables.problems:
+        """Whether all planned rows are stored in intact files, and none of them failed.
+
+        A run until decided that is neither decided nor at its last input is not finished.
+        """
+        if self.tables.problems or self._undecided:
             return "unfinished"
         return "finished with failures" if self.failed else "finished"
+
+    @property
+    def _undecided(self) -> UntilDecided | None:
+        """The sequential test, if the run has not stopped yet."""
+        test = self.manifest.until_decided
+        return None if test is None or test.finished else test
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """How the run was stopped by its results, if it was, and which numbers are valid in spite of that."""
+        test = self.manifest.until_decided
+        if test is None:
+            return ()
+        goals = {"random": "every method is decided against random", "best": "it is decided which method is best"}
+        return (
+            f"Run in random order until {goals.get(test.goal, test.goal)}: {test.standing(self.manifest.display)}.",
+            "The p-values, letters and marks of rankings come from a sequential test, which is valid whenever a run "
+            "stops. Intervals and all other statistics are computed as if the number of inputs had been fixed.",
+        )
 
     @property
     def exit_code(self) -> int:
@@ -229,6 +254,7 @@ class Run:
         numbers = [f"{planned - missing} of {planned} rows done, {missing} missing"] if missing else []
         numbers += ["a file is damaged"] if len(self.tables.problems) > bool(missing) else []
         numbers += [f"{self.failed} rows failed"] if self.failed else []
+        numbers += [self.manifest.until_decided.outcome] if self.manifest.until_decided is not None else []
         return f"{self.status} ({', '.join(numbers)})" if numbers else self.status
 
     @property

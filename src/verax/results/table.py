@@ -72,12 +72,14 @@ class TableRow:
         baseline: whether other rows are compared with this one.
         compared_with: index of the row that this one is compared with.
         section: rows of one section belong together; a rule separates it from the next.
+        hollow: how estimates are drawn: hollow ones are not significantly different from what they are compared with.
     """
 
     cells: tuple[Cell, ...]
     baseline: bool = False
     compared_with: int | None = None
     section: str = ""
+    hollow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,10 +175,11 @@ def table_row(
     baseline: bool = False,
     compared_with: int | None = None,
     section: str = "",
+    hollow: bool = False,
 ) -> TableRow:
     """A row from plain values, estimates and cells."""
     cells = tuple(value if isinstance(value, Cell) else Cell(value) for value in values)
-    return TableRow(cells, baseline, compared_with, section)
+    return TableRow(cells, baseline, compared_with, section, hollow)
 
 
 def from_records(name: str, title: str, records: Sequence[Mapping[str, Value]]) -> Table:

@@ -41,6 +41,8 @@ def opening_manifest(plan: Plan, *, command: str, earlier: Manifest) -> Manifest
     more = {name: value for provider in plan.providers for name, value in provider.card().items()}
     if run.left_out:
         more["left_out"] = dict(run.left_out)
+    if run.until_decided is not None:
+        more["until_decided"] = run.until_decided
     if endpoint_of(run.model) is not None:
         more["requests"] = earlier.requests or 0
     return Manifest(

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from verax.engine.protocols import Method, Metric
+from verax.results.manifest import UntilDecided
 from verax.run.parameters import Configured
 from verax.run.spec import Spec
 from verax.types import Dataset, Highlight, Kind
@@ -41,6 +42,7 @@ class RunContext:
         given: explanations made elsewhere, by label and instance id.
         products: requests to providers that no metric makes.
         parts: parts whose words are explained; None: all.
+        until_decided: the sequential test of a run that stops once a ranking is decided, as of the earlier looks.
         left_out: why registered metrics that were requested by `all` are not measured, by name.
     """
 
@@ -54,6 +56,7 @@ class RunContext:
     given: Mapping[str, Mapping[str, Highlight]] = field(default_factory=dict)
     products: tuple[Configured[Any], ...] = ()
     parts: tuple[int, ...] | None = None
+    until_decided: UntilDecided | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -20,14 +20,15 @@ from verax.run.card import closing_manifest, opening_manifest
 from verax.run.endpoint import endpoint_of, moved, unanswered, with_requests
 from verax.run.execute import Execution, Shard, Work, engine_of
 from verax.run.executors import Executor, InlineExecutor
-from verax.run.executors.opening import open_executor
+from verax.run.executors.opening import SharedExecutor
 from verax.run.placement import INLINE, Placement
 from verax.run.plan import Plan, PlanKeys, PlannedExplanation, PlannedInstance, PlannedScore, Remaining
 from verax.run.prepare import Prepared, Recipe
 from verax.run.progress import progress_bar
 from verax.run.providers import Request, Stage
 from verax.run.rows import TEMPORARY
-from verax.store.read import RunTables, read_reasons, read_rows
+from verax.run.until_decided import continued, look_sizes, looked
+from verax.store.read import RunTables, read_keys, read_reasons, read_rows, read_run_card
 from verax.store.store import Store
 from verax.store.tables import Row
 from verax.types import FAILED, Highlight, Nle, Score, Skip, Undefined, UserError
@@ -49,7 +50,7 @@ def execute_run(
     fail_on_error: int | None = None,
     placement: Placement = INLINE,
 ) -> Run:
-    """Compute every row that a folder does not hold yet.
+    """Compute every row that a folder does not hold yet, or those of its first inputs until a ranking is decided.
 
     Args:
         folder: stored rows are not computed again, except those whose failure may have been temporary.
@@ -60,6 +61,42 @@ def execute_run(
         fail_on_error: stop with `TooManyFailures` after this many failed rows.
         placement: where the rows are computed.
     """
+    test = continued(prepared.run.until_decided, Manifest.read(read_run_card(folder))[0].until_decided)
+    with closing(SharedExecutor(placement, prepared, console)) as shared:
+        compute = partial(
+            _compute,
+            folder=folder,
+            command=command,
+            console=console,
+            retry_failed=retry_failed,
+            fail_on_error=fail_on_error,
+            shared=shared,
+        )
+        if test is None:
+            return compute(prepared, announce=announce)
+        whole = prepared.plan_again(to_retry(prepared.run.model, folder, retry_failed))
+        announce(whole.remaining(read_keys(folder)))
+        for inputs in look_sizes(test.max_inputs, min(test.inputs, test.max_inputs)):
+            run = compute(prepared.first(inputs, test.looks), announce=lambda _: None)
+            test = run.manifest.until_decided or test
+            console.print(test.standing(run.manifest.display), markup=False, highlight=False, soft_wrap=True)
+            if test.finished:
+                break
+        return run
+
+
+def _compute(
+    prepared: Prepared,
+    folder: Path,
+    *,
+    command: str,
+    console: Console,
+    announce: Callable[[Remaining], None],
+    retry_failed: bool,
+    fail_on_error: int | None,
+    shared: SharedExecutor,
+) -> Run:
+    """Compute every missing row of a run, or of its first inputs."""
     model = prepared.run.model
     with _frozen(), reproducible(model), Store.open(folder, say=console.print) as store:
         for line in store.repaired:
@@ -79,8 +116,8 @@ def execute_run(
         try:
             if endpoint is not None:
                 endpoint.use_store(store)
-            driver = Driver(plan, prepared.recipe, store, console, placement, fail_on_error)
-            driver.run(left, partial(open_executor, placement, prepared, plan, again, console))
+            driver = Driver(plan, prepared.recipe, store, console, shared.placement, fail_on_error)
+            driver.run(left, partial(shared.open, again))
         finally:  # also where `max_requests` or invalid input ends the run
             if endpoint is not None:
                 manifest = with_requests(manifest, endpoint.requests - sent, earlier)
@@ -88,7 +125,7 @@ def execute_run(
         store.seal()
         manifest = closing_manifest(manifest, RunTables.open(folder))
         _check_counts(manifest.counts, left.rows)
-        store.write_card(manifest.card())
+        store.write_card(looked(manifest, Run(folder)).card())
     return Run(folder)
 
 
@@ -122,7 +159,7 @@ class Driver:
         self._store, self._console = store, console
         self._failed, self._fail_on_error = 0, fail_on_error
 
-    def run(self, left: Remaining, open_executor: Callable[[InlineExecutor], Executor]) -> None:
+    def run(self, left: Remaining, open_executor: Callable[[InlineExecutor], AbstractContextManager[Executor]]) -> None:
         """Compute all missing rows.
 
         Args:
@@ -133,7 +170,7 @@ class Driver:
             for provider in self._plan.providers:
                 provider.prepare(engine, self._console)
         inline = InlineExecutor(Execution(self._plan, engine))
-        with closing(open_executor(inline)) as executor:
+        with open_executor(inline) as executor:
             self.run_immediate(executor, left)
         self.run_deferred(inline, left)  # quick to compute, but of much data: it stays here
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from verax.data.explanations import load_explanations
+from verax.data.selection import first_inputs, in_random_order
 from verax.engine.protocols import kinds_of
 from verax.methods.randomised import Randomised
 from verax.models.endpoint import Permissions
@@ -23,6 +25,7 @@ from verax.run.parameters import Configured, configure, from_config, named_param
 from verax.run.plan import Plan
 from verax.run.providers import Providers, find_provider
 from verax.run.spec import Spec
+from verax.run.until_decided import check_independent, limited
 from verax.types import Dataset, Highlight, Undefined, UserError
 
 NOT_RANDOMISED = frozenset({BASELINE, CONTENT_FREE, RANDOMISED})
@@ -75,6 +78,15 @@ class Prepared:
     plan: Plan
     recipe: Recipe
 
+    def first(self, inputs: int, looks: tuple[int, ...]) -> Prepared:
+        """The run on its first inputs, for the next look of its sequential test."""
+        test = self.run.until_decided
+        assert test is not None  # noqa: S101 - only such runs are looked at
+        data = first_inputs(self.run.data, inputs)
+        run = replace(self.run, data=data, until_decided=test.model_copy(update={"looks": looks}))
+        providers = Providers(run)
+        return replace(self, run=run, providers=providers, plan=Plan(run, providers))
+
     def plan_again(self, again: Collection[str]) -> Plan:
         """The plan, with other keys for stored rows that are to be computed again."""
         return Plan(self.run, self.providers, again) if again else self.plan
@@ -105,10 +117,13 @@ def prepare(
     wanted = _Wanted.of(spec, explainers, () if ALL in requested else measures)
     given_data, data = data, open_data(spec.data, spec.seed) if data is None else data
     wide = _wide_data(spec, data) if given_data is None and wanted.text else data
+    if spec.until_decided is not None:
+        data = in_random_order(data, spec.seed)
     if model is None:
         model = _open_model(spec, wide, wanted, permissions)
     model = with_cache(model)
 
+    @cache  # each look at a run until decided asks for it
     def open_other() -> Dataset:
         return open_validation(spec) if validation is None else validation
 
@@ -143,7 +158,9 @@ def prepare(
         run = _with_every_metric(run, measures)
     check_unique(run)
     check_run(run)
+    run = limited(run)
     providers = Providers(run)
+    check_independent(run, providers)
     return Prepared(run, providers, Plan(run, providers), recipe)
 
 
@@ -264,7 +281,9 @@ def _with_every_metric(run: RunContext, listed: Sequence[Configured[Any]]) -> Ru
             metric = _fitted(metric, replace(run, metrics=(metric,)))
             alone = replace(run, metrics=(metric,))
             check_run(alone)
-            Plan(alone, Providers(alone))
+            providers = Providers(alone)
+            Plan(alone, providers)
+            check_independent(alone, providers)
         except UserError as error:
             left_out[label] = str(error)
         else:

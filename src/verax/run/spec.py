@@ -149,6 +149,29 @@ def by_name(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
 
 
+Goal = Literal["random", "best"]
+
+
+class UntilDecidedSpec(Section):
+    """When a run stops before its last input; its inputs are taken in a random order then."""
+
+    goal: Goal = Field(
+        description="What is to be decided: random, whether each method is better or worse than its random baseline; "
+        "best, which one method is better than all others."
+    )
+    metrics: tuple[str, ...] | None = Field(
+        default=None, description="Under which metrics, by their labels; default: every metric that ranks methods."
+    )
+    max_inputs: int | None = Field(
+        default=None, ge=1, description="Stop there in any case; translations of one input count once. Default: all."
+    )
+
+
+def by_goal(value: Any) -> Any:
+    """The section `until_decided` from its goal alone."""
+    return {"goal": value} if isinstance(value, str) else value
+
+
 class Spec(Section):
     """A run: a model, data, methods that explain, metrics that measure the explanations."""
 
@@ -185,6 +208,10 @@ class Spec(Section):
         default=(),
         description="Controls that are run next to the methods: randomised explains, by each method that scores words, "
         "the same model with randomly initialised weights.",
+    )
+    until_decided: Annotated[UntilDecidedSpec | None, BeforeValidator(by_goal)] = Field(
+        default=None,
+        description="Stop as soon as a ranking is decided by a sequential test: `random`, `best`, or a section.",
     )
     seed: int = Field(default=0, ge=0, description="Of everything that draws at random.")
     token_budget: int | None = Field(
@@ -322,7 +349,8 @@ def override(
     """
     changed = {**content, **_not_none(fields)}
     for name, values in sections.items():
-        section, given = by_name(changed.get(name) or {}), _not_none(values)
+        normalise = by_goal if name == "until_decided" else by_name
+        section, given = normalise(changed.get(name) or {}), _not_none(values)
         if given and isinstance(section, Mapping):
             changed[name] = {**section, **given}
     return changed

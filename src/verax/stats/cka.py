@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from verax.types import Estimate, FloatArray
+from verax.types import Estimate, FloatArray, numbers
 
 BATCH, CANDIDATES = 8, 10
 """Inputs of a batch, and random batches drawn for each matching one (Zaman and Belinkov 2022, Appendix C)."""
@@ -21,7 +21,7 @@ class Matched:
     """How often a batch of inputs is more like its own translations than like other inputs.
 
     Args:
-        accuracy: share of batches, with its Wilson interval.
+        accuracy: share of batches, with its Wilson interval unless they are few.
         batches: how many there were.
         chance: what representations that know nothing of each other would reach.
     """
@@ -71,8 +71,8 @@ def matched(
         alike = _alike(_gram(source[rows]), _gram(target[np.stack([rows, *others])]))
         right += bool(alike[0] > alike[1:].max() + _TIE)
     ends = stats.binomtest(right, batches).proportion_ci(method="wilson")
-    accuracy = Estimate(right / batches, float(ends.low), float(ends.high))
-    return Matched(accuracy, batches, 1 / (candidates + 1))
+    interval = (float(ends.low), float(ends.high)) if batches >= numbers.FEWEST else None
+    return Matched(Estimate.of(right / batches, interval, batches), batches, 1 / (candidates + 1))
 
 
 def _gram(x: FloatArray) -> FloatArray:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from verax.stats.sequential import sequential_p
 from verax.types import BoolArray, FloatArray, IntArray
 
 ALPHA = 0.05
@@ -50,7 +51,7 @@ class AgainstRandom(NamedTuple):
     Args:
         p: None where they share fewer than two inputs, or where there is no baseline.
         better, worse: significantly different, in which direction.
-        like_random: not significantly different, although something could have been.
+        like_random: not significantly different, although they could have been.
     """
 
     p: float | None = None
@@ -72,6 +73,7 @@ class JointTest:
         higher_is_better: the direction of the metric.
         too_few: why nothing could become significant; None where something could. Of a part of the methods it stays
             that of all.
+        needed: inputs with which every pair of the methods could become significant.
     """
 
     p: FloatArray
@@ -80,6 +82,7 @@ class JointTest:
     inputs: int
     higher_is_better: bool = True
     too_few: TooFew | None = None
+    needed: int = 0
 
     def differ(self, i: int, j: int) -> bool:
         """Whether two methods are significantly different."""
@@ -94,10 +97,22 @@ class JointTest:
         """A method compared with its random baseline."""
         if baseline is None or np.isnan(self.p[i, baseline]):
             return AgainstRandom()
-        alike = self.too_few is None and not self.differ(i, baseline)
+        alike = self.too_few is None and self._could_differ(i, baseline) and not self.differ(i, baseline)
         return AgainstRandom(
             float(self.p[i, baseline]), self.beats(i, baseline), self.beats(baseline, i), like_random=alike
         )
+
+    def undecided(self, i: int, baseline: int | None) -> bool:
+        """Whether a method shares too few inputs with its random baseline to tell them apart."""
+        return baseline is not None and bool(self.shared[baseline, baseline]) and not self._could_differ(i, baseline)
+
+    def _could_differ(self, i: int, j: int) -> bool:
+        """Whether two methods share enough inputs: all there are, or as many as any pair needs."""
+        return bool(self.shared[i, j] >= min(self.inputs, self.needed))
+
+    def _eligible(self, i: int) -> bool:
+        """Whether a method has enough inputs to be called best: at least half, and so many that it could be beaten."""
+        return bool(2 * self.shared[i, i] >= self.inputs > 0) and self._could_differ(i, i)
 
     def of(self, methods: Sequence[int]) -> JointTest:
         """The same test restricted to some methods; their p-values stay adjusted for all."""
@@ -112,7 +127,8 @@ class JointTest:
     def best(self, baselines: Collection[int] = (), among: Collection[int] | None = None) -> frozenset[int]:
         """The methods that may be best: those that no other one beats; empty where no two methods differ.
 
-        A baseline, what a baseline beats, and a method with a value for fewer than half of the inputs are never best.
+        A baseline, what a baseline beats, and a method with a value for fewer than half of the inputs, or for so few
+        that nothing could beat it, are never best.
 
         Args:
             baselines: random explanations.
@@ -122,18 +138,14 @@ class JointTest:
         if not any(self.differ(i, j) for i, j in combinations({*candidates, *baselines}, 2)):
             return frozenset()
         rivals = {*candidates, *baselines}
-        return frozenset(
-            i
-            for i in candidates
-            if 2 * self.shared[i, i] >= self.inputs > 0 and not any(self.beats(j, i) for j in rivals - {i})
-        )
+        return frozenset(i for i in candidates if self._eligible(i) and not any(self.beats(j, i) for j in rivals - {i}))
 
     def strongest(self, among: Collection[int]) -> int | None:
         """The one of several methods that is best on average compared with the others; None if none is eligible.
 
-        Methods with a value for fewer than half of the inputs are not.
+        As in `best`, methods with few of the inputs are not.
         """
-        eligible = [i for i in among if 2 * self.shared[i, i] >= self.inputs > 0]
+        eligible = [i for i in among if self._eligible(i)]
         sign = 1 if self.higher_is_better else -1
         return max(eligible, key=lambda i: sign * float(self.difference[i, eligible].sum()), default=None)
 
@@ -173,34 +185,41 @@ def _separate(sets: set[frozenset[int]], i: int, j: int) -> set[frozenset[int]]:
     return {members for members in parts if not any(members < other for other in parts)}
 
 
-def inputs_needed(methods: int) -> int:
-    """Number of inputs with which every pair of some methods could become significant.
+def inputs_needed(tests: int) -> int:
+    """Number of inputs with which each of several paired differences could become significant.
 
-    With n inputs one pair reaches a p-value of 2^(1 - n) at best, and correcting for all pairs multiplies it by their
+    With n inputs one of them reaches a p-value of 2^(1 - n) at best, and correcting for all multiplies it by their
     number at most.
     """
-    pairs = math.comb(methods, 2)
-    return math.ceil(1 + math.log2(pairs / ALPHA)) if pairs else 0
+    return math.ceil(1 + math.log2(tests / ALPHA)) if tests else 0
 
 
 def _judged(test: JointTest) -> JointTest:
-    """The test, with the number of inputs that it would need where nothing is significant and nothing could be."""
+    """The test, with the number of inputs that it needs, and whether nothing is significant and nothing could be."""
     methods = int((np.diag(test.shared) > 0).sum())
     inputs = int(test.shared[np.triu_indices(len(test.p), k=1)].max(initial=0))
-    short = inputs < inputs_needed(methods) and not test.any_difference
-    return replace(test, too_few=TooFew(methods, inputs, inputs_needed(methods))) if short else test
+    needed = inputs_needed(math.comb(methods, 2))
+    short = inputs < needed and not test.any_difference
+    return replace(test, needed=needed, too_few=TooFew(methods, inputs, needed) if short else None)
 
 
 def joint_test(
-    values: FloatArray, *, higher_is_better: bool = True, tolerance: float = 0.0, seed: int = 0
+    values: FloatArray,
+    *,
+    higher_is_better: bool = True,
+    tolerance: float = 0.0,
+    seed: int = 0,
+    sequential: bool = False,
 ) -> JointTest:
     """Compare the means of all methods under a metric.
 
     Args:
-        values: shape [inputs, methods], NaN where there is none. The order of the inputs does not matter.
+        values: shape [inputs, methods], NaN where there is none. The order of the inputs does not matter, unless the
+            test is sequential.
         tolerance: values that differ by no more are ties.
+        sequential: whether results decided how many inputs there are; they come in the order of being looked at then.
     """
-    values = values[np.lexsort(values.T)] if values.size else values
+    values = values if sequential else _in_fixed_order(values)
     known = ~np.isnan(values)
     methods = values.shape[1]
     left, right = np.triu_indices(methods, k=1)
@@ -217,7 +236,8 @@ def joint_test(
     first, second = left.copy(), right.copy()
     first[~complete] = methods + np.arange((~complete).sum())
     second[~complete] = -1
-    p = _linear(columns, first, second, np.nan_to_num(differences), seed)
+    filled = np.nan_to_num(differences)
+    p = sequential_p(filled) if sequential else _linear(columns, first, second, filled, seed)
     ties = np.abs(means) <= tolerance
     p[ties] = 1.0  # a mean difference below rounding noise is no difference, however regular it is
     p[shared[left, right] < 2] = np.nan
@@ -233,25 +253,26 @@ def joint_test(
 
 
 def joint_differences(
-    differences: FloatArray, *, tolerance: FloatArray | float = 0.0, seed: int = 0
+    differences: FloatArray, *, tolerance: FloatArray | float = 0.0, seed: int = 0, sequential: bool = False
 ) -> tuple[FloatArray, FloatArray]:
     """Test many paired differences on the same inputs.
 
     Args:
         differences: shape [inputs, tests], NaN where there is none.
         tolerance: differences up to this are ties; for all tests, or one for each.
+        sequential: as in `joint_test`.
 
     Returns:
         Mean differences, 0 for ties and NaN without any; and their adjusted p-values, NaN for fewer than two. Shape
         [tests] each.
     """
-    ordered = differences[np.lexsort(differences.T)] if differences.size else differences
+    ordered = differences if sequential else _in_fixed_order(differences)
     ordered = np.where(np.abs(ordered) <= tolerance, 0.0, ordered)
     known = (~np.isnan(ordered)).sum(axis=0)
     means = np.array([np.nan if (mean := mean_of(column)) is None else mean for column in ordered.T])
     tests = np.arange(ordered.shape[1])
     filled = np.nan_to_num(ordered)
-    p = _linear(filled, tests, np.full_like(tests, -1), filled, seed)
+    p = sequential_p(filled) if sequential else _linear(filled, tests, np.full_like(tests, -1), filled, seed)
     ties = np.abs(means) <= tolerance
     p[ties] = 1.0
     p[known < 2] = np.nan
@@ -296,6 +317,11 @@ def swap_test(
             int(present.any(axis=1).sum()),
         )
     )
+
+
+def _in_fixed_order(values: FloatArray) -> FloatArray:
+    """The inputs sorted by their values, so that results do not depend on their order."""
+    return values[np.lexsort(values.T)] if values.size else values
 
 
 def _symmetric(values: FloatArray, left: IntArray, right: IntArray, methods: int, sign: int = 1) -> FloatArray:

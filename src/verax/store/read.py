@@ -292,6 +292,12 @@ def _parts(folder: Path) -> Iterator[TablePart]:
         yield from (part for parts in read_contents(folder, index).parts.values() for part in parts)
 
 
+def read_run_card(folder: Path) -> dict[str, Any]:
+    """The card of a folder, empty if it is not a run yet."""
+    index = find_index(folder)[0] if folder.is_dir() else None
+    return {} if index is None else read_card(folder, index)[0]
+
+
 def read_card(folder: Path, index: ShardIndex) -> tuple[dict[str, Any], list[str]]:
     """The run card, empty if there is none, and what is wrong with it."""
     data, problems = _read_checked(folder, CARD, index)

@@ -300,8 +300,8 @@ class Store:
         The index also gets new hashes of files, if they are given.
 
         A kill between any two of these steps leaves a complete run: the old index is valid until the new one is
-        renamed, and files that it does not list are removed when the run is opened next. After an interruption, this
-        is repeated before anything else is appended.
+        renamed, and files that it does not list are adopted or set aside when the run is opened next. After an
+        interruption, this is repeated before anything else is appended.
         """
         self.flush()
         old = self._journal

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from verax.results.run import Run
 from verax.results.table import Mark
 from verax.stats.joint import TooFew
 
@@ -14,6 +17,19 @@ JOINT_TEST = (
     "differences on the same inputs, shared by all pairs (all flips where there are fewer), adjusted for the number of "
     "pairs by step-down max-T. Significant: p < 0.05. Intervals show the size of a value and decide nothing."
 )
+
+SEQUENTIAL_TEST = (
+    "Results decided when the run stopped, so every mark, letter and p-value of a metric comes from one sequential "
+    "test of all its methods, which is valid at any number of inputs: bets on the signs of the differences on the same "
+    "inputs, in the random order of the run, adjusted for the number of pairs by Holm's procedure. Significant: "
+    "p < 0.05. Intervals are computed as if the number of inputs had been fixed; they decide nothing."
+)
+
+
+def test_notes(runs: Iterable[Run]) -> tuple[str, ...]:
+    """Where marks, letters and p-values of some runs come from."""
+    sequential = {run.manifest.sequential for run in runs}
+    return tuple(note for note, kind in ((JOINT_TEST, False), (SEQUENTIAL_TEST, True)) if kind in sequential)
 
 
 def marks_of(*, best: bool, like_random: bool, worse: bool, best_mark: Mark = BEST) -> tuple[Mark, ...]:

@@ -78,6 +78,21 @@ def test_an_input_that_kills_two_workers_fails_and_the_run_continues(place: Path
     assert run.manifest.counts.failed == 0  # computed again, as all that may pass
 
 
+def test_workers_are_kept_from_look_to_look_until_a_run_is_decided(place: Path) -> None:
+    data, model = str(write_data(place, 40)), section(place)
+    until = {"goal": "best", "metrics": ["complexity"]}
+    runs = [
+        evaluate(model, data, METHODS, METRICS, out=place / name, until_decided=until, progress=False, **more)
+        for name, more in (("inline", {}), ("workers", {"workers": 1}))
+    ]
+    assert rows_in(place / "workers") == rows_in(place / "inline")
+    inline, workers = (run.manifest.until_decided for run in runs)
+    assert inline == workers
+    assert inline is not None
+    assert len(inline.looks) > 1
+    assert len(process_ids(place) - {os.getpid()}) == 1
+
+
 RUN = """
 import sys
 sys.path.insert(0, {place!r})

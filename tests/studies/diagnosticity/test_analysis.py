@@ -113,8 +113,8 @@ def test_a_metric_of_noise_is_not_better_than_chance(tmp_path: Path) -> None:
         "good": "better",
     }
     text = " ".join(findings(result))
-    assert "Better than chance: good." in text
-    assert "Not better than chance: constant, noise." in text
+    assert "Better than chance: good (truth approximate)." in text
+    assert "Not better than chance: constant (truth approximate), noise (truth approximate)." in text
 
 
 def test_below_six_inputs_nothing_is_said(tmp_path: Path) -> None:
@@ -157,7 +157,18 @@ def test_groups_of_exactly_known_truth_decide(tmp_path: Path) -> None:
     assert (other.exact, other.n) == (False, 6)
     overview, by_group, *_ = tables(result)
     assert "truth approximate" in str(overview.records()[1]["verdict"])
+    assert findings(result)[0] == "Better than chance: m, other (truth approximate)."
     assert "≈ world/nli" in {column.title for column in by_group.columns}
+
+
+def test_a_metric_that_the_run_warns_of_says_so(tmp_path: Path) -> None:
+    warnings = ["m: 3 of 3 agents collapsed to one class and measure nothing", "other thing: m: not about it"]
+    result = analysed(known_run(tmp_path, {"m": columns(6), "n": columns(6)}, warnings=warnings))
+    verdicts = {row["metric"]: row["verdict"] for row in tables(result)[0].records()}
+    assert verdicts == {
+        "m": "better than chance (truth approximate, see warnings)",
+        "n": "better than chance (truth approximate)",
+    }
 
 
 def test_the_same_inputs_do_not_count_twice(tmp_path: Path) -> None:

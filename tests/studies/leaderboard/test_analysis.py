@@ -293,6 +293,20 @@ def test_which_way_the_second_run_differs(tmp_path: Path, shift: float, higher: 
     assert row.change == change
 
 
+def test_many_rows_need_more_inputs_than_one(tmp_path: Path) -> None:
+    """Of 8 inputs one row can be significant, not one of 40: 2^-7 is 0.008, and 40 times that is 0.31."""
+    rng = np.random.default_rng(7)
+
+    def changes(inputs: int, rows: int, **clear: list[float]) -> set[str]:
+        first, second = ({f"m{i}": rng.normal(size=inputs).tolist() for i in range(rows)} for _ in "ab")
+        folder = tmp_path / f"{inputs}-{rows}-{len(clear)}"
+        return {row.change for row in two(folder, {"m": first}, {"m": second | clear})}
+
+    assert changes(8, 40) == {"too few inputs"}
+    assert changes(8, 1) == changes(11, 40) == {"not significantly different"}
+    assert changes(8, 40, m0=[900.0] * 8) == {"better", "not significantly different"}, "8 were enough for one"
+
+
 def test_methods_with_other_parameters_are_compared_and_say_so(tmp_path: Path) -> None:
     runs = []
     for steps in (75, 100):

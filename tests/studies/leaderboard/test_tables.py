@@ -101,7 +101,7 @@ def test_verdict_of_each_method(tmp_path: Path) -> None:
     assert rows["a"]["better"] == "comp (p < 0.001)"
     assert rows["a"]["not_better"] == "agree (p = 1.000)"
     assert rows["b"]["verdict"] == "better than random"
-    assert rows["low"]["verdict"] == "worse than random on 1 of 1"
+    assert rows["low"]["verdict"] == "worse than random"
     assert str(rows["low"]["beaten_by"]).endswith(" (comp)")
     assert rows["gone"]["caution"] == "no value under comp"
 
@@ -326,3 +326,11 @@ def test_too_few_inputs_under_one_metric_are_named_with_it(tmp_path: Path) -> No
     assert found.verdict is not None
     assert found.verdict.verdict.startswith("sparse: Too few inputs to rank 2 methods: 3 where at least 6 are needed.")
     assert "full" not in found.verdict.verdict
+    fewer = {"sparse": scores["sparse"], "one": {"x": few[:1], "random": values[:1]}}
+    both = STUDY.apply([score_run(tmp_path / "b", fewer)])
+    assert both is not None
+    assert both.verdict is not None
+    assert both.verdict.verdict == (
+        "sparse: Too few inputs to rank 2 methods: 3 where at least 6 are needed. Nothing is marked. "
+        "one: Too few inputs to rank 2 methods: 1 where at least 6 are needed. Nothing is marked."
+    )

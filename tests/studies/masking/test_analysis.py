@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -414,3 +415,28 @@ def test_odd_cards_are_read_as_far_as_they_go(tmp_path: Path, card: dict[str, An
 def test_a_card_without_masking_gives_nothing(tmp_path: Path, metrics: Any) -> None:
     scores = masking_scores("random", RIGHT_UNTIL["random"])
     assert analyse([seed_run(tmp_path, scores, metrics=metrics)]) is None
+
+
+def test_marks_are_those_of_the_leaderboard(tmp_path: Path) -> None:
+    """The areas of both measures are the same; the leaderboard finds one of them like random, the other one worse."""
+    values = {"random": [0.52] * 20, "like": [0.5 + 0.01 * (i % 5) for i in range(20)], "worse": [0.1] * 20}
+    scores = [
+        replace(score, value=value)
+        for method, column in values.items()
+        for score, value in zip(
+            masking_scores(method, {f"i{i}": [0, int(method != "random"), 1] for i in range(20)}), column, strict=True
+        )
+    ]
+    run = seed_run(tmp_path, scores)
+    board = run.study("leaderboard").runs[0].boards["recursive_masking"]
+    assert {one.method: (one.like_random, one.worse) for one in board.standings} == {
+        "random": (False, False),
+        "like": (True, False),
+        "worse": (False, True),
+    }
+    (areas,) = tables(MaskingResult((group([run]),)))
+    assert {row.cells[0].value: [mark.name for mark in row.cells[1].marks] for row in areas.rows} == {
+        "like": ["like_random"],
+        "worse": ["worse_than_random"],
+        "random": [],
+    }

@@ -264,6 +264,8 @@ def test_performance_and_validity_in_words() -> None:
 def test_captions_say_what_intervals_are_over() -> None:
     (table,) = tables(MaskingResult((three(),)))
     assert "50 instances" in table.caption
+    (few,) = tables(MaskingResult((three(n=5),)))
+    assert few.caption == "Of 5 instances; there are intervals from 6 on."
     seeds = three(over="seeds")
     captions = [tables(MaskingResult((replace(seeds, runs=runs),)))[0].caption for runs in (6, 5)]
     assert captions[0].startswith("In brackets: 95 % intervals over 6 runs")

@@ -115,7 +115,7 @@ class InWorkers(Section):
         return placement_of(self.executor, workers, self.address, self.cpus_per_worker)
 
 
-class PlainSpec(RecipeSpec, InWorkers):
+class PlainSpec(InWorkers, RecipeSpec):
     """A plain fine-tuning: nothing is masked, and the epoch that does best on the validation set is kept."""
 
     on_long: OnLongInputs = "error"
@@ -201,7 +201,7 @@ MEASURES: tuple[str | dict[str, Any], ...] = (
 """The measures that Table 1 of the faithfulness measurable paper compares with ROAR; they explain the gold class."""
 
 
-class RoarSpec(RecipeSpec, InWorkers):
+class RoarSpec(InWorkers, RecipeSpec):
     """Recursive ROAR: a model is trained for each step of each importance measure."""
 
     methods: tuple[str | dict[str, Any], ...] = Field(default=MEASURES, min_length=1)

@@ -194,7 +194,8 @@ def _drawn(table: Table, row: TableRow, place: int, axis: Ticks | None) -> Html 
     if value.interval is not None:
         ends = [_at(axis, end) for end in value.interval]
         shapes.append(tag("line", x1=ends[0], x2=ends[1], y1="50%", y2="50%", class_="whisker"))
-    shapes.append(tag("circle", cx=_at(axis, value.value), cy="50%", r=5, class_="dot"))
+    look = "dot hollow" if row.hollow else "dot"
+    shapes.append(tag("circle", cx=_at(axis, value.value), cy="50%", r=5, class_=look))
     spoken = write(table.columns[place], row.cells[place]).line
     return tag("svg", shapes, class_="plot", width="100%", height="100%", role="img", aria_label=spoken)
 

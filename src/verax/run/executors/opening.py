@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 from rich.console import Console
@@ -48,6 +50,8 @@ def open_executor(
         raise UserError(
             "workers: an endpoint is asked by one process, many requests at a time; set model.endpoint.concurrency"
         )
+    if recipe.spec.model.device_map is not None:
+        raise UserError("workers: device_map spreads one model over all devices; leave one of the two out")
     device = recipe.spec.model.device
     assignment = Assignment.of(recipe, plan, again)
 
@@ -65,6 +69,39 @@ def open_executor(
     workers = placement.workers or _default_workers(device)
     check_workers(workers, device)
     return WorkerExecutor(Processes(assignment, workers), cost, say)
+
+
+class SharedExecutor:
+    """The executor of a run; workers of a run until decided are kept from look to look.
+
+    Args:
+        prepared: the run with all its inputs.
+    """
+
+    def __init__(self, placement: Placement, prepared: Prepared, console: Console) -> None:
+        self.placement, self._prepared, self._console = placement, prepared, console
+        self._opened: tuple[frozenset[str], Executor] | None = None
+
+    @contextmanager
+    def open(self, again: frozenset[str], inline: InlineExecutor) -> Iterator[Executor]:
+        """The executor for some of the inputs; workers are replaced if other rows are to be computed again."""
+        if self.placement.executor == "inline":
+            yield inline
+            return
+        if self._opened is None or self._opened[0] != again:
+            self.close()
+            plan = self._prepared.plan_again(again)
+            executor = open_executor(self.placement, self._prepared, plan, again, self._console, inline)
+            self._opened = (again, executor)
+        yield self._opened[1]
+        if self._prepared.run.until_decided is None:
+            self.close()
+
+    def close(self) -> None:
+        """End all workers."""
+        if self._opened is not None:
+            self._opened[1].close()
+            self._opened = None
 
 
 def _default_workers(device: str) -> int:

@@ -109,6 +109,11 @@ class Provider:
         """The part of the score's key that all instances share; None if there is none."""
         return None
 
+    @property
+    def learns(self) -> bool:
+        """Whether scores of one input depend on the other inputs of the run."""
+        return False
+
     def survey(self, plan: Plan) -> None:
         """Read the outlines of a plan, for keys that depend on more than one instance."""
 

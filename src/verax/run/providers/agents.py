@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from verax.engine.protocols import Metric
+from verax.engine.reproducible import one_thread, passes_are_alone
 from verax.metrics.ranking import budget_of
 from verax.metrics.simulatability import Answers, Simulatability
 from verax.models.subject import Subject
@@ -60,6 +61,11 @@ class AgentsProvider(Provider):
         starts = {base: find_start(run.model, base) for base in bases}
         self.starts: dict[str, AgentStart] = {metric.label: starts[metric.component.base] for metric in metrics}
         self._lessons: dict[tuple[str, str], _Lessons] = {}
+
+    @property
+    def learns(self) -> bool:
+        """Agents learn from all explanations of the run."""
+        return True
 
     @property
     def _budget(self) -> BudgetProvider:
@@ -379,7 +385,8 @@ def train(agents: Iterable[tuple[Agent, str]], console: Console, placement: Plac
     line = f"{len(todo)} agents to train, {epochs} epochs and {taught} instances in all; they start from {start}"
     console.print(f"simulatability: {line}", highlight=False, markup=False, soft_wrap=True)
     if placement.executor != "inline":
-        tasks = {f"{description} ({agent.key[:8]})": partial(_train, agent) for agent, description in todo.values()}
+        learn = _train_on_one_thread if passes_are_alone() else _train
+        tasks = {f"{description} ({agent.key[:8]})": partial(learn, agent) for agent, description in todo.values()}
         finish_tasks(tasks, placement, "training agents", console)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("epochs"))
@@ -398,3 +405,8 @@ def train(agents: Iterable[tuple[Agent, str]], console: Console, placement: Plac
 
 def _train(agent: Agent, _: int) -> None:
     agent.train(lambda _: None)
+
+
+def _train_on_one_thread(agent: Agent, worker: int) -> None:
+    with one_thread():
+        _train(agent, worker)

@@ -60,6 +60,11 @@ class AlignmentProvider(Provider):
         self._memo: dict[tuple[str, str], tuple[PlannedAlignment, Outline] | None] = {}
         self._links: tuple[str, IntArray] = ("", np.empty((0, 2), np.int32))
 
+    @property
+    def learns(self) -> bool:
+        """Some aligners learn from all inputs of the run."""
+        return any(aligner.learns for aligner in self.unique.values())
+
     def survey(self, plan: Plan) -> None:
         """Find the reference of each input, and hash all inputs for aligners that learn from them."""
         self._plan = plan

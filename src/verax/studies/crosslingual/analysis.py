@@ -25,6 +25,7 @@ from verax.studies.crosslingual.rows import (
     outputs_of,
     reference_of,
 )
+from verax.studies.marks import JOINT_TEST, SEQUENTIAL_TEST
 from verax.types import UserError
 
 TOP = 5
@@ -65,6 +66,7 @@ class CrossLingual:
         spreads: mean and standard deviation of each measure over methods (Section 3.2.3).
         architectures: of several runs; empty for one.
         over: what the intervals are over: inputs with all their translations, or runs.
+        notes: which tests the marks come from.
     """
 
     reference: str
@@ -86,6 +88,7 @@ class CrossLingual:
     runs: int
     over: Literal["inputs", "runs"]
     left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def rows(self, grid: Grid) -> list[GridRow]:
         """The rows of a grid that have a cell: methods, then controls and baselines, random scores last."""
@@ -144,6 +147,7 @@ def analyse(runs: Sequence[Run], *, seed: int = 0) -> CrossLingual | None:
         runs=len(runs),
         over="inputs" if len(runs) == 1 else "runs",
         left_out=(*unmatched, *_not_shared(read)),
+        notes=(SEQUENTIAL_TEST if made.sequential else JOINT_TEST,),
     )
 
 

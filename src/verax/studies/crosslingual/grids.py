@@ -188,6 +188,11 @@ class GridMaker:
         places = {(method.row, method.output): place for place, method in enumerate(methods)}
         self._randomised = [places.get((randomised_row(method.row), method.output)) for method in methods]
 
+    @property
+    def sequential(self) -> bool:
+        """Whether results decided how many inputs there are; with several runs, the units of the test are runs."""
+        return len(self.runs) == 1 and self.runs[0].run.manifest.sequential
+
     def grids(self, measure: Measure, languages: tuple[str, ...], *, each: bool) -> list[Grid]:
         """The mean over languages, then, if requested, each language."""
         return self.grids_of(self.read(measure, languages), measure, languages, each=each)
@@ -215,7 +220,13 @@ class GridMaker:
         grids = []
         for layer, language in enumerate(shown):
             units = by_layer(read[0].values, layer) if len(read) == 1 else stacked[:, :, layer]
-            test = joint_test(units, higher_is_better=measure.higher_is_better, tolerance=tolerance, seed=self.seed)
+            test = joint_test(
+                units,
+                higher_is_better=measure.higher_is_better,
+                tolerance=tolerance,
+                seed=self.seed,
+                sequential=self.sequential,
+            )
             form = test.strongest([place for place in self._form if n[place, layer]])
             cells = {}
             for place, method in enumerate(self.methods):
@@ -229,7 +240,7 @@ class GridMaker:
                     n=int(n[place, layer]),
                     skipped=int(skipped[place, layer]),
                     reason=_reason(value, n[place], languages, layer),
-                    best=value is not None and self._is_best(place, test),
+                    best=value is not None and self._is_best(place, test) and not test.undecided(place, random),
                     difference=None if random is None else gaps[Difference(layer, place, random)],
                     **test.against(place, random)._asdict(),
                     above_form=test.beats(place, form) if form is not None and method.is_method else None,

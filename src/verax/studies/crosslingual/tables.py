@@ -11,7 +11,7 @@ from verax.studies.crosslingual.analysis import TOP, CrossLingual
 from verax.studies.crosslingual.conditions import PredictionSplit
 from verax.studies.crosslingual.grids import Grid, GridCell
 from verax.studies.crosslingual.rows import ROLES, Explainer, MeasureName
-from verax.studies.marks import JOINT_TEST, marks_of, too_few
+from verax.studies.marks import marks_of, too_few
 
 TITLES: dict[MeasureName, str] = {
     "faithfulness": "Cross-lingual faithfulness",
@@ -452,5 +452,5 @@ def reading(result: CrossLingual) -> list[str]:
         "A high value is agreement between languages, not proof: scores by the form of words alone (number of "
         "sub-words or characters, position, part, not being punctuation) agree too. They are the rows content_free, "
         "and only a method that beats the best of them (✓) is called faithful across languages.",
-        JOINT_TEST,
+        *result.notes,
     ]

@@ -57,6 +57,7 @@ class MetricTrial:
         exact: whether their truth is known exactly.
         by_group, by_pair: the same for each group of inputs, and for each pair of levels.
         ranks: whether the metric is meant to rank explanations.
+        warned: whether a run has warnings about the metric, such as agents that learned nothing.
     """
 
     label: str
@@ -69,6 +70,7 @@ class MetricTrial:
     by_pair: Mapping[LevelPair, Estimate | None] = field(default_factory=dict)
     cost: MeasuringCost | None = None
     ranks: bool = True
+    warned: bool = False
     reason: str = ""
 
     @property
@@ -235,6 +237,7 @@ def _of_metric(runs: Sequence[_KnownRun], label: str, display: str) -> Iterator[
             {pair: _share(counted[:, [number]]) for number, pair in enumerate(PAIRS)},
             MeasuringCost(*np.concatenate([run.costs(label, kind) for run in runs]).mean(0).tolist()),
             any(run.run.manifest.metric(label).ranked for run in runs if label in run.run.metrics),
+            any(warning.startswith(f"{label}: ") for run in runs for warning in run.run.manifest.warnings),
         )
     if not measured:
         listed = "; ".join(reason for run in runs for reason in run.reasons(label))

@@ -58,9 +58,7 @@ def _overview(trials: Sequence[tuple[MetricTrial, Kind]]) -> Table:
     rows = []
     for trial, kind in trials:
         forward, backward, seconds = trial.cost or (0.0, 0.0, 0.0)
-        notes = [] if trial.exact else ["truth approximate"]
-        notes += [] if trial.ranks else ["not meant to rank"]
-        verdict = _STANDINGS[trial.standing] + (f" ({', '.join(notes)})" if notes else "")
+        verdict = _qualified(_STANDINGS[trial.standing], _notes(trial))
         cost = (round(forward + backward), 1000 * seconds, verdict, trial.label, forward, backward)
         rows.append(table_row(trial.display, _KINDS[kind], trial.overall, trial.n, *cost, section=_KINDS[kind]))
     return Table(
@@ -73,6 +71,16 @@ def _overview(trials: Sequence[tuple[MetricTrial, Kind]]) -> Table:
         "explanations measured; answers that are already known take no time, and training of agents is not counted. "
         "Metrics with another n were measured on other inputs: compare them by rule and data.",
     )
+
+
+def _notes(trial: MetricTrial) -> list[str]:
+    """What limits the verdict on a metric."""
+    notes = {"truth approximate": not trial.exact, "not meant to rank": not trial.ranks, "see warnings": trial.warned}
+    return [note for note, holds in notes.items() if holds]
+
+
+def _qualified(text: str, notes: Sequence[str]) -> str:
+    return f"{text} ({', '.join(notes)})" if notes else text
 
 
 def _detailed(
@@ -126,22 +134,22 @@ def figures(result: Diagnosticity) -> list[Figure]:
         )
         for kind, trials in by_kind.items()
     ]
-    caption = "Hollow: not better than chance, the interval contains 0.5 or is below it."
+    caption = "Hollow: not better than chance (the interval contains 0.5 or is below it), or too few inputs to tell."
     return [Figure("diagnosticity", "Metrics on trial", (Series("diagnosticity"),), tuple(panels), caption)]
 
 
 def findings(result: Diagnosticity) -> list[str]:
     """Which metrics rank truer explanations higher, and which do not."""
-    found: dict[AgainstChance, dict[str, list[Kind]]] = {standing: {} for standing in _STANDINGS}
+    found: dict[AgainstChance, dict[str, list[tuple[MetricTrial, Kind]]]] = {standing: {} for standing in _STANDINGS}
     for trial, kind in _on_trial(result):
-        found[trial.standing].setdefault(trial.display, []).append(kind)
+        found[trial.standing].setdefault(trial.display, []).append((trial, kind))
     sentences = []
     for standing, named in found.items():
-        alone = {name: all(name not in other for other in found.values() if other is not named) for name in named}
-        listed = [
-            name if alone[name] else f"{name} ({', '.join(_KINDS[kind] for kind in kinds)})"
-            for name, kinds in named.items()
-        ]
+        listed = []
+        for name, trials in named.items():
+            alone = all(name not in other for other in found.values() if other is not named)
+            kinds = [] if alone else [_KINDS[kind] for _, kind in trials]
+            listed.append(_qualified(name, [*kinds, *dict.fromkeys(note for one, _ in trials for note in _notes(one))]))
         sentences += [f"{_STANDINGS[standing].capitalize()}: {', '.join(listed)}."] if listed else []
     missing = [trial.display for trial in result.trials if trial.kind is None]
     return [*sentences, *([f"Not on trial: {', '.join(missing)}."] if missing else [])]

@@ -165,13 +165,18 @@ def free_text(runs: Sequence[TextRun], *, seed: int = 0) -> FreeText:
         kind: tuple(_row(*owner, results, seed) for owner, results in found if results.test.kind == kind)
         for kind in ("counterfactual", "reconstruction")
     }
-    noise = [noise_row(*owner, results, seed=seed) for owner, results in found if len(results.test.metrics) == 1]
+    sequential = any(run.manifest.sequential for run in runs)
+    noise = [
+        noise_row(*owner, results, seed=seed, sequential=sequential)
+        for owner, results in found
+        if len(results.test.metrics) == 1
+    ]
     return FreeText(
         counterfactual=rows["counterfactual"],
         noise=tuple(row for row in noise if row is not None),
         reconstruction=rows["reconstruction"],
         performance=tuple(_performance(run, method, seed) for run, method in owners),
-        comparisons=tuple(_comparisons(found, seed)),
+        comparisons=tuple(_comparisons(found, seed, sequential=sequential)),
         runs=len(runs),
         sources=tuple(runs),
     )
@@ -267,7 +272,7 @@ def _correct(run: TextRun, method: str, texts: Sequence[Nle]) -> list[bool]:
     return [predicted[name] == label for name, label in gold.items() if name in predicted and label in known]
 
 
-def _comparisons(found: Sequence[tuple[Owner, Results]], seed: int) -> Iterator[MethodComparison]:
+def _comparisons(found: Sequence[tuple[Owner, Results]], seed: int, *, sequential: bool) -> Iterator[MethodComparison]:
     """All pairs of methods under each test that both have, tested jointly."""
     by_test: dict[tuple[str, str, str, str], list[tuple[Owner, dict[str, Outcome]]]] = {}
     for owner, results in found:
@@ -277,7 +282,8 @@ def _comparisons(found: Sequence[tuple[Owner, Results]], seed: int) -> Iterator[
     for (_, name, _, _), columns in by_test.items():
         ids = list(dict.fromkeys(instance for _, outcomes in columns for instance in outcomes))
         values = np.array([[_inconsistent(of, instance) for _, of in columns] for instance in ids])
-        test_of_all = joint_test(values.reshape(len(ids), len(columns)), higher_is_better=False, seed=seed)
+        values = values.reshape(len(ids), len(columns))
+        test_of_all = joint_test(values, higher_is_better=False, seed=seed, sequential=sequential)
         for i, j in combinations(range(len(columns)), 2):
             row = _pair(name, columns[i], columns[j], test_of_all.p[i, j], seed)
             if row is not None:

@@ -48,7 +48,7 @@ class NoiseRow:
     by_rule: Mapping[str, tuple[Estimate | None, Estimate | None]] = field(default_factory=dict)
 
 
-def noise_row(model: str, method: str, results: Results, *, seed: int = 0) -> NoiseRow | None:
+def noise_row(model: str, method: str, results: Results, *, seed: int = 0, sequential: bool = False) -> NoiseRow | None:
     """The noise floor of one editor; None if no random edit was made."""
     noise, edits = results.trials("noise"), results.trials("edit")
     flips = ratio(*_counts([[trial.flipped for trial in several] for several in noise.values()]), seed=seed)
@@ -57,7 +57,7 @@ def noise_row(model: str, method: str, results: Results, *, seed: int = 0) -> No
     chance, mentioned = mentions(noise, seed=seed), mentions(edits, seed=seed)
     pairs = _pairs(edits, noise)
     difference = mean_difference(pairs[:, 0] - pairs[:, 1], seed=seed)
-    p = joint_test(pairs, seed=seed).p[0, 1]
+    p = joint_test(pairs, seed=seed, sequential=sequential).p[0, 1]
     return NoiseRow(
         model=model,
         method=method,

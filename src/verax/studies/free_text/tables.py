@@ -252,10 +252,12 @@ def _comparison(result: FreeText) -> Table:
         )
         for row in result.comparisons
     ]  # fmt: skip
+    sequential = any(run.manifest.sequential for run in result.sources)
     caption = (
         "Inconsistent explanations under each test, over the inputs that both were tested on; the difference, second "
-        "minus first, in points. p: joint sign-flip test, adjusted for the pairs of methods of one test. A model that "
-        "ignores its input is seldom inconsistent: consider how much was found, and accuracy, first."
+        f"minus first, in points. p: {'sequential' if sequential else 'joint sign-flip'} test, adjusted for the pairs "
+        "of methods of one test. A model that ignores its input is seldom inconsistent: consider how much was found, "
+        "and accuracy, first."
     )
     title = "Settings compared under the consistency tests"
     return Table("comparison", title, columns, tuple(lines), caption, (INTERVALS,))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from verax.results.manifest import CONTENT_FREE, MetricEntry
+from verax.results.manifest import CONTENT_FREE, Manifest, MetricEntry
 from verax.results.matching import MatchedMethod, match_methods
 from verax.results.run import Run, run_names
 from verax.stats.intervals import Ends, bca_of_means
@@ -23,7 +23,7 @@ from verax.stats.joint import (
     mean_of,
     mean_over_groups,
 )
-from verax.types import FAILED, NOT_APPLICABLE, Estimate, FloatArray
+from verax.types import FAILED, NOT_APPLICABLE, Estimate, FloatArray, UserError
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Standing:
         random: whether it is a random explanation, that others are compared with or a further one.
         mean: over the n inputs that have a value, with its interval; None if there is none.
         p: against its baseline, adjusted for all pairs of methods; None for a baseline and without one.
-        like_random: not significantly different from its baseline, although something could have been.
+        like_random: not significantly different from its baseline, although it could have been.
         best: no other method is significantly better.
         group: letters; methods that share one are not significantly different.
         unbeaten: label of the best content-free baseline of the metric, if the method is not significantly better.
@@ -121,6 +121,11 @@ class Leaderboard:
     methods: tuple[MatchedMethod, ...]
 
     @property
+    def sequential(self) -> bool:
+        """Whether the results of a run decided when it stopped."""
+        return any(run.run.manifest.sequential for run in self.runs)
+
+    @property
     def metrics(self) -> tuple[str, ...]:
         """Labels of the metrics of all runs."""
         return tuple(dict.fromkeys(metric for run in self.runs for metric in run.boards))
@@ -183,6 +188,16 @@ class MetricTest(NamedTuple):
     values: FloatArray
     test: JointTest
 
+    def baselines(self, manifest: Manifest) -> list[int | None]:
+        """The place of each method's random explanation, its own for that itself; None where it has no scores."""
+        labels = map(manifest.baseline, self.methods)
+        return [self.methods.index(label) if label in self.methods else None for label in labels]
+
+    def controls(self, manifest: Manifest) -> set[int]:
+        """Places of the methods that are never best: random explanations and other controls."""
+        own = enumerate(self.baselines(manifest))
+        return {i for i, base in own if base == i or manifest.method(self.methods[i]).baseline}
+
 
 def metric_test(run: Run, label: str, seed: int = 0) -> MetricTest:
     """The joint test of all methods that have scores under a metric, computed once for each run."""
@@ -195,7 +210,13 @@ def _test(run: Run, label: str, seed: int) -> MetricTest:
     methods = [method for method in ranked_methods(run) if method in scored]
     values = values_by_input(run, label, methods)[0]
     tolerance = run.manifest.tolerance(label)
-    test = joint_test(values, higher_is_better=metric.ascending, tolerance=tolerance, seed=seed)
+    test = joint_test(
+        values,
+        higher_is_better=metric.ascending,
+        tolerance=tolerance,
+        seed=seed,
+        sequential=run.manifest.sequential,
+    )
     return MetricTest(metric, tuple(methods), values, test)
 
 
@@ -223,14 +244,13 @@ def values_by_input(run: Run, metric: str, methods: Sequence[str]) -> tuple[Floa
 
 def _board(run: Run, tested: MetricTest, intervals: Sequence[Ends | None]) -> Board:
     metric, methods, values, test = tested
-    baselines = [run.manifest.baseline(method) for method in methods]
-    places = [methods.index(base) if base in methods else None for base in baselines]
+    places = tested.baselines(run.manifest)
     means = [mean_of(values[:, i]) for i in range(len(methods))]
     known = {i: mean for i, mean in enumerate(means) if mean is not None}
     order = sorted(known, key=lambda i: (-known[i] if metric.ascending else known[i], i))
     letters = test.letters(order)
     entries = [run.manifest.method(method) for method in methods]
-    controls = {i for i in range(len(methods)) if places[i] == i or entries[i].baseline}
+    controls = tested.controls(run.manifest)
     best = test.best(controls, order)
     form = test.strongest([i for i in known if entries[i].name == CONTENT_FREE])
     standings = []
@@ -239,12 +259,12 @@ def _board(run: Run, tested: MetricTest, intervals: Sequence[Ends | None]) -> Bo
         standings.append(
             Standing(
                 method=methods[i],
-                baseline=baselines[i],
+                baseline=run.manifest.baseline(methods[i]),
                 random=places[i] == i or entries[i].random,
                 mean=Estimate.of(known[i], intervals[i], int(test.shared[i, i])) if i in known else None,
                 baseline_mean=None if places[i] is None else mean_of(values[~np.isnan(values[:, i]), places[i]]),
                 **test.against(i, base)._asdict(),
-                best=i in best,
+                best=i in best and not test.undecided(i, base),
                 group=letters[i],
                 beaten_by=tuple(methods[j] for j in order if test.beats(j, i)),
                 reasons=run.scores.reasons(metric.label, methods[i]),
@@ -261,6 +281,7 @@ class Contrast:
     Args:
         difference: second minus first; differences below rounding noise count as 0.
         p: of the difference, adjusted for all methods and metrics; None for fewer than two inputs.
+        too_few: whether so few inputs could not have made it significant.
     """
 
     metric: MetricEntry
@@ -270,6 +291,7 @@ class Contrast:
     difference: float | None
     n: int
     p: float | None
+    too_few: bool
 
     @property
     def change(self) -> str:
@@ -279,12 +301,21 @@ class Contrast:
         if self.difference == 0.0:
             return "equal"
         if self.p is None or self.p >= ALPHA:
-            return "too few inputs" if self.n < inputs_needed(2) else "not significantly different"
+            return "too few inputs" if self.too_few else "not significantly different"
         return "better" if (self.difference > 0) == self.metric.ascending else "worse"
 
 
 def contrast(first: Run, second: Run, *, seed: int = 0) -> list[Contrast]:
-    """Each method under each metric that two runs share, in the order of the first run."""
+    """Each method under each metric that two runs share, in the order of the first run.
+
+    If results decided when a run stopped, the test is sequential, over the inputs in the order of that run.
+    """
+    stopped = [run for run in (first, second) if run.manifest.until_decided is not None]
+    if len({run.manifest.until_decided.order for run in stopped if run.manifest.until_decided}) > 1:
+        raise UserError(
+            f"{first.folder} and {second.folder} were run until decided in different orders of the inputs, so no test "
+            "of their differences is valid; run both with the same data and seed"
+        )
     metrics = [metric for metric in first.metrics if metric in second.metrics]
     methods = [one for one in match_methods([first, second]) if None not in one.labels]
     found: list[tuple[MetricEntry, MatchedMethod]] = []
@@ -298,13 +329,18 @@ def contrast(first: Run, second: Run, *, seed: int = 0) -> list[Contrast]:
     if not columns:
         return []
     ids = list(dict.fromkeys(one for pair in columns for side in pair for one in side))
+    if stopped:
+        place = {name: number for number, name in enumerate(stopped[0].instances.ids)}
+        ids.sort(key=lambda name: place.get(name, len(place)))
     a, b = (
         np.array([[pair[side].get(one, np.nan) for pair in columns] for one in ids]).reshape(len(ids), len(columns))
         for side in (0, 1)
     )
     tolerance = [max(run.manifest.tolerance(entry.label) for run in (first, second)) for entry, _ in found]
-    differences, p = joint_differences(b - a, tolerance=np.array(tolerance), seed=seed)
+    differences, p = joint_differences(b - a, tolerance=np.array(tolerance), seed=seed, sequential=bool(stopped))
     known = ~np.isnan(b - a)
+    # where something is significant, as many inputs as that had are enough
+    needed = min([inputs_needed(len(p)), *known[:, p < ALPHA].sum(axis=0)])
     return [
         Contrast(
             entry,
@@ -314,6 +350,7 @@ def contrast(first: Run, second: Run, *, seed: int = 0) -> list[Contrast]:
             None if np.isnan(differences[i]) else float(differences[i]),
             int(known[:, i].sum()),
             None if np.isnan(p[i]) else float(p[i]),
+            bool(known[:, i].sum() < needed),
         )
         for i, (entry, method) in enumerate(found)
     ]

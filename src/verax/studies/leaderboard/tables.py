@@ -11,7 +11,7 @@ from verax.results.table import Cell, Column, Table, TableRow, table_row
 from verax.stats.correlation import spread
 from verax.stats.joint import TooFew
 from verax.studies.leaderboard.analysis import Board, Contrast, Leaderboard, RunBoards, Standing
-from verax.studies.marks import JOINT_TEST, marks_of, too_few
+from verax.studies.marks import marks_of, test_notes, too_few
 from verax.types import Estimate
 
 _VERDICT = (
@@ -26,6 +26,8 @@ _VERDICT = (
 _DIFFERENT_INPUTS = (
     "Values are missing: two methods are tested on the inputs that both have, and means are over those of each method."
 )
+
+_AS_IF_FIXED = ", as if their number had been fixed"
 
 
 def tables(result: Leaderboard) -> list[Table]:
@@ -57,19 +59,24 @@ def verdict_table(result: Leaderboard) -> Table | None:
             rows.append(table_row(name, *judged, section=made.name if several else ""))
     if not rows:
         return None
-    return Table("verdict", "Verdict", _VERDICT, tuple(rows), verdict=_too_few(result), notes=(JOINT_TEST,))
+    notes = test_notes(made.run for made in result.runs)
+    return Table("verdict", "Verdict", _VERDICT, tuple(rows), verdict=_too_few(result), notes=notes)
 
 
 def _too_few(result: Leaderboard) -> str:
     """Where there are too few inputs to mark anything: everywhere, or under some metrics, which are named."""
-    boards = [(metric, board.too_few) for made in result.runs for metric, board in made.boards.items()]
+    boards = [
+        (f"{metric}, {made.name}" if len(result.runs) > 1 else metric, board.too_few)
+        for made in result.runs
+        for metric, board in made.boards.items()
+    ]
     metrics: dict[TooFew, list[str]] = {}
     for metric, few in boards:
         if few is not None:
             metrics.setdefault(few, []).append(metric)
-    if all(few is not None for _, few in boards):
-        return " ".join(map(too_few, metrics))
-    return " ".join(f"{', '.join(dict.fromkeys(names))}: {too_few(few)}" for few, names in metrics.items())
+    if len(metrics) == 1 and all(few is not None for _, few in boards):
+        return too_few(next(iter(metrics)))
+    return " ".join(f"{'; '.join(names)}: {too_few(few)}" for few, names in metrics.items())
 
 
 def _not_above_form(standings: dict[str, tuple[Board, Standing]], display: Callable[[str], str]) -> list[str]:
@@ -116,8 +123,8 @@ def _compared(p: float | None) -> str:
 
 def _phrase(decided: dict[str, Standing]) -> str:
     better, worse = (sum(getattr(one, name) for one in decided.values()) for name in ("better", "worse"))
-    if better == len(decided):
-        return "better than random"
+    if len(decided) in {better, worse}:
+        return "better than random" if better else "worse than random"
     if better:
         return f"better than random on {better} of {len(decided)}" + (f", worse on {worse}" if worse else "")
     return f"worse than random on {worse} of {len(decided)}" if worse else "not better than random"
@@ -175,15 +182,15 @@ def _overview(result: Leaderboard, made: RunBoards) -> Table:
         "Mean of each metric over the instances, by method",
         columns,
         tuple(rows),
-        caption=_brackets(rows),
+        caption=_brackets(rows, sequential=made.run.manifest.sequential),
     )
 
 
-def _brackets(rows: Sequence[TableRow]) -> str:
+def _brackets(rows: Sequence[TableRow], *, sequential: bool) -> str:
     """What stands in brackets, if anything does."""
     values = [cell.value for row in rows for cell in row.cells if isinstance(cell.value, Estimate)]
     if any(value.interval is not None for value in values):
-        return "In brackets: 95 % interval of the mean over instances."
+        return f"In brackets: 95 % interval of the mean over instances{_AS_IF_FIXED if sequential else ''}."
     return "There are no intervals: too few instances, or all values are equal." if values else ""
 
 
@@ -227,24 +234,27 @@ def ranking(made: RunBoards, board: Board) -> Table:
                 board.metric.ascending,
                 baseline=standing.is_baseline,
                 compared_with=order.get(standing.baseline),
+                hollow=standing.baseline in order and not (standing.is_baseline or standing.better or standing.worse),
             )
         )
     absent = [method for method in made.run.methods if method not in order and method not in made.run.text_methods]
     facts = [f"{name} = {_value(value)}" for name, value in board.metric.parameters.items()]
     facts += [board.metric.reference] if board.metric.reference else []
     missing = f"Without any score ({_absent(made.run)}): {', '.join(map(made.run.manifest.display, absent))}"
-    caption = " · ".join([*([missing] if absent else []), *facts])
+    stopped = "p and marks: sequential test of a run until decided"
+    sequential = made.run.manifest.sequential
+    caption = " · ".join([*([stopped] if sequential else []), *([missing] if absent else []), *facts])
     return Table(
         board.metric.label,
         f"{board.metric.label} ({direction(board)})",
-        _ranking_columns(board),
+        _ranking_columns(board, sequential=sequential),
         tuple(rows),
         caption,
         verdict=ranking_verdict(board, made.run.manifest.display),
     )
 
 
-def _ranking_columns(board: Board) -> tuple[Column, ...]:
+def _ranking_columns(board: Board, *, sequential: bool) -> tuple[Column, ...]:
     """The columns; counts that are all 0 are for programs only."""
     failed = any(standing.failed for standing in board.standings)
     inapplicable = any(standing.not_applicable for standing in board.standings)
@@ -252,7 +262,7 @@ def _ranking_columns(board: Board) -> tuple[Column, ...]:
         Column("method", "Method", "text"),
         Column("group", "Group" if board.any_difference else "", "text"),
         Column("mean", "Mean", plot=True, marked=True),
-        Column("p", "p against random", "p_value"),
+        Column("p", f"{'sequential ' if sequential else ''}p against random", "p_value"),
         Column("n", "n", "count"),
         Column("skipped", "Skipped", "count"),
         Column("failed", "Failed" if failed else "", "count"),
@@ -341,7 +351,7 @@ def _side_by_side(result: Leaderboard, metric: str) -> Table:
         tuple(rows),
         caption="A column for each run: "
         + "; ".join(f"{run.name}: {run.run.folder}" for run in result.runs)
-        + f". {_brackets(rows)}",
+        + f". {_brackets(rows, sequential=result.sequential)}",
     )
 
 
@@ -365,6 +375,9 @@ def comparison(contrasts: Sequence[Contrast], runs: tuple[Run, Run]) -> Table:
         Column("change", "B is", "text"),
         Column("higher_is_better"),
     )
+    test, correction = "joint sign-flip test", "step-down max-T"
+    if any(run.manifest.sequential for run in runs):
+        test, correction = "sequential test, because results decided when a run stopped,", "Holm"
     rows = []
     for one in contrasts:
         metric = f"{one.metric.label} {'↑' if one.metric.ascending else '↓'}"
@@ -376,8 +389,8 @@ def comparison(contrasts: Sequence[Contrast], runs: tuple[Run, Run]) -> Table:
         "Two runs compared",
         columns,
         tuple(rows),
-        caption=f"A: {runs[0].folder}; B: {runs[1].folder}. p: joint sign-flip test over the instances of both runs, "
-        "adjusted for all rows (step-down max-T).",
+        caption=f"A: {runs[0].folder}; B: {runs[1].folder}. p: {test} over the instances of both runs, adjusted for "
+        f"all rows ({correction}).",
     )
 
 
@@ -409,9 +422,9 @@ def reading(result: Leaderboard) -> list[str]:
     return [
         f"Each value is the mean over those of the {everything} that have one{together}; n is their number.",
         "The interval covers the mean with 95 % confidence (BCa bootstrap over instances; none below 6, nor where all "
-        "values are equal). In the drawing, the dot is the mean and the bar its interval; the grey line is the random "
-        "explanation, the grey ribbon its interval.",
-        JOINT_TEST,
+        "values are equal). In the drawing, the dot is the mean (hollow: not significantly different from random), the "
+        "bar its interval; the grey line is the random explanation, the grey ribbon its interval.",
+        *test_notes(made.run for made in result.runs),
         "p against random: each method compared with the random explanation of the same kind. Methods that share a "
         "letter are not significantly different. Skipped: no value for a reason that the run card counts; failed: an "
         "unexpected error; not applicable: the metric is not defined for that input or kind of explanation.",

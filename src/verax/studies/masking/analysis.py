@@ -23,6 +23,7 @@ from verax.stats.areas import curve_areas
 from verax.stats.intervals import RESAMPLES, mean_interval
 from verax.stats.masf import simes
 from verax.stats.performance import constant, most_frequent
+from verax.studies.leaderboard.analysis import metric_test
 from verax.studies.masking.curves import (
     NOT_RECORDED,
     MaskingCurve,
@@ -85,7 +86,20 @@ def analyse(runs: Sequence[Run]) -> MaskingResult | None:
 
 def _one_group(run: Run) -> dict[str, MaskingCurves | None]:
     """The curves of each metric of one run."""
-    return {entry.label: masking_curves(entry.label, [masked_run(run, entry)]) for entry in masked_metrics(run)}
+    return {
+        entry.label: _tested(run, entry, masking_curves(entry.label, [masked_run(run, entry)]))
+        for entry in masked_metrics(run)
+    }
+
+
+def _tested(run: Run, entry: MetricEntry, made: MaskingCurves | None) -> MaskingCurves | None:
+    """Curves of one run with what the joint test of its leaderboard says about each measure and the random one."""
+    if made is None:
+        return None
+    _, methods, _, test = metric_test(run, entry.label)
+    random = methods.index(made.baseline)
+    rows = (replace(row, against=test.against(methods.index(row.method), random)) for row in made.curves)
+    return replace(made, curves=tuple(rows))
 
 
 def _groups(runs: Sequence[Run]) -> dict[str, MaskingCurves | None]:
@@ -164,7 +178,8 @@ def _over_seeds(name: str, runs: Sequence[Run], place: int) -> MaskingCurves | N
         if len(runs) > 1 and not masked.has_random_curve:
             raise UserError(f"{run.folder} has no curve of the random measure: it cannot be averaged with other runs")
     matched = match_methods(runs, lambda run: run.scores.methods_of(entries[run.folder].label))
-    return masking_curves(name, recorded, matched)
+    made = masking_curves(name, recorded, matched)
+    return made if len(runs) > 1 else _tested(runs[0], entries[runs[0].folder], made)
 
 
 def _model_fact(name: str, run: Run) -> Any:

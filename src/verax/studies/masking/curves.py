@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from verax.stats.intervals import mean_interval
+from verax.stats.joint import AgainstRandom
 from verax.types import Estimate, Performance
 
 ALPHA = 0.05
@@ -39,6 +40,7 @@ class Training(NamedTuple):
 
 
 NOT_RECORDED = Training()
+NOT_COMPARED = AgainstRandom()
 
 
 class SeedValues(NamedTuple):
@@ -66,6 +68,7 @@ class MaskingCurve:
         over: what the intervals are over: instances of one run, or seeds, one run each.
         p_values: in-distribution p-value of the data set at each masking ratio; None if it was not tested.
         roar: racu by Recursive ROAR on the same data; None if it was not measured.
+        against: what the leaderboard of the one run says about the measure and the random one.
     """
 
     method: str
@@ -81,6 +84,7 @@ class MaskingCurve:
     p_values: tuple[float, ...] | None = None
     seeds: tuple[SeedValues, ...] = ()
     roar: Estimate | None = None
+    against: AgainstRandom = NOT_COMPARED
 
     @property
     def ratios(self) -> tuple[float, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from verax.results.render.numbers import estimate, listed, percent, plural
 from verax.results.table import Cell, Column, Table, table_row
+from verax.studies.marks import marks_of
 from verax.studies.masking.analysis import NO_AREA
 from verax.studies.masking.curves import (
     ALPHA,
@@ -73,7 +74,7 @@ def _data_sets(result: MaskingResult, training: Training) -> Table:
         for curve in group.curves:
             if curve.method != group.baseline:
                 roar = Cell(curve.roar) if curve.roar is not None else Cell(reason="not measured")
-                areas = [Cell(curve.acu), _racu(curve), *([roar] if with_roar else [])]
+                areas = [_acu(curve), _racu(curve), *([roar] if with_roar else [])]
                 note = "; ".join(flags(group, curve))
                 rows.append(table_row(group.name, _measure(group, curve.method), *areas, note, section=group.name))
     baselines = {group.shown(group.baseline) for group in groups}
@@ -149,7 +150,7 @@ def _table(group: MaskingCurves, name: str) -> Table:
     rows = []
     for curve in ranked:
         random = curve.method == group.baseline
-        areas = [Cell(reason="0 by definition")] * 2 if random else [Cell(curve.acu), _racu(curve)]
+        areas = [Cell(reason="0 by definition")] * 2 if random else [_acu(curve), _racu(curve)]
         outside = None if curve.p_values is None else " ".join(f"{curve.ratios[i]:.4g}" for i in curve.outside())
         valid = not group.invalid(curve) if group.tested(curve) else None
         rows.append(
@@ -176,6 +177,11 @@ def _table(group: MaskingCurves, name: str) -> Table:
 
 def _measure(group: MaskingCurves, method: str) -> Cell:
     return Cell(method, shown=group.shown(method))
+
+
+def _acu(curve: MaskingCurve) -> Cell:
+    marks = marks_of(best=False, like_random=curve.against.like_random, worse=curve.against.worse)
+    return Cell(curve.acu, marks=marks)
 
 
 def _racu(curve: MaskingCurve) -> Cell:
@@ -256,7 +262,10 @@ def intervals(group: MaskingCurves) -> str:
             if group.runs >= FEWEST
             else f"Means over {runs}; there are intervals from {FEWEST} runs on."
         )
-    return f"In brackets: 95 % intervals over the {plural(group.random.n, 'instance')} of this run (BCa bootstrap)."
+    instances = plural(group.random.n, "instance")
+    if group.random.n < FEWEST:
+        return f"Of {instances}; there are intervals from {FEWEST} on."
+    return f"In brackets: 95 % intervals over the {instances} of this run (BCa bootstrap)."
 
 
 def findings(result: MaskingResult) -> list[str]:
@@ -278,6 +287,8 @@ def reading(result: MaskingResult) -> list[str]:
         "hurts more. RACU is its share of the area between the random curve and its end, which a measure would reach "
         "that finds everything that matters at the first step. It is undefined unless that area is positive, and has "
         "no interval where that area is not significantly so.",
+        "Intervals show how large an area may be. Whether a measure is better than random is decided by the joint test "
+        "of the leaderboard, which compares the probability of the gold class input by input; marks are those of it.",
         "No bound: a signed measure distinguishes support from opposition, so masking by it can flip the prediction, "
         "below what masking everything does. Its RACU can exceed 100 %; compare it with other signed measures.",
         f"Not valid: at these masking ratios the inputs masked by the measure, or at random, are not in-distribution "

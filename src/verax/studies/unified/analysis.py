@@ -18,6 +18,7 @@ from verax.stats.joint import JointTest, TooFew, joint_test, mean_of, mean_over_
 from verax.stats.performance import counted, performance
 from verax.stats.simulation import simulated_f1
 from verax.studies.leaderboard.analysis import metric_test, values_by_input
+from verax.studies.marks import test_notes
 from verax.types import BY_BUDGET, Base, Estimate, FloatArray, Kind, UserError
 from verax.types.score import ScoreSeries
 
@@ -132,10 +133,14 @@ class UnifiedRun:
 
 @dataclass(frozen=True, slots=True)
 class Unified:
-    """The properties of each run, and of all inputs of several runs together."""
+    """The properties of each run, and of all inputs of several runs together.
+
+    `notes` say which tests the marks come from.
+    """
 
     runs: tuple[UnifiedRun, ...]
     together: UnifiedRun | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def sections(self) -> tuple[UnifiedRun, ...]:
@@ -152,7 +157,7 @@ def analyse(runs: Sequence[Run], seed: int = 0) -> Unified | None:
     for run, one in zip(runs, made, strict=True):
         if one is None:
             raise UserError(f"{run.folder} has fewer than two kinds of explanation under the properties of this study")
-    return Unified(tuple(found), _together(runs, seed) if len(runs) > 1 else None)
+    return Unified(tuple(found), _together(runs, seed) if len(runs) > 1 else None, test_notes(runs))
 
 
 def _one_run(name: str, run: Run, seed: int) -> UnifiedRun | None:
@@ -223,7 +228,7 @@ class _Layout:
         bases = [(base, columns) for (_, base), columns in self.columns.items()]
         random = [column for base, columns in bases if base == "random" for column in columns]
         alike = [columns[0] for base, columns in bases if base == place[1]]
-        return {**test.against(i, j)._asdict(), "best": i in test.best(random, alike)}
+        return {**test.against(i, j)._asdict(), "best": i in test.best(random, alike) and not test.undecided(i, j)}
 
 
 def _entries(
@@ -363,6 +368,7 @@ def _joined(
     values = np.stack([mean_over_groups(drawn, positions, shared)[0] for drawn in draws])
     test = joint_test(
         values[0],
+        sequential=any(run.manifest.sequential for run in runs),
         higher_is_better=metric.ascending,
         tolerance=max(run.manifest.tolerance(metric.label) for run in runs),
         seed=seed,

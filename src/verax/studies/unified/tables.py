@@ -8,7 +8,7 @@ from typing import Any
 
 from verax.results.render.numbers import number, plural
 from verax.results.table import Cell, Column, Mark, Table, TableRow
-from verax.studies.marks import JOINT_TEST, marks_of, too_few
+from verax.studies.marks import marks_of, too_few
 from verax.studies.unified.analysis import BASES, Entry, Property, PropertyName, Unified, UnifiedRun
 from verax.types import Base, Kind
 
@@ -320,7 +320,7 @@ def reading(result: Unified) -> list[str]:
     names = {one.name for run in result.runs for one in run.properties}
     lines = [
         f"Methods: {_methods(result.runs[0])}",
-        JOINT_TEST,
+        *result.notes,
         "Words, word pairs and span pairs are compared at the same number of words: that of the top span pairs. The "
         "figure shows the difference from the random explanation of the same kind on the same instances (Δ in the "
         "tables), so 0 is random; right is better in every panel. Random span pairs are as many and as long as those "
