@@ -23,6 +23,7 @@ import numpy as np
 
 from bench.models import PairMaker
 from verax.store import store as writing
+from verax.store.keys import key_of
 from verax.store.store import Store
 from verax.store.tables import Row
 from verax.types import Highlight, Instance, Prediction, Score, Target
@@ -71,11 +72,11 @@ def write(folder: Path, instances: int) -> None:
         store.write_card(CARD)
         for place, instance in enumerate(PairMaker(seed=2).instances(instances)):
             for number, row in enumerate(rows_of(instance, rng)):
-                store.append(f"{place}-{number}", row)
+                store.append(key_of(instance=place, row=number), row)
 
 
-def measure(folder: Path) -> dict[str, float]:
-    """Seconds until the last byte of each page."""
+def measure(folder: Path) -> dict[str, tuple[float, float]]:
+    """Seconds until the last byte of each page, and seconds of the processor."""
     service = Service.open([folder])
     thread = threading.Thread(target=service.run)
     thread.start()
@@ -87,9 +88,9 @@ def measure(folder: Path) -> dict[str, float]:
         thread.join()
 
 
-def _seconds(service: Service, path: str) -> float:
+def _seconds(service: Service, path: str) -> tuple[float, float]:
     access = service.access
-    start = time.perf_counter()
+    start, start_cpu = time.perf_counter(), time.process_time()
     connection = http.client.HTTPConnection("127.0.0.1", access.port)
     connection.request("GET", path, headers={"Cookie": f"{access.cookie}={access.session}"})
     answer = connection.getresponse()
@@ -97,7 +98,7 @@ def _seconds(service: Service, path: str) -> float:
     connection.close()
     if answer.status != 200:
         raise AssertionError(f"{path}: {answer.status}")
-    return time.perf_counter() - start
+    return time.perf_counter() - start, time.process_time() - start_cpu
 
 
 def main() -> None:
@@ -115,8 +116,8 @@ def main() -> None:
     if given.json:
         print(json.dumps(seconds))
         return
-    for name, value in seconds.items():
-        print(f"{name:20} {value:7.2f} s")
+    for name, (wall, cpu) in seconds.items():
+        print(f"{name:20} {wall:7.2f} s {cpu:7.2f} s of the processor")
     print(f"target for run and instances: {TARGET:.0f} s at 100,000 instances")
 
 

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
@@ -14,6 +14,9 @@ from verax.types import UserError
 from verax.view.library import Library
 from verax.view.security import Access
 from verax.view.server import make_app
+
+if TYPE_CHECKING:
+    from verax.view.what_if import WhatIf
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Service:
         except OSError as error:
             raise UserError(f"cannot listen on {host}, port {port}: {error.strerror}") from None
         access = Access(host, listener.getsockname()[1])
-        app = make_app(library, access, model)
+        app = make_app(library, access, None if model is None else _what_if(model))
         config = uvicorn.Config(
             app, log_level="error", access_log=False, lifespan="off", server_header=False, ws="none"
         )
@@ -48,6 +51,12 @@ class Service:
         """Answer requests until a signal ends it or `server.should_exit` is set."""
         with self.listener:
             self.server.run(sockets=[self.listener])
+
+
+def _what_if(model: Any) -> WhatIf:
+    from verax.view.what_if import WhatIf  # noqa: PLC0415 - imports torch
+
+    return WhatIf(model)
 
 
 def serve(folders: Sequence[Path], host: str, port: int, model: Any, announce: Callable[[str], None]) -> None:

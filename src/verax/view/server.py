@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import resources
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -20,7 +20,9 @@ from verax.types import UserError
 from verax.view import browse, pages
 from verax.view.library import Library, OpenRun
 from verax.view.security import Access, Guard
-from verax.view.what_if import WhatIf
+
+if TYPE_CHECKING:
+    from verax.view.what_if import WhatIf
 
 Page = Callable[[OpenRun, Request], str]
 
@@ -122,10 +124,10 @@ def _failed(_: Request, error: Exception) -> Response:
     return HTMLResponse(pages.message("Not possible", visible(str(error))), 400)
 
 
-def make_app(library: Library, access: Access, model: Any = None) -> Starlette:
-    """The application: every request passes the guard first; `model` answers what-if questions."""
+def make_app(library: Library, access: Access, what_if: WhatIf | None = None) -> Starlette:
+    """The application: every request passes the guard first."""
     return Starlette(
-        routes=Viewer(library, None if model is None else WhatIf(model)).routes(),
+        routes=Viewer(library, what_if).routes(),
         middleware=[Middleware(Guard, access=access)],
         exception_handlers={HTTPException: _failed, UserError: _failed},
     )
