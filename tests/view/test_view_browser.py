@@ -94,7 +94,7 @@ def press(browser: Browser, key: str) -> None:
 
 def test_the_list_has_every_run_with_its_verdict(browser: Browser, served: Served, show: Callable[..., None]) -> None:
     show("/")
-    names = browser.ask("[...document.querySelectorAll('.run code')].map(e => e.textContent)")
+    names = browser.ask("[...document.querySelectorAll('.run h2')].map(e => e.textContent)")
     root = served.folders[0].name
     assert set(names) == {f"{root}/{name}" for name in ("words", "more", "deep/masked", "kinds", "hostile")}
     verdict = f"document.querySelector('[href=\"{served.run('words')}\"]').closest('article').querySelector('dl')"

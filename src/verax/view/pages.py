@@ -12,7 +12,6 @@ from verax.results.render.markup import Child, Html, join, tag, visible
 from verax.results.render.numbers import plural
 from verax.results.run import Run
 from verax.results.study import Findings
-from verax.types import UserError
 from verax.view.library import OpenRun
 
 VIEW = "verax view"
@@ -89,24 +88,24 @@ def runs_page(entries: Sequence[OpenRun]) -> str:
 
 
 def _run_card(entry: OpenRun, *, choice: bool) -> Html:
-    try:
-        run, problem = entry.run, None
-    except UserError as error:
-        run, problem = None, str(error)
-    title = entry.shown if run is None else run.name
+    """A run before it is opened, which may take seconds: its folder, and what follows."""
     box = tag("input", type="checkbox", name="run", value=entry.name, aria_label=f"Compare {entry.shown}")
     return tag(
         "article",
         tag(
             "header",
-            tag("h2", tag("a", title, href=f"/runs/{entry.name}", dir="auto") if run else title),
-            tag("label", box, " compare", class_="check") if choice and run else None,
+            tag("h2", tag("a", entry.shown, href=f"/runs/{entry.name}", dir="auto")),
+            tag("label", box, " compare", class_="check") if choice else None,
         ),
-        tag("p", tag("code", entry.shown, dir="auto"), class_="note"),
-        tag("p", problem, class_="alarm", dir="auto") if run is None else join(status(entry), _sizes(run)),
-        None if run is None else lazy(f"/runs/{entry.name}/verdict", "The verdict is being computed."),
+        lazy(f"/runs/{entry.name}/summary", "The run is being read."),
         class_="block run",
     )
+
+
+def summary(entry: OpenRun) -> Html:
+    """Model and data of a run, its status, its size and its verdict."""
+    run = entry.run
+    return join(tag("p", tag("strong", run.name, dir="auto")), status(entry), _sizes(run), verdict(entry))
 
 
 def _sizes(run: Run) -> Html:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from http import HTTPStatus
 from importlib import resources
 from typing import TYPE_CHECKING, NoReturn
 
@@ -24,6 +25,7 @@ from verax.view.security import Access, Guard
 if TYPE_CHECKING:
     from verax.view.what_if import WhatIf
 
+NOTHING = "There is nothing here."
 Page = Callable[[OpenRun, Request], str]
 
 
@@ -43,6 +45,7 @@ class Viewer:
             "": lambda entry, _: pages.run_page(entry),
             "/card": lambda entry, _: pages.card_page(entry),
             "/findings": lambda entry, _: pages.findings(entry),
+            "/summary": lambda entry, _: pages.summary(entry),
             "/verdict": lambda entry, _: pages.verdict(entry),
             "/tables": lambda entry, request: pages.tables(entry, request.query_params.get("prefix", "")),
             "/instances": lambda entry, request: browse.list_page(entry, request.query_params),
@@ -113,14 +116,15 @@ class Viewer:
         return browse.instance_page(entry, number)
 
 
-def _not_found(reason: str = "There is nothing here.") -> NoReturn:
+def _not_found(reason: str = NOTHING) -> NoReturn:
     raise HTTPException(404, reason)
 
 
 def _failed(_: Request, error: Exception) -> Response:
     """A page for invalid input and for addresses that do not exist."""
     if isinstance(error, HTTPException):
-        return HTMLResponse(pages.message("Not found", str(error.detail)), error.status_code)
+        reason = error.detail if error.detail != HTTPStatus.NOT_FOUND.phrase else NOTHING
+        return HTMLResponse(pages.message("Not found", reason), error.status_code)
     return HTMLResponse(pages.message("Not possible", visible(str(error))), 400)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from starlette.datastructures import QueryParams
@@ -37,7 +37,8 @@ class WhatIf:
     def __init__(self, model: Any) -> None:
         self.model = model
         self._lock = threading.Lock()
-        self.methods = {entry.name: entry.display for entry in entries("methods").values() if self._fits(entry)}
+        fitting = [entry for entry in entries("methods").values() if self._fits(entry)]
+        self.methods = {entry.name: entry.display if "{" not in entry.display else entry.name for entry in fitting}
 
     def _fits(self, entry: Any) -> bool:
         if entry.kind not in KINDS or entry.reference == "control":
@@ -85,8 +86,22 @@ class WhatIf:
         return join(
             _outcome(before, after),
             _switches(before.instance, off, _identity(texts)),
-            tag("dl", [_explained(before, after, n) for n in range(len(before.explanations))], class_="methods answer"),
+            tag("dl", self._explained(before, after), class_="methods answer"),
         )
+
+    def _explained(self, before: SideBySide, after: SideBySide) -> Iterator[Html]:
+        """The explanation by each method; below it that of the whole text where words are off."""
+        sides = {ALL: before} if after is before else {OFF: after, ALL: before}
+        rows = {(made.row.method, note): made.row for note, side in sides.items() for made in side.explanations}
+        skips = {(skip.method, note): skip for note, side in sides.items() for skip in side.skipped}
+        for method in dict.fromkeys(method for method, _ in (*rows, *skips)):
+            shown = []
+            for note in sides:
+                row, skip = rows.get((method, note)), skips.get((method, note))
+                drawn = picture(row, before.instance, inline=False) if isinstance(row, Highlight) else None
+                why = tag("p", f"{skip.reason}: {skip.detail}", class_="skip", dir="auto") if skip else None
+                shown.append(tag("div", tag("small", note) if len(sides) > 1 else None, drawn, why))
+            yield tag("div", tag("dt", self.methods.get(method, method), dir="auto"), tag("dd", shown))
 
 
 def _off(given: Sequence[str]) -> list[Word]:
@@ -111,7 +126,7 @@ def _form(texts: Sequence[str], chosen: Sequence[str], methods: dict[str, str]) 
         tag(
             "label",
             tag("input", type="checkbox", name="method", value=name, checked=name in chosen),
-            f" {display.format(over='SHAP')}",
+            f" {display}",
             class_="check",
         )
         for name, display in methods.items()
@@ -158,14 +173,3 @@ def _switches(instance: Instance, off: Sequence[Word], identity: str) -> Html:
     ]
     owner = tag("input", type="hidden", name="words_of", value=identity, form="search")
     return tag("fieldset", tag("legend", "Words that are switched off"), parts, owner, class_="off")
-
-
-def _explained(before: SideBySide, after: SideBySide, place: int) -> Html:
-    """The explanation by one method; below it, smaller, that of the whole text where words are off."""
-    rows = [made.explanations[place].row for made in ((after, before) if after is not before else (before,))]
-    pictures = [
-        tag("div", tag("small", note) if len(rows) > 1 else None, picture(row, before.instance, inline=False))
-        for row, note in zip(rows, (OFF, ALL), strict=False)
-        if isinstance(row, Highlight)
-    ]
-    return tag("div", tag("dt", rows[0].method, dir="auto"), tag("dd", pictures))

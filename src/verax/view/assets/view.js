@@ -29,7 +29,8 @@ async function load(place) {
   place.setAttribute("aria-busy", "true");
   try {
     place.replaceChildren(parse(await (await get(place.dataset.load)).text()));
-    for (const table of place.querySelectorAll(".sheet table")) equip(table);
+    place.querySelectorAll(".sheet table").forEach(equip);
+    place.querySelectorAll("[data-watch]").forEach(watch);
   } catch (error) {
     complain(place, error);
   }
@@ -109,6 +110,7 @@ function watch(line) {
   let version = line.dataset.version;
   let reloaded = Date.now();
   const look = async () => {
+    if (!line.isConnected) return; // it was loaded again, and is watched there
     let now;
     try {
       now = await (await get(line.dataset.watch)).json();
