@@ -21,7 +21,7 @@ class Bare(ABC):
         self.model, self.batch_size = model, batch_size
         alike: dict[tuple[int, int], list[tuple[Any, TokenSequence]]] = {}
         for one in passes:
-            sequence = TokenSequence.of(self.row(one), tokenizer.mask_token_id)
+            sequence = TokenSequence.of([self.row(one)], tokenizer.mask_token_id)
             alike.setdefault((len(sequence.ids), self.layer(one)), []).append((one, sequence))
         self._batches = []
         for (_, layer), group in alike.items():

@@ -195,13 +195,16 @@ def works() -> list[Work]:
     return [*methods, Work("erasure metrics", _erasure, 64), *recursive, Work("hidden states", _hidden, 32)]
 
 
-def _seconds(call: Callable[[], None]) -> float:
-    start = time.perf_counter()
+Clock = Callable[[], float]
+
+
+def _seconds(call: Callable[[], None], clock: Clock) -> float:
+    start = clock()
     call()
-    return time.perf_counter() - start
+    return clock() - start
 
 
-def measure(work: Work, *, repeats: int) -> dict[str, Any]:
+def measure(work: Work, *, repeats: int, clock: Clock) -> dict[str, Any]:
     """Time one piece of work and the bare model on the same passes, in turns."""
     model, tokenizer, classifier = random_bert()
     data = PairMaker(seed=1).instances(work.instances)
@@ -209,7 +212,7 @@ def measure(work: Work, *, repeats: int) -> dict[str, Any]:
     engine = Engine()
     work.run(engine, recorder, data)
     bare = [
-        _at_its_best(kind, model, passes, tokenizer)
+        _at_its_best(kind, model, passes, tokenizer, clock)
         for kind, passes in (
             (BareForward, recorder.rows),
             (BareGradient, recorder.points),
@@ -221,8 +224,8 @@ def measure(work: Work, *, repeats: int) -> dict[str, Any]:
     ]
     ours, theirs = [], []
     for _ in range(repeats):
-        theirs.append(sum(_seconds(one) for one in bare))
-        ours.append(_seconds(lambda: work.run(Engine(), classifier, data)))
+        theirs.append(sum(_seconds(one, clock) for one in bare))
+        ours.append(_seconds(lambda: work.run(Engine(), classifier, data), clock))
     return {
         "work": work.name,
         "instances": work.instances,
@@ -234,10 +237,10 @@ def measure(work: Work, *, repeats: int) -> dict[str, Any]:
     }
 
 
-def _at_its_best(kind: type[Bare], model: Any, passes: Sequence[Any], tokenizer: Any) -> Bare:
+def _at_its_best(kind: type[Bare], model: Any, passes: Sequence[Any], tokenizer: Any, clock: Clock) -> Bare:
     """The bare model on all passes, at the batch size that was quickest on some."""
     trials = [kind(model, passes[:TRIAL_PASSES], tokenizer, size) for size in BATCH_SIZES]
-    best = min(trials, key=lambda trial: min(_seconds(trial), _seconds(trial)))
+    best = min(trials, key=lambda trial: min(_seconds(trial, clock), _seconds(trial, clock)))
     return kind(model, passes, tokenizer, best.batch_size)
 
 
@@ -289,18 +292,22 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--only", help="one piece of work, by its name")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--cpu-time", action="store_true", help="CPU time in one thread, for a machine that is busy")
     parser.add_argument("--memory-of-steps", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.memory_of_steps:
         _integrate(options.memory_of_steps)
         print(peak_memory())
         return
+    if options.cpu_time:
+        torch.set_num_threads(1)
+    clock = time.process_time if options.cpu_time else time.perf_counter
     chosen = [work for work in works() if options.only in {None, work.name}]
     if not chosen:
         parser.error(f"--only: {options.only!r} is none of {', '.join(work.name for work in works())}")
     rows = []
     for work in chosen:
-        rows.append(measure(work, repeats=options.repeats))
+        rows.append(measure(work, repeats=options.repeats, clock=clock))
         print(_line(rows[-1]), file=sys.stderr if options.json else sys.stdout, flush=True)
     result = {
         "results": rows,

@@ -26,7 +26,8 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from bench.models import PairMaker, word_tokenizer
 from verax.data.text import from_words
-from verax.engine.engine import Engine, Task, TaskResult, token_budget
+from verax.engine.batch_size import token_budget
+from verax.engine.engine import Engine, Task, TaskResult
 from verax.engine.protocols import Answer
 from verax.engine.questions import QuestionGenerator, together
 from verax.engine.questions.text import GENERATING

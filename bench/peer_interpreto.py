@@ -3,9 +3,9 @@
     .bench/interpreto/bin/python -m bench.peer_interpreto
 
 One JSON object a line comes in and one goes out. The first says what to load (`model`: a folder, `texts`, `targets`:
-the class of each text, `threads`) and is answered by the versions and the token ids of the texts; every further one
-names a `method` and a `batch_size` (null for interpreto's own) and is answered by scores, seconds and rows. It ends
-when its input does.
+the class of each text, `threads`, `cpu_time`) and is answered by the versions and the token ids of the texts; every
+further one names a `method` and a `batch_size` (null for interpreto's own) and is answered by scores, seconds and rows.
+It ends when its input does.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def answers(requests: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     model = AutoModelForSequenceClassification.from_pretrained(given["model"]).eval()
     tokenizer = AutoTokenizer.from_pretrained(given["model"])
     texts, targets = given["texts"], torch.tensor(given["targets"])
-    stopwatch = Stopwatch(model)
+    stopwatch = Stopwatch(model, cpu_time=given["cpu_time"])
     yield {
         "versions": {name: version(name) for name in ("interpreto", "torch", "transformers")},
         "tokens": tokenizer(texts)["input_ids"],

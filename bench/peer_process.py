@@ -53,7 +53,7 @@ class Interpreto:
 
 @contextmanager
 def interpreto(
-    model: Any, tokenizer: Any, texts: Sequence[str], targets: Sequence[int]
+    model: Any, tokenizer: Any, texts: Sequence[str], targets: Sequence[int], *, cpu_time: bool
 ) -> Iterator[tuple[Interpreto, dict[str, str]]]:
     """A child process that holds the same model and texts, with the versions that it runs; it ends with the context."""
     threads = torch.get_num_threads()
@@ -68,7 +68,8 @@ def interpreto(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env={**os.environ, **offline}
         ) as process:
             child = Interpreto(process)
-            ready = child.ask({"model": folder, "texts": list(texts), "targets": list(targets), "threads": threads})
+            given = {"texts": list(texts), "targets": list(targets), "threads": threads, "cpu_time": cpu_time}
+            ready = child.ask({"model": folder, **given})
             if ready["tokens"] != tokenizer(list(texts))["input_ids"] or ready["threads"] != threads:
                 raise RuntimeError("interpreto's process sees other tokens, or has another number of threads")
             yield child, ready["versions"]

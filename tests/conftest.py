@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from verax.data.text import split_words
+from verax.engine.batch_size import BatchSize
 from verax.metrics.free_text.wordnet import DEBIAN, VARIABLE
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
@@ -41,6 +42,14 @@ def some_wordnet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, str(write_words(tmp_path_factory.mktemp("wordnet"))))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def fixed_batch_sizes() -> Iterator[None]:
+    """The size of batches is not chosen by their times: no result depends on a clock, not even its last bits."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("verax.engine.engine.BatchSize", lambda tokens, **_: BatchSize(tokens, settled=True))
         yield
 
 

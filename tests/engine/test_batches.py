@@ -25,3 +25,9 @@ def test_every_row_once_within_budget(rows: list[tuple[int, str]], budget: int) 
 def test_equal_lengths_stay_together() -> None:
     assert cut_batches([10, 9, 10, 9, 10, 9, 10, 9], [0] * 8, 40) == [[0, 2, 4, 6], [1, 3, 5, 7]]
     assert cut_batches([10, 9, 9, 9], [0] * 4, 400) == [[0, 1, 2, 3]], "one long row is not worth a batch of its own"
+
+
+def test_a_run_of_equal_rows_leaves_no_small_batch() -> None:
+    assert [len(batch) for batch in cut_batches([10] * 9, [0] * 9, 40)] == [3, 3, 3]
+    assert [len(batch) for batch in cut_batches([10] * 9, [0] * 9, 40, even=False)] == [4, 4, 1]
+    assert [len(batch) for batch in cut_batches([10] * 5 + [9] * 4, [0] * 9, 40)] == [3, 2, 4]

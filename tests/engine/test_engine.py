@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from verax.data.text import split_words
-from verax.engine.engine import ON_ACCELERATOR, ON_PROCESSOR, Engine, Task, TaskResult
+from verax.engine.batch_size import ON_ACCELERATOR, ON_PROCESSOR
+from verax.engine.engine import Engine, Task, TaskResult
 from verax.engine.protocols import as_generator
 from verax.engine.questions import (
     Candidates,

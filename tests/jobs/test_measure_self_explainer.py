@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from support.rigged import NLI, Rigged, instance
-from verax.engine.engine import ON_PROCESSOR
+from verax.engine.batch_size import ON_PROCESSOR
 from verax.engine.questions.text import GENERATING
 from verax.jobs.training.self_explainer import measure_self_explainer
 from verax.models.generator import CandidatesPass, GeneratePass, LikelihoodPass

@@ -12,7 +12,7 @@ from verax.data.text import split_words
 from verax.models.encoding import PerturbedInput
 from verax.models.load import load_model
 from verax.models.packed import PackedLinears, _can_pack
-from verax.models.untouched import stopped_after
+from verax.models.untouched import embedded, stopped_after, word_embeddings
 from verax.types import Instance
 
 
@@ -47,7 +47,7 @@ def test_only_layers_that_are_called_are_packed() -> None:
     with torch.inference_mode(), packed.in_use(), stopped_after(model.bert.encoder.layer[0]):
         model(input_ids=ids)
     first = {id(module) for module in model.bert.encoder.layer[0].modules()}
-    assert all((layer.weight is not None) == (id(layer.module) in first) for layer in packed._layers)
+    assert all((layer.forwards.matrix is not None) == (id(layer.module) in first) for layer in packed._layers)
 
 
 def test_weights_that_are_trained_on_are_packed_again() -> None:
@@ -74,10 +74,25 @@ def test_other_precisions_and_large_models_compute_as_ever(monkeypatch: pytest.M
     assert PackedLinears(model.float())._layers == []
 
 
-def test_gradients_are_refused() -> None:
-    model, _ = tiny.build("bert")
-    with pytest.raises(RuntimeError, match="no gradients"), PackedLinears(model).in_use():
-        pass
+@pytest.mark.parametrize("architecture", tiny.ARCHITECTURES)
+def test_gradients_at_the_inputs_are_the_same(architecture: str) -> None:
+    """1e-6 of the largest in float32, at the word embeddings."""
+    model, tokenizer = tiny.build(architecture)
+    ids = tokenizer("the small red boat sails", return_tensors="pt")["input_ids"]
+    packed = PackedLinears(model)
+
+    def gradient() -> torch.Tensor:
+        embeds = word_embeddings(model)(ids).detach().requires_grad_()
+        with embedded(model, ids, embeds):
+            logits = model(input_ids=ids).logits
+        return torch.autograd.grad(logits[:, 0].sum(), embeds)[0]
+
+    plain = gradient()
+    with packed.in_use():
+        quick = gradient()
+    assert (plain - quick).abs().max() <= 1e-6 * plain.abs().max()
+    used = [layer for layer in packed._layers if layer.backwards.matrix is not None]
+    assert bool(used) == _can_pack()
 
 
 def test_an_error_leaves_no_forward_behind() -> None:

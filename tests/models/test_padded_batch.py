@@ -43,6 +43,6 @@ def test_a_batch_is_its_rows_padded(drawn: list[tuple[int, list[int]]]) -> None:
         padding = [(PAD, 0, 0, False, False)] * (batch.ids.shape[1] - len(expected))
         columns = (batch.ids, batch.types, batch.state, batch.fixed, batch.present)
         assert list(zip(*(column[i].tolist() for column in columns), strict=True)) == expected + padding
-        sequence = TokenSequence.of(rows[i], MASK)
+        sequence = TokenSequence.of([rows[i]], MASK)
         assert sequence.ids.tolist() == [token[0] for token in expected]
         assert sequence.fixed.tolist() == [token[3] for token in expected]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from math import ceil
 from typing import Any
 
+from verax.engine.batch_size import BatchSize
 from verax.engine.questions.base import Pass
 from verax.types import Undefined, UserError
 
@@ -34,44 +37,56 @@ def cut_batches(
     batches: list[list[int]] = []
     for members in by_bucket.values():
         batch: list[int] = []
-        longest = 0
+        longest, limit = 0, budget
+        alike = Counter(lengths[i] for i in members)
         for i in sorted(members, key=lambda row: -lengths[row]):
             filled = len(batch) * longest
-            full = filled + longest > budget
+            full = filled + longest > limit
             ends_even = (
                 even and bool(batch) and lengths[i] < longest == lengths[batch[-1]] and filled >= WORTHWHILE * budget
             )
             if batch and (full or ends_even or lengths[i] < SHORTEST * longest):
                 batches.append(batch)
                 batch = []
-            longest = longest if batch else lengths[i]
+            if not batch:
+                longest = lengths[i]
+                limit = _equal_share(alike[longest], longest, budget) if even else budget
+            alike[lengths[i]] -= 1
             batch.append(i)
         batches.append(batch)
     return batches
 
 
+def _equal_share(rows: int, length: int, budget: int) -> int:
+    """Tokens in a batch of rows of one length: equally many in all batches, since a small rest would be slow."""
+    most = max(1, budget // length)
+    return budget if rows <= most else ceil(rows / ceil(rows / most)) * length
+
+
 def answer_all(
     passes: Sequence[Pass],
     compute: Callable[[list[Any]], Sequence[Any]],
-    budget: int,
+    size: BatchSize,
     on_batch: Callable[[list[Pass]], None],
     *,
     even: bool = True,
-) -> int:
-    """Compute all passes in batches and settle each with its own answer; returns the budget that fits into memory.
+) -> None:
+    """Compute all passes in batches and settle each with its own answer.
 
-    A batch that runs out of memory is halved, and so is the budget from then on; finished batches stay finished. A
+    A batch that runs out of memory is halved, and so is the size from then on; finished batches stay finished. A
     batch that fails in any other way is halved too, until the failing pass is alone: only that one has no answer.
 
     Args:
         compute: answers the requests of one batch, in its order.
+        size: of batches; it learns from the time and memory that they take.
         on_batch: called with each finished batch.
-        budget, even: as for `cut_batches`.
+        even: as for `cut_batches`.
     """
-    lengths = [needed.length for needed in passes]
-    buckets = [needed.question.bucket(needed.request, needed.length) for needed in passes]
-    todo = [[passes[i] for i in batch] for batch in cut_batches(lengths, buckets, budget, even=even)][::-1]
+    cut_for, todo = size.tokens, _batches(passes, size.tokens, even=even)
     while todo:
+        if size.tokens != cut_for:
+            rest = [needed for whole in reversed(todo) for needed in whole]
+            cut_for, todo = size.tokens, _batches(rest, size.tokens, even=even)
         batch = todo.pop()
         start = time.perf_counter()
         try:
@@ -83,17 +98,17 @@ def answer_all(
                 half = len(batch) // 2
                 todo += [batch[half:], batch[:half]]
                 if is_out_of_memory(error):
-                    budget = min(budget, half * max(needed.length for needed in batch))
-                    todo = [piece for whole in todo for piece in _pieces(whole, budget)]
+                    size.shrink(half * batch[0].length)
                 continue
             out_of_memory = Undefined("out_of_memory", f"one input of {batch[0].length} tokens does not fit")
             answers = [out_of_memory if is_out_of_memory(error) else error]
-        share = (time.perf_counter() - start) / len(batch)
+        seconds = time.perf_counter() - start
+        size.record(passes[0].question.group(), len(batch), batch[0].length, seconds)
+        share = seconds / len(batch)
         for needed, answer in zip(batch, answers, strict=True):
             needed.settle(answer)
             needed.payer.seconds += share
         on_batch(batch)
-    return budget
 
 
 def is_out_of_memory(error: Exception) -> bool:
@@ -102,7 +117,8 @@ def is_out_of_memory(error: Exception) -> bool:
     return isinstance(error, MemoryError) or "out of memory" in text or "can't allocate memory" in text
 
 
-def _pieces(batch: list[Pass], budget: int) -> list[list[Pass]]:
-    """A batch that was cut for a larger budget, in pieces that fit the smaller one."""
-    size = max(1, budget // max(needed.length for needed in batch))
-    return [batch[i : i + size] for i in range(0, len(batch), size)]
+def _batches(passes: Sequence[Pass], tokens: int, *, even: bool) -> list[list[Pass]]:
+    """Passes cut into batches of a size, the longest rows last."""
+    lengths = [needed.length for needed in passes]
+    buckets = [needed.question.bucket(needed.request, needed.length) for needed in passes]
+    return [[passes[i] for i in batch] for batch in cut_batches(lengths, buckets, tokens, even=even)][::-1]

@@ -8,20 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from verax.engine.asynchronous import InFlight
+from verax.engine.batch_size import BatchSize, token_budget
 from verax.engine.batches import answer_all
 from verax.engine.questions.base import Pass, Pending, Question, QuestionGenerator, next_question
 from verax.engine.reproducible import passes_are_alone
 from verax.types import Cost, UserError
 
 T = TypeVar("T")
-
-ON_PROCESSOR = 1024
-ON_ACCELERATOR = 16384
-
-
-def token_budget(model: Any) -> int:
-    """Tokens in a batch: a processor is busy with few, an accelerator needs many."""
-    return ON_PROCESSOR if model.about["device"] in {"cpu", "unknown"} else ON_ACCELERATOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +54,7 @@ class Engine:
     task continues as soon as its own answers have arrived.
 
     Args:
-        token_budget: tokens in one batch, whichever model is asked; by default what suits the device of each.
+        token_budget: tokens in one batch, whichever model is asked; by default it is chosen for each by timing.
         pool: number of full batches for which questions are gathered before they are asked.
         window: largest number of open tasks.
         on_batch: called with each finished batch.
@@ -73,7 +66,7 @@ class Engine:
     window: int = 512
     on_batch: Callable[[Sequence[Pass]], None] = lambda _: None
     cost: Cost = Cost()
-    _budgets: dict[tuple[int, str], int] = field(default_factory=dict)
+    _sizes: dict[tuple[int, str], BatchSize] = field(default_factory=dict)
 
     def run(self, tasks: Iterable[Task[Any]]) -> None:
         """Run all tasks, and those they lead to, to their end."""
@@ -149,7 +142,7 @@ class Engine:
                 pool.groups.setdefault(leaf.group(), []).extend(passes)
                 # a backward pass is about twice the work of a forward pass
                 work = sum(needed.length for needed in passes) * (2 if leaf.backward else 1)
-                pool.batches += work / self._budget(leaf)
+                pool.batches += work / self._size(leaf).usual
             new = sum(needed.count for needed in passes)
             cost = Cost(backward_asked=asked, backward=new) if leaf.backward else Cost(asked, new)
             task.cost = task.cost + cost
@@ -159,20 +152,26 @@ class Engine:
         # concurrent passes first, so that they are under way while the others are computed
         for passes in [passes for passes in pool.groups.values() if not in_flight.submit(passes)]:
             question = passes[0].question
-            self._budgets[id(question.model), question.budget] = answer_all(
+            answer_all(
                 passes,
                 question.compute,
-                self._budget(question),
+                self._size(question),
                 self.on_batch,
                 even=question.even,
             )
 
-    def _budget(self, question: Question) -> int:
-        """Tokens in a batch of the model that a question asks; fewer once a batch did not fit into memory."""
+    def _size(self, question: Question) -> BatchSize:
+        """Size of the batches of the model that a question asks; engines share what they learn about a model."""
+        model, kind = question.model, question.budget
         if passes_are_alone():
-            return 1  # less than any pass, each of which is then a batch
-        known = self._budgets.get((id(question.model), question.budget), self.token_budget)
-        return known if known is not None else question.budget_scale * token_budget(question.model)
+            return BatchSize(1, settled=True)  # less than any pass, each of which is then a batch
+        if self.token_budget is not None:
+            return self._sizes.setdefault((id(model), kind), BatchSize(self.token_budget, settled=True))
+        known: dict[str, BatchSize] = vars(model).setdefault("_batch_sizes", {})
+        if kind not in known:
+            # texts of one batch end at different lengths, so that its time says little about its size
+            known[kind] = BatchSize(question.budget_scale * token_budget(model), settled=kind == "text")
+        return known[kind]
 
 
 @dataclass(slots=True)

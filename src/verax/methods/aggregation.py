@@ -15,7 +15,7 @@ NOISE = 1e-5
 def over_subwords(scores: FloatArray, token_unit: IntArray, x: Subject) -> FloatArray:
     """Drop special tokens and sum the sub-words of each word: [tokens] -> [n_units]."""
     own = token_unit >= 0
-    totals = np.bincount(token_unit[own], weights=scores[own], minlength=len(x.encoding.units))
+    totals = np.bincount(token_unit[own], weights=scores[own], minlength=x.encoding.n_units)
     return np.asarray(totals[x.alive])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from verax.engine.questions import Outputs, QuestionGenerator, resolve_target
 from verax.models.subject import Subject
-from verax.types import Attribution, BoolArray, FloatArray, Kind, Passes, Removal, Target, require_at_least
+from verax.types import Attribution, BoolArray, FloatArray, IntArray, Kind, Passes, Removal, Target, require_at_least
 
 Order = tuple[int, ...]
 
@@ -27,13 +27,32 @@ class _Orders(NamedTuple):
         """What sorts the best order first; equal totals go by the order itself."""
         return -self.totals[number], self.orders[number]
 
-    def best(self, width: int) -> _Orders:
-        """The best `width` orders, best first."""
-        totals = np.array(self.totals)
+
+class _Longer(NamedTuple):
+    """Orders of a beam with one more word each; they are spelt out only for those that are kept."""
+
+    beam: _Orders
+    parents: IntArray
+    """Number in the beam of the order that is continued, shape [candidates]."""
+    words: IntArray
+    """The word that is added, shape [candidates]."""
+    removed: BoolArray
+    """Shape [candidates, words]."""
+
+    def order(self, number: int) -> Order:
+        """One of the orders."""
+        return (*self.beam.orders[self.parents[number]], int(self.words[number]))
+
+    def best(self, drops: FloatArray, width: int) -> _Orders:
+        """The best `width` orders, best first, when their last step has these drops."""
+        totals = np.array(self.beam.totals)[self.parents] + drops
         least = np.sort(totals)[-width] if len(totals) > width else -np.inf
         # the orders themselves, which grow with the input, are compared only among those that may be chosen
-        chosen = sorted(np.flatnonzero(~(totals < least)).tolist(), key=self.rank)[:width]
-        return _Orders(self.removed[chosen], [self.totals[i] for i in chosen], [self.orders[i] for i in chosen])
+        ranked = sorted((-float(totals[i]), self.order(i), i) for i in np.flatnonzero(~(totals < least)).tolist())[
+            :width
+        ]
+        chosen = [i for _, _, i in ranked]
+        return _Orders(self.removed[chosen], totals[chosen].tolist(), [order for _, order, _ in ranked])
 
 
 @dataclass(frozen=True)
@@ -77,21 +96,16 @@ class Beam:
         for _ in range(n - 1):
             longer = _longer(beam)
             logits: FloatArray = yield Outputs(x, ~longer.removed, self.removal)
-            totals = np.array(longer.totals) + (whole - readout(logits))
-            beam = longer._replace(totals=totals.tolist()).best(self.width)
+            beam = longer.best(whole - readout(logits), self.width)
         # one word remains in every order, and removing it is the same step for all of them
         last = _longer(beam)
-        total, order = last.totals[0], last.orders[0]
         scores = np.empty(n)
-        scores[list(order)] = np.arange(n, 0, -1)
-        return x.attribution(scores, cumulative_drop=total)
+        scores[list(last.order(0))] = np.arange(n, 0, -1)
+        return x.attribution(scores, cumulative_drop=beam.totals[last.parents[0]])
 
 
-def _longer(beam: _Orders) -> _Orders:
-    """Every order of the beam with one more word; of those that remove the same words, the better (first if equal).
-
-    The totals are still those of the shorter orders.
-    """
+def _longer(beam: _Orders) -> _Longer:
+    """Every order of the beam with one more word; of those that remove the same words, the better (first if equal)."""
     parents, words = np.nonzero(~beam.removed)
     removed = beam.removed[parents]
     removed[np.arange(len(words)), words] = True
@@ -106,8 +120,4 @@ def _longer(beam: _Orders) -> _Orders:
         if known != row and rank(row) < rank(known):
             best[key] = row
     chosen = list(best.values())
-    return _Orders(
-        removed[chosen],
-        [beam.totals[parent_of[row]] for row in chosen],
-        [(*beam.orders[parent_of[row]], word_of[row]) for row in chosen],
-    )
+    return _Longer(beam, parents[chosen], words[chosen], removed[chosen])

@@ -137,7 +137,7 @@ def _embedding_distance(x: Subject, keep: BoolArray, path: EmbeddingPath) -> Flo
     A token of a removed unit has the embedding of the baseline; a token of no unit of this view has its own in both.
     """
     own = path.inputs
-    kept = np.ones((len(keep), len(x.encoding.units) + 1), bool)
+    kept = np.ones((len(keep), x.encoding.n_units + 1), bool)
     kept[:, x.alive] = keep
     columns = kept[:, path.token_unit]  # -1 is the last: always kept
     products, sizes = ((own * other).sum(1) for other in (path.baseline, own))

@@ -114,7 +114,7 @@ class CrosslingualFaithfulness(NoPasses):
 
 def _form(x: Subject, feature: FormFeature) -> FloatArray:
     """A feature of all words of an input, shape [words]; 0 for words that were cut off."""
-    values = np.zeros(len(x.encoding.units))
+    values = np.zeros(x.encoding.n_units)
     values[x.alive] = word_form(x, feature)
     return values
 

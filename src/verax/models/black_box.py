@@ -114,7 +114,7 @@ class BlackBox:
     def check(self, instance: Instance) -> None:
         """Ask about one input, so that answers of another shape or sum are rejected before a run begins."""
         encoding = self.encode(instance)
-        self.logits([PerturbedInput(encoding, np.full(len(encoding.units), KEPT, np.int8))])
+        self.logits([PerturbedInput(encoding, np.full(encoding.n_units, KEPT, np.int8))])
 
     def _check_probabilities(self, answers: FloatArray) -> None:
         """Reject rows that are not probabilities; those with NaN are recorded as such later."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,10 +40,15 @@ class Encoding:
         """All words of the instance, in reading order."""
         return self.instance.units
 
+    @property
+    def n_units(self) -> int:
+        """Number of words."""
+        return sum(len(part.words) for part in self.instance.parts)
+
     @cached_property
     def tokens_of_unit(self) -> IntArray:
         """Number of tokens of each unit: shape [units]."""
-        return np.bincount(self.token_unit[self.token_unit >= 0], minlength=len(self.units))
+        return np.bincount(self.token_unit[self.token_unit >= 0], minlength=self.n_units)
 
 
 class PerturbedInput(NamedTuple):
@@ -56,13 +60,14 @@ class PerturbedInput(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TokenSequence:
-    """A perturbed input as tokens; every array has shape [tokens left].
+    """Perturbed inputs as tokens, one after another; every array has shape [tokens left].
 
     Args:
         ids: token ids, the mask token where a word is masked.
         unit: unit of each token, -1 for special tokens.
         fixed: tokens that a path of gradients does not move: special tokens, and words that are already removed.
         state: how each token is removed in place (`pad`, `zero`, `attention`), 0 where it is not.
+        lengths: number of tokens of each input; shape [inputs].
     """
 
     ids: IntArray
@@ -70,40 +75,33 @@ class TokenSequence:
     unit: IntArray
     fixed: BoolArray
     state: States
+    lengths: IntArray
 
     @classmethod
-    def of(cls, row: PerturbedInput, mask_id: int | None) -> TokenSequence:
-        """Masks and deletions are applied to the ids; the other rules act on embeddings."""
-        encoding, tokens = row.encoding, _PerturbedTokens.of(row.encoding, row.state[None], mask_id)
-        left = tokens.left[0]
-        return cls(
-            tokens.ids[0, left],
-            encoding.type_ids[left],
-            encoding.token_unit[left],
-            tokens.fixed[0, left],
-            tokens.state[0, left],
-        )
+    def of(cls, rows: Sequence[PerturbedInput], mask_id: int | None) -> TokenSequence:
+        """Masks and deletions are applied to the ids; the other rules act on embeddings.
 
-
-class _PerturbedTokens(NamedTuple):
-    """Tokens of one encoding under several states, deleted ones included; every array has shape [rows, tokens]."""
-
-    ids: IntArray
-    fixed: BoolArray
-    state: States
-    left: BoolArray
-
-    @classmethod
-    def of(cls, encoding: Encoding, states: States, mask_id: int | None) -> _PerturbedTokens:
-        """Masks are applied to the ids; `states` has shape [rows, units]."""
-        state = token_states(states, encoding.token_unit)
-        ids, fixed = np.broadcast_to(encoding.token_ids, state.shape), (encoding.token_unit < 0) | (state != KEPT)
+        All rows are handled at once: a call of numpy for each would cost more than a small model.
+        """
+        encodings = [row.encoding for row in rows]
+        ids = np.concatenate([encoding.token_ids for encoding in encodings])
+        types = np.concatenate([encoding.type_ids for encoding in encodings])
+        unit = np.concatenate([encoding.token_unit for encoding in encodings])
+        lengths = np.array([len(encoding.token_ids) for encoding in encodings])
+        end_unit = np.cumsum([len(row.state) for row in rows])
+        first_unit = np.repeat(end_unit - [len(row.state) for row in rows], lengths)
+        state = token_states(np.concatenate([row.state for row in rows]), np.where(unit < 0, -1, first_unit + unit))
+        left = state != CODES["delete"]
+        if not left.all():
+            lengths = np.add.reduceat(left, np.cumsum(lengths) - lengths, dtype=np.int64)
+            kept = np.flatnonzero(left)  # numpy selects by numbers several times faster than by a mask
+            ids, types, unit, state = (array.take(kept) for array in (ids, types, unit, state))
+        fixed = (unit < 0) | (state != KEPT)
         masked = state == CODES["mask"]
         if masked.any():
             assert mask_id is not None  # noqa: S101 - check_removal has rejected models without a mask token
-            ids = np.where(masked, mask_id, ids)
-            state = np.where(masked, np.int8(KEPT), state)
-        return cls(ids, fixed, state, state != CODES["delete"])
+            ids[masked], state[masked] = mask_id, KEPT
+        return cls(ids, types, unit, fixed, state, lengths)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -118,33 +116,19 @@ class PaddedBatch:
 
     @classmethod
     def of(cls, rows: Sequence[PerturbedInput], mask_id: int | None, pad_id: int) -> PaddedBatch:
-        """The sequences of all rows. Padding is not present; its ids are the model's padding token.
+        """The sequences of all rows. Padding is not present; its ids are the model's padding token."""
+        tokens = TokenSequence.of(rows, mask_id)
+        present = np.arange(tokens.lengths.max()) < tokens.lengths[:, None]
 
-        Neighbours of one encoding are handled at once: a call of numpy for each row would cost more than a small model.
-        """
-        groups = []
-        for _, neighbours in groupby(rows, key=lambda row: id(row.encoding)):
-            members = list(neighbours)
-            states = np.stack([row.state for row in members])
-            groups.append((members[0].encoding, _PerturbedTokens.of(members[0].encoding, states, mask_id)))
-        shape = (len(rows), max(int(tokens.left.sum(1).max()) for _, tokens in groups))
-        ids, types = np.full(shape, pad_id, np.int64), np.zeros(shape, np.int64)
-        state, fixed, present = np.zeros(shape, np.int8), np.zeros(shape, bool), np.zeros(shape, bool)
-        first = 0
-        for encoding, tokens in groups:
-            n_rows, n_tokens = tokens.left.shape
-            if tokens.left.all():
-                place: Any = (slice(first, first + n_rows), slice(n_tokens))
-                taken: Any = ...
-                types[place] = encoding.type_ids
-            else:
-                taken = np.nonzero(tokens.left)
-                place = first + taken[0], (np.cumsum(tokens.left, axis=1) - 1)[taken]
-                types[place] = encoding.type_ids[taken[1]]
-            ids[place], state[place], fixed[place] = tokens.ids[taken], tokens.state[taken], tokens.fixed[taken]
-            present[place] = True
-            first += n_rows
-        return cls(ids, types, state, fixed, present)
+        def padded(values: Any, padding: int) -> Any:
+            if len(values) == present.size:
+                return values.reshape(present.shape)
+            whole = np.full(present.shape, padding, values.dtype)
+            whole[present] = values
+            return whole
+
+        ids, types = padded(tokens.ids, pad_id), padded(tokens.types, 0)
+        return cls(ids, types, padded(tokens.state, KEPT), padded(tokens.fixed, False), present)
 
     @property
     def lengths(self) -> list[int]:

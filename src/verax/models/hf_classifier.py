@@ -98,7 +98,7 @@ class HFClassifier(HFEncoder):
             alpha = torch.tensor([point.alpha for point in points], dtype=end.dtype, device=self._device)
             embeds = start + alpha[:, None, None] * (end - start)
         embeds.requires_grad_()
-        with torch.enable_grad():
+        with torch.enable_grad(), self._packed.in_use():
             with guided(self._model) if points[0].guided else nullcontext():
                 logits = self._run(batch, embeds.to(self._dtype)).logits
             values = _read([point.readout for point in points], logits)
@@ -111,9 +111,9 @@ class HFClassifier(HFEncoder):
         """Attention from the reading position in one layer, and the contribution of each head to the readout."""
         batch = self._batch([request.row for request in passes])
         weighed = [request.readout for request in passes if request.readout is not None]
-        with torch.set_grad_enabled(bool(weighed)), open_attention(self._model):
+        with torch.set_grad_enabled(bool(weighed)), self._packed.in_use(), open_attention(self._model):
             with torch.no_grad():
-                embeds = self._embeddings(batch)
+                embeds = self._embeddings(batch).requires_grad_(bool(weighed))  # or packed weights end the graph
             answer = self._run(batch, embeds, whole_attention=True, output_attentions=True)
             is_encoder_decoder = self._model.config.is_encoder_decoder
             maps = answer.get("cross_attentions" if is_encoder_decoder else "attentions")
@@ -152,7 +152,7 @@ class HFClassifier(HFEncoder):
         batch = self._batch([point.row for point in points])
         alpha = torch.tensor([point.alpha for point in points], dtype=self._dtype, device=self._device)
         calls = AttentionCalls(self._modules, points[0].layer, alpha)
-        with torch.no_grad(), open_attention(self._model), watched_attention(self._model, calls):
+        with torch.no_grad(), self._packed.in_use(), open_attention(self._model), watched_attention(self._model, calls):
             answer = self._run(batch, self._replaced(batch), whole_attention=True)
             values = _read([point.readout for point in points], answer.logits)
             assert calls.leaf is not None  # noqa: S101 - layers are counted by attention_layers

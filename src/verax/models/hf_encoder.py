@@ -89,7 +89,7 @@ class HFEncoder:
     def unknown(self, encoding: Encoding) -> float:
         """Share of an input's words of which the tokenizer knows no piece."""
         known = encoding.token_unit[encoding.token_ids != self._tokenizer.unk_token_id]
-        words = len(encoding.units) if encoding.seen is None else len(encoding.seen)
+        words = encoding.n_units if encoding.seen is None else len(encoding.seen)
         return 1 - len(np.unique(known[known >= 0])) / words
 
     @property
@@ -209,7 +209,7 @@ class HFEncoder:
         return self._sequence(row).unit
 
     def _sequence(self, row: PerturbedInput) -> TokenSequence:
-        return TokenSequence.of(row, self._replacement_ids.get("mask"))
+        return TokenSequence.of([row], self._replacement_ids.get("mask"))
 
     def _batch(self, rows: Sequence[PerturbedInput]) -> PaddedBatch:
         return PaddedBatch.of(rows, self._replacement_ids.get("mask"), self._pad_id)

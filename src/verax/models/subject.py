@@ -60,13 +60,13 @@ class Subject:
     @cached_property
     def state(self) -> States:
         """How each unit of the encoding is removed, if it is; shape [all units]."""
-        return np.zeros(len(self.encoding.units), np.int8)
+        return np.zeros(self.encoding.n_units, np.int8)
 
     @cached_property
     def alive(self) -> IntArray:
         """Units of the encoding that are left; shape [n_units]."""
         encoding = self.encoding
-        alive = np.arange(len(encoding.units)) if encoding.seen is None else encoding.seen
+        alive = np.arange(encoding.n_units) if encoding.seen is None else encoding.seen
         if self.parts is not None:
             alive = np.array([i for i in alive if encoding.units[i][0].part in self.parts], np.int64)
             if not len(alive):
@@ -86,7 +86,8 @@ class Subject:
     @cached_property
     def units(self) -> tuple[Unit, ...]:
         """The units that are left, in reading order."""
-        return tuple(self.encoding.units[i] for i in self.alive)
+        units = self.encoding.units
+        return units if self.n_units == len(units) else tuple(units[i] for i in self.alive)
 
     @cached_property
     def words(self) -> tuple[tuple[int, int], ...]:
@@ -131,8 +132,11 @@ class Subject:
 
     def states(self, keep: BoolArray, removal: Removal) -> States:
         """States over all units of the encoding for coalitions of those left: [rows, n_units] -> [rows, all units]."""
+        of_alive = np.where(keep, np.int8(KEPT), np.int8(CODES[removal]))
+        if self.n_units == len(self.state):
+            return of_alive
         states = np.repeat(self.state[None, :], len(keep), axis=0)
-        states[:, self.alive] = np.where(keep, np.int8(KEPT), np.int8(CODES[removal]))
+        states[:, self.alive] = of_alive
         return states
 
     def answers(self, question: Hashable) -> dict[Hashable, Any]:

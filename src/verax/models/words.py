@@ -87,7 +87,7 @@ def word_form(x: Subject, feature: FormFeature) -> FloatArray:
     """
     if feature == "subwords":
         own = x.encoding.token_unit[x.encoding.token_unit >= 0]
-        return np.bincount(own, minlength=len(x.encoding.units))[x.alive].astype(np.float64)
+        return np.bincount(own, minlength=x.encoding.n_units)[x.alive].astype(np.float64)
     if feature == "position":
         return np.array([word + 1.0 for _, word in x.words])
     if feature == "part":

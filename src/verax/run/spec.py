@@ -217,9 +217,9 @@ class Spec(Section):
     token_budget: int | None = Field(
         default=None,
         ge=1,
-        description="Tokens in one batch; memory and speed depend on it, results do not. Left out: 1024 on a CPU, "
-        "16384 on an accelerator, four times as many where text is generated; a batch that does not fit into memory is "
-        "halved.",
+        description="Tokens in one batch; memory and speed depend on it, results only by rounding. Left out: chosen by "
+        "timing the first batches, from 1024 on a CPU and 16384 on an accelerator; four times as many where text is "
+        "generated; a batch that does not fit into memory is halved.",
     )
 
     @model_validator(mode="after")

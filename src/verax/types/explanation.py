@@ -100,7 +100,7 @@ class Highlight:
     def __post_init__(self) -> None:
         if len(self.units) != len(self.scores):
             raise ValueError(f"{len(self.units)} units but {len(self.scores)} scores")
-        if not all(math.isfinite(score) for score in self.scores):
+        if not all(map(math.isfinite, self.scores)):
             raise ValueError("scores must be finite numbers")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain, repeat
 from typing import Annotated, Literal, NamedTuple
 
 from verax.types.stored import StoredAs
@@ -41,6 +43,12 @@ class Span(NamedTuple):
 
 Unit = tuple[Span, ...]
 """One span is a word or phrase, two are an interaction."""
+
+
+@lru_cache(2**14)
+def _word(part: int, number: int) -> Unit:
+    """The unit of one word; all inputs share it, since most objects of a run would otherwise be units."""
+    return (Span(part, number, number + 1),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +111,8 @@ class Instance:
     @property
     def units(self) -> tuple[Unit, ...]:
         """Every word of every part, in reading order, as a unit of its own."""
-        return tuple((Span(p, w, w + 1),) for p, part in enumerate(self.parts) for w in range(len(part.words)))
+        words = (map(_word, repeat(p), range(len(part.words))) for p, part in enumerate(self.parts))
+        return tuple(chain.from_iterable(words))
 
     @property
     def annotated(self) -> frozenset[tuple[int, int]]:

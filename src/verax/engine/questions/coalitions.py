@@ -16,7 +16,7 @@ from verax.models.subject import Subject
 from verax.models.targets import Readout, class_of
 from verax.types import BoolArray, FloatArray, Removal, Target, Undefined
 
-MEMO_BYTES = 48 * 2**20
+MEMO_BYTES = 24 * 2**20
 """Memory for the answers to one type of question about one input; those that were not used for longest are dropped."""
 _ENTRY_BYTES = 330
 """Memory of an entry of the memo besides its state and the numbers of its answer."""

@@ -91,7 +91,7 @@ class RoarSplit:
         for number, masked in enumerate(masks):
             x = self.encode(classifier, number)
             row = PerturbedInput(x.encoding, x.without(masked, "mask").state)
-            sequence = TokenSequence.of(row, tokenizer.mask_token_id)
+            sequence = TokenSequence.of([row], tokenizer.mask_token_id)
             column = {"input_ids": sequence.ids.tolist(), "attention_mask": [1] * len(sequence.ids)}
             columns.append(column | ({"token_type_ids": sequence.types.tolist()} if types else {}))
             maskable.append(np.isin(sequence.unit, x.alive))

@@ -80,7 +80,7 @@ class ReferenceProvider(Provider):
         rng = np.random.default_rng(0)
         maxima = []
         for x in islice(cycle(subjects), EXAMPLES):
-            state = ((rng.random(len(x.encoding.units)) < rng.random()) * CODES["mask"]).astype(np.int8)
+            state = ((rng.random(x.encoding.n_units) < rng.random()) * CODES["mask"]).astype(np.int8)
             maxima.append(x.model.hidden([PerturbedInput(x.encoding, state)])[0])
         learned = InDistributionTest.fit(np.stack(maxima), getattr(metric, "variant", "conformal"))
         learned = learned.calibrated(learned.statistics(np.stack(maxima))[None])
