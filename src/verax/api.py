@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from verax.data.load import load_dataset
 from verax.data.memory import is_table
@@ -214,6 +216,7 @@ def explain_all(
     label: str | None = None,
     lang: str = "en",
     seed: int = 0,
+    without: Collection[tuple[int, int]] = (),
 ) -> SideBySide:
     """Explain one input by several methods; answers of the model are shared between them.
 
@@ -222,6 +225,8 @@ def explain_all(
         methods: as for `explain`, each; by default all. Of those, methods that do not fit the model are skipped with
             their reason, while a named method that does not fit is an error.
         target: what all methods explain, for those that are given by name alone.
+        without: words, by part and position, that are deleted from the input that the model reads. The target is still
+            that of the whole input.
     """
     if methods is not None and (isinstance(methods, str) or not methods):
         raise UserError(f"explain_all: methods: expected a list of methods, got {methods!r}")
@@ -230,6 +235,7 @@ def explain_all(
     scores_words = "outputs" in model.capabilities
     if scores_words:
         x = x.encoded()
+        x = _reduced(x, without) if without else x
         prediction = _outcome(engine, predict(x)).value
     made, skipped = [], []
     # controls explain nothing
@@ -253,6 +259,17 @@ def explain_all(
     if prediction is None and not made:
         raise Undefined(skipped[0].reason, skipped[0].detail)
     return SideBySide(instance, prediction or made[0].prediction, tuple(made), tuple(skipped))
+
+
+def _reduced(x: Subject, without: Collection[tuple[int, int]]) -> Subject:
+    """An input from which words are deleted; at least one must stay."""
+    unknown = sorted(set(without).difference(x.words))
+    if unknown:
+        raise UserError(f"without: the model reads no word {unknown[0]} (part, position)")
+    dropped = np.array([word in without for word in x.words], bool)
+    if dropped.all():
+        raise UserError("without: no word is left to explain")
+    return x.without(dropped, "delete")
 
 
 def _aimed(given: str | Mapping[str, Any] | Method, target: str | None, seed: int) -> Configured[Method]:

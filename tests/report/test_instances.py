@@ -64,7 +64,7 @@ def test_a_masked_instance_has_small_curves(tmp_path: Path) -> None:
     # after the first point random: 2/3, 1/3, 0, 0; loo: 0. Area (2/3 + 1/3) / 4; of random's own area 1.5 / 4
     areas = sections["masking"].only("table").rows()
     assert areas[1][0] == "loo"
-    assert areas[1][1].startswith("25.0 [")
+    assert areas[1][1].startswith("○ 25.0 [")
     assert areas[1][2].startswith("66.7 [")
 
 

@@ -16,6 +16,9 @@ from typing import Any, NoReturn
 
 import pytest
 
+HOSTS = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+"""The only host that the browser finds."""
+
 
 class Browser:
     """A headless Chromium, spoken to through a pipe (the DevTools protocol)."""
@@ -32,7 +35,7 @@ class Browser:
         steps = [(to_browser, 100), (from_browser, 101), (100, 3), (101, 4), (quiet, 2)]
         self._process = os.posix_spawn(
             binary,
-            [binary, *flags.split(), f"--user-data-dir={profile}", "--host-resolver-rules=MAP * ~NOTFOUND"],
+            [binary, *flags.split(), f"--user-data-dir={profile}", f"--host-resolver-rules={HOSTS}"],
             environment,
             file_actions=[(os.POSIX_SPAWN_DUP2, a, b) for a, b in steps],
         )
@@ -77,8 +80,8 @@ class Browser:
             raise RuntimeError(f"{method}: {answer['error']}")
         return answer["result"]
 
-    def open(self, path: Path, *, width: int = 1280, dark: bool = False, script: bool = True) -> None:
-        """Load a page and wait until it and all that hangs on it is done."""
+    def open(self, page: Path | str, *, width: int = 1280, dark: bool = False, script: bool = True) -> None:
+        """Load a page, a file or an address, and wait until it and all that hangs on it is done."""
         self.requests.clear()
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
@@ -88,7 +91,7 @@ class Browser:
         message = {
             "id": number,
             "method": "Page.navigate",
-            "params": {"url": path.as_uri()},
+            "params": {"url": page.as_uri() if isinstance(page, Path) else page},
             "sessionId": self._session,
         }
         os.write(self._out, json.dumps(message).encode() + b"\0")

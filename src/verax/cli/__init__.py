@@ -13,6 +13,7 @@ from verax.cli import (
     similarity,
     training,
     verifying,
+    viewing,
 )
 from verax.cli.app import app, main
 
@@ -31,4 +32,5 @@ __all__ = [
     "similarity",
     "training",
     "verifying",
+    "viewing",
 ]

@@ -25,20 +25,26 @@ _CLASSES = 4
 _SPARK = (120, 30)
 
 
-def section(content: Content) -> Html:
-    """A legend, a filter and the first instances of the run; empty if all explanations are in free text."""
+def section(content: Content, *, controls: bool = True) -> Html:
+    """A legend, a filter and the first instances of the run; empty if all explanations are in free text.
+
+    Args:
+        controls: count, filter and pages; a page of a single instance has none.
+    """
     if content.run.text_methods and not content.methods:
         return join()
     if not content.instances:
         return tag("p", "This report holds no instances.", class_="note")
     arcs = any(_has_arcs(content, instance) for instance in content.instances)
     return join(
-        instance_count(content),
+        instance_count(content) if controls else None,
         _legend(content, arcs=arcs),
-        _filter(content),
+        _filter(content) if controls else None,
         _choice_of_pairs() if arcs else None,
         tag("div", [_instance(content, instance) for instance in content.instances], id="instances-list"),
-        tag("nav", id="instances-pages", aria_label="Pages of instances", hidden=True, class_="pages"),
+        tag("nav", id="instances-pages", aria_label="Pages of instances", hidden=True, class_="pages")
+        if controls
+        else None,
     )
 
 
@@ -107,7 +113,7 @@ def _instance(content: Content, instance: Instance) -> Html:
     skips = content.skips.get(instance.id, ())
     return tag(
         "article",
-        tag("header", tag("h3", instance.id, dir="auto"), _labels(instance, prediction)),
+        tag("header", tag("h3", instance.id, dir="auto"), labels_html(instance, prediction)),
         human_texts(instance),
         tag(
             "dl",
@@ -124,7 +130,7 @@ def _instance(content: Content, instance: Instance) -> Html:
     )
 
 
-def _labels(instance: Instance, prediction: Prediction | None) -> Html:
+def labels_html(instance: Instance, prediction: Prediction | None) -> Html:
     """Gold and predicted class, a flag if they differ, and the most likely classes with their probabilities."""
     facts: list[Html] = []
     if instance.label is not None:

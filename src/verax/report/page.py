@@ -21,6 +21,7 @@ from verax.store.files import replace_file
 from verax.store.verify import signed_page
 from verax.studies.masking.roar import roar_findings
 
+REPORT = "verax report"
 SECTIONS: tuple[tuple[str, str, Callable[[Content], Html]], ...] = (
     ("parallel", "Parallel sentences", parallel.section),
     ("texts", "Free text, instance by instance", texts.section),
@@ -47,8 +48,12 @@ def write_report(folder: Path, out: Path | None = None, *, instances: int = 100,
 def render(run: Run, *, instances: int = 100) -> str:
     """The page of a run; the same run always gives the same characters."""
     content = Content(run, run.instances.ids[:instances])
-    footer = f"verax {run.manifest.verax} · {run.manifest.created}"
-    return _page(run.name, _head(content), list(_sections(content)), footer, _problems(run))
+    return _page(run.name, head(run), list(_sections(content)), made_by(run), banners(run))
+
+
+def made_by(run: Run) -> str:
+    """The version that computed a run, and when."""
+    return f"verax {run.manifest.verax} · {run.manifest.created}"
 
 
 def _roar_page(folder: Path) -> str:
@@ -68,7 +73,7 @@ def _page(
     body = join(
         tag("a", "Skip to the content", href="#content", class_="skip-link"),
         tag("header", tag("div", head, tag("nav", links, aria_label="Sections")), class_="top"),
-        tag("main", problems, [_section(*section) for section in sections], id="content"),
+        tag("main", problems, [section_html(*section) for section in sections], id="content"),
         tag("footer", tag("p", footer)),
     )
     return _document(title, body)
@@ -76,7 +81,15 @@ def _page(
 
 def _sections(content: Content) -> Iterator[tuple[str, str, Html]]:
     """Anchor, title and content of each section: verdicts, the studies that apply, the instances, the card."""
-    found = content.run.findings()
+    yield from study_sections(content.run)
+    for anchor, title, draw in SECTIONS:
+        if html := draw(content):
+            yield anchor, title, html
+
+
+def study_sections(run: Run) -> Iterator[tuple[str, str, Html]]:
+    """Anchor, title and content of the verdicts and of the studies that apply."""
+    found = run.findings()
     verdicts = [findings.verdict for findings in found if findings.verdict is not None]
     if verdicts:
         yield "judgement", "Verdict", join(list(map(verdict_html, verdicts)))
@@ -85,17 +98,15 @@ def _sections(content: Content) -> Iterator[tuple[str, str, Html]]:
     if not found:
         nothing = tag("p", "This run holds no scores, so there is nothing to rank.", class_="note")
         yield "leaderboard", "Leaderboard", nothing
-    for anchor, title, draw in SECTIONS:
-        if html := draw(content):
-            yield anchor, title, html
 
 
-def _section(anchor: str, title: str, html: Html) -> Html:
+def section_html(anchor: str, title: str, html: Html) -> Html:
+    """A section of the page below its heading."""
     heading = tag("h2", title, id=f"{anchor}-title")
     return tag("section", heading, html, id=anchor, aria_labelledby=f"{anchor}-title", class_=f"page {anchor}")
 
 
-def _problems(run: Run) -> Html:
+def banners(run: Run) -> Html:
     """Banners of what could not be read or is not finished, how results stopped the run, and its warnings."""
     banners = [(run.problems, "alarm", "alert"), (run.notices + run.manifest.warnings, "warnings", "note")]
     return join(
@@ -107,19 +118,29 @@ def _problems(run: Run) -> Html:
     )
 
 
-def _head(content: Content) -> Html:
-    """Model, data, and the size of the run."""
-    run, data = content.run, content.manifest.data
+def head(run: Run, brand: str = REPORT) -> Html:
+    """Model, data, and the size of the run, below the name of what shows them."""
+    data = run.manifest.data
     counts = [run.status_line, plural(len(run.instances), "instance"), plural(len(run.methods), "method")]
     counts.append(plural(len(run.metrics), "metric"))
     if run.accuracies:
         counts.append(f"accuracy {run.accuracy_in_words}")
-    return _title(run.manifest.model.name, data.name + (f" ({data.split})" if data.split else ""), counts)
+    return _title(run.manifest.model.name, data.name + (f" ({data.split})" if data.split else ""), counts, brand)
 
 
-def _title(model: str, data: str, facts: Sequence[str]) -> Html:
+def _title(model: str, data: str, facts: Sequence[str], brand: str = REPORT) -> Html:
     named = tag("h1", tag("span", model, dir="auto"), tag("small", " on "), tag("span", data, dir="auto"))
-    return tag("div", tag("p", "verax report", class_="brand"), named, tag("p", " · ".join(facts), class_="facts-line"))
+    return tag("div", tag("p", brand, class_="brand"), named, tag("p", " · ".join(facts), class_="facts-line"))
+
+
+def style() -> str:
+    """The style sheet of the page."""
+    return "\n".join([*_assets(".css"), style_sheet()])
+
+
+def script() -> str:
+    """The script of the page."""
+    return "\n".join(_assets(".js"))
 
 
 def _assets(ending: str) -> list[str]:
@@ -135,10 +156,9 @@ def _hash(code: str) -> str:
 
 def _document(title: str, body: Html) -> str:
     """The whole file; its policy allows only this style sheet and script, by hash, and no requests."""
-    style = "\n".join([*_assets(".css"), style_sheet()])
-    script = "\n".join(_assets(".js"))
+    css, code = style(), script()
     policy = (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
+        f"default-src 'none'; style-src {_hash(css)}; script-src {_hash(code)}; "
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
     )
     head = join(
@@ -147,7 +167,7 @@ def _document(title: str, body: Html) -> str:
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("title", visible(title), " · verax"),
-        tag("style", Html(style)),
+        tag("style", Html(css)),
     )
-    script_tag = tag("script", Html(script))
+    script_tag = tag("script", Html(code))
     return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>{body}{script_tag}</body>\n</html>\n'

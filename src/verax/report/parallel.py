@@ -29,10 +29,14 @@ class ParallelPair(NamedTuple):
     alignment: Alignment | None
 
 
-def section(content: Content) -> Html:
-    """A choice of language and method, and the pairs; empty if no pair was explained."""
+def section(content: Content, *, of: str | None = None) -> Html:
+    """A choice of language and method, and the pairs; empty if no pair was explained.
+
+    Args:
+        of: only the pairs of the input with this parallel id.
+    """
     found: CrossLingual | None = content.run.study("crosslingual")
-    pairs = [] if found is None else pairs_of(content, found)
+    pairs = [] if found is None else pairs_of(content, found, of)
     if found is None or not pairs:
         return join()
     view = Content(content.run, [instance.id for pair in pairs for instance in pair[:2]])
@@ -49,12 +53,12 @@ def section(content: Content) -> Html:
     )
 
 
-def pairs_of(content: Content, found: CrossLingual) -> list[ParallelPair]:
-    """The first inputs of the reference language with each of their translations."""
+def pairs_of(content: Content, found: CrossLingual, of: str | None = None) -> list[ParallelPair]:
+    """The first inputs of the reference language, or that with a parallel id, with each of their translations."""
     inputs = content.run.instances
     groups: dict[str, dict[str, str]] = {}
     for one, lang, shared in zip(inputs.ids, inputs.langs, inputs.parallel_ids, strict=True):
-        if shared is not None:
+        if shared is not None and of in {None, shared}:
             groups.setdefault(shared, {}).setdefault(lang, one)
     limit = max(1, min(len(content.ids), PAIRS // len(found.by_language))) if content.ids else 0
     whole = [group for group in groups.values() if found.reference in group and len(group) > 1]

@@ -26,19 +26,25 @@ _RULES = {"word": "same word", "lemma": "same lemma", "substring": "letters insi
 _FOLDED = 5
 
 
-def section(content: Content) -> Html:
-    """A filter and a card for each instance; empty for a run without free-text explanations."""
+def section(content: Content, *, controls: bool = True) -> Html:
+    """A filter and a card for each instance; empty for a run without free-text explanations.
+
+    Args:
+        controls: count, filter and pages; a page of a single instance has none.
+    """
     if not content.run.text_methods:
         return join()
     if not content.instances:
         return tag("p", "This report holds no instances.", class_="note")
     legend = tag("p", "Words that a test inserted are ", tag("ins", "marked like this"), ".", class_="legend")
     return join(
-        instance_count(content),
+        instance_count(content) if controls else None,
         legend,
-        _filter(content),
+        _filter(content) if controls else None,
         tag("div", [_card(content, instance) for instance in content.instances], id="nle-list"),
-        tag("nav", id="nle-pages", aria_label="Pages of explained instances", hidden=True, class_="pages"),
+        tag("nav", id="nle-pages", aria_label="Pages of explained instances", hidden=True, class_="pages")
+        if controls
+        else None,
     )
 
 

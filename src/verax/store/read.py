@@ -244,6 +244,10 @@ def _chunks(part: pa.Table, column: str, kind: pa.DataType, missing: pa.Scalar) 
 
 def strings(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     """Values of a column of strings, as they were before they were stored; None for null."""
+    if pa.types.is_dictionary(column.type):  # each value of the dictionary is made once
+        numbers, names = codes(column)
+        values = [*names, None]
+        return [values[number] for number in numbers.tolist()]
     return [None if value is None else unescape(value) for value in column.to_pylist()]
 
 
@@ -253,9 +257,9 @@ def value_counts(column: pa.ChunkedArray) -> dict[str, int]:
     return dict(zip(strings(counted.field("values")), counted.field("counts").to_pylist(), strict=True))
 
 
-def codes(column: pa.ChunkedArray) -> tuple[IntArray, list[str]]:
+def codes(column: pa.Array | pa.ChunkedArray) -> tuple[IntArray, list[str]]:
     """The number of each row's value in a dictionary-encoded column, shape [rows], -1 for null; and the values."""
-    data = column.combine_chunks()
+    data = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     data = data.chunk(0) if isinstance(data, pa.ChunkedArray) else data
     return data.indices.fill_null(-1).to_numpy(zero_copy_only=False), strings(data.dictionary)
 

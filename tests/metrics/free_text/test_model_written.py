@@ -17,7 +17,6 @@ from verax.models.generator import GeneratePass, Prompt
 from verax.models.load import load_generator
 from verax.models.self_explainer import FACTS
 from verax.models.subject import Subject
-from verax.run.execute_run import remaining_in
 from verax.types import Generated, Undefined, UserError
 
 
@@ -161,7 +160,7 @@ def test_a_run_of_a_trained_model_loads_the_other_one_only_to_ask_it(
     monkeypatch.setattr(second_model, "load_generator", load)
     by = {"model_written": {"prompts": short, "model": str(writer)}}
     spec = text_runs.content(tmp_path, metrics=[{"reconstruction_test": {"by": by}}])
-    assert remaining_in(text_runs.prepared(spec), tmp_path / "run").rows == 12
+    assert text_runs.prepared(spec).plan.remaining(()).rows == 12
     assert loaded == []
     run = text_runs.execute_run(spec, tmp_path / "run")
     assert loaded == [writer]

@@ -131,8 +131,15 @@ def _cell(column: Column, cell: Cell) -> Html:
         tag("small", written.difference, class_="gap") if written.difference else None,
         class_=look or None,
         data_head=column.title,
+        data_value=_sortable(cell),
         dir=None if is_numeric(column) else "auto",
     )
+
+
+def _sortable(cell: Cell) -> str | None:
+    """The number of a cell in full precision, for scripts that sort by it."""
+    value = cell.value.value if isinstance(cell.value, Estimate) else cell.value
+    return repr(value) if isinstance(value, int | float) else None
 
 
 def _value(cell: Cell, written: Written) -> Html:

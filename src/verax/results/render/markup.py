@@ -10,7 +10,7 @@ from collections.abc import Iterable
 # characters that XML does not allow: they have no shape of their own, would reorder or break the text around them, or
 # cannot be encoded.
 _SHAPELESS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
-_VOID = frozenset({"input", "meta"})
+_VOID = frozenset({"input", "link", "meta"})
 
 
 class Html(str):
