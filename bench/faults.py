@@ -31,7 +31,7 @@ import psutil
 import yaml
 
 from verax.store.read import read_rows
-from verax.store.tables import Row
+from verax.store.tables import Row, encode
 from verax.types import Cost
 
 SPEC: dict[str, Any] = {
@@ -103,7 +103,7 @@ def rows_in(folder: Path) -> Counter[tuple[str, str]]:
     """How often each row is stored: its key and its content without what it cost."""
     found: Counter[tuple[str, str]] = Counter()
     for key, row in read_rows(folder):
-        found[key, repr(_without_cost(row))] += 1
+        found[key, str(encode(key, 0, _without_cost(row)))] += 1
     return found
 
 

@@ -164,7 +164,6 @@ def test_short_forms(classifier: Callable[..., Classifier], instances: list[Inst
     )
     made = verax.explain(model, "boats on lakes here", method={"leave_one_out": {"removal": "delete"}})
     assert repr(made) == "<Explanation of 'a' by leave_one_out(removal=delete): boats 0.6, lakes 0.6, here 0.5, ...>"
-    assert repr(made.row) == "<Highlight of input by leave_one_out(removal=delete): 4 scores (token)>"
     assert repr(Dataset("pairs", tuple(instances), ("yes", "no"))) == "<Dataset pairs: 5 instances, classes yes, no>"
     assert repr(classifier("bert")).startswith("<HFClassifier ")
     assert repr(verax.explain_all(model, "a b", methods=["random"])) == "<SideBySide of 'a': random; 0 skipped>"

@@ -65,7 +65,8 @@ def test_a_function_gets_the_methods_that_ask_for_outputs_alone(data: Dataset) -
 
     planned = plan_audit(CONTENT, BlackBox(lengths, labels=LABELS, name="lengths", version="1"), data)
     assert _names(planned.content["methods"]) == ["leave_one_out", "lime", "shapley_sampling"]
-    assert all(one == {name: {"removal": "delete"}} for one in planned.content["methods"] for name in one)
+    assert planned.content["methods"][0] == "leave_one_out"  # `mask` writes dots for a word
+    assert planned.content["methods"][1:] == [{name: {"removal": "delete"}} for name in ("lime", "shapley_sampling")]
     assert set(planned.left_out) == {*METHODS[3:], "agreement"}
     assert "needs gradients" in planned.left_out["saliency"]
 

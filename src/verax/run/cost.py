@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
-
 from verax.run.endpoint import RequestCost, endpoint_of, request_cost
 from verax.run.execute import KeyedRow
 from verax.run.execute_run import to_retry
@@ -99,7 +97,7 @@ def estimate_cost(
     expected = _expected(left, sample, len(run.model.labels)) if sample.seconds else None
     shared = None if expected is None else expected.seconds
     if shared is not None and workers > 1 and run.model.about["device"] in {"cpu", "unknown"}:
-        with _threads(max(1, torch.get_num_threads() // workers)):
+        with _threads_of_one(workers):
             shared = _expected(left, take_sample(plan, present, seconds), len(run.model.labels)).seconds
     requests = request_cost(run, left) if is_remote else None
     lines = [provider.announcement() for provider in plan.providers] if is_left else []
@@ -167,10 +165,12 @@ def _disk(left: Remaining, rows: list[KeyedRow]) -> int:
 
 
 @contextmanager
-def _threads(number: int) -> Iterator[None]:
-    """Let torch use so many threads, and then as many as before."""
+def _threads_of_one(workers: int) -> Iterator[None]:
+    """Let torch use the threads of one of several workers, and then as many as before."""
+    import torch  # noqa: PLC0415 - loaded with the model
+
     before = torch.get_num_threads()
-    torch.set_num_threads(number)
+    torch.set_num_threads(max(1, before // workers))
     try:
         yield
     finally:
@@ -185,6 +185,8 @@ def _peak() -> int:
 
 def _weights(model: Any) -> int | None:
     """Bytes of a model's weights; None if they are not in this process, or unknown."""
+    import torch  # noqa: PLC0415 - loaded with the model
+
     parts = {id(part): part for part in (getattr(model, name, model) for name in ("explainer", "predictor"))}
     sizes = [
         int(part.about["parameters"]) * getattr(torch, part.fingerprint["dtype"]).itemsize

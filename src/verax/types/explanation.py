@@ -103,9 +103,6 @@ class Highlight:
         if not all(map(math.isfinite, self.scores)):
             raise ValueError("scores must be finite numbers")
 
-    def __repr__(self) -> str:
-        return f"<Highlight of {self.instance_id} by {self.method}: {len(self.units)} scores ({self.kind})>"
-
 
 Finish = Literal["stop", "length", "unknown"]
 """Why a text ends: at its end or a stop string, at the longest length, or for an unknown reason."""
