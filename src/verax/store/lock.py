@@ -22,7 +22,7 @@ class Lock:
 
     def __init__(self, descriptor: int, path: Path) -> None:
         self._descriptor: int | None = descriptor
-        self._path = path
+        self._path, self._folder = path, path.parent.absolute()
         _HELD.add(self)
 
     @classmethod
@@ -59,13 +59,14 @@ class Lock:
 
     def check_path(self, path: Path) -> None:
         """Do the same before a write to a path in the folder; a folder in between that is a link is rejected too."""
-        folder = self._path.parent.absolute()
-        if self._descriptor is None or not path.is_relative_to(folder):
+        parent = path.parent  # of a journal, which is written row by row, the folder itself
+        if self._descriptor is None or not (parent == self._folder or path.is_relative_to(self._folder)):
             return
         self.check()
-        for part in path.parents[: len(path.parents) - len(folder.parents) - 1]:
-            if part.is_symlink():
-                raise UserError(f"{part} is a symbolic link, and verax does not write through it; remove it")
+        while parent != self._folder:
+            if parent.is_symlink():
+                raise UserError(f"{parent} is a symbolic link, and verax does not write through it; remove it")
+            parent = parent.parent
 
     def release(self, *, remove: bool = False) -> None:
         """Release the lock; the file stays, empty, unless it is to be removed."""
