@@ -283,6 +283,14 @@ class Manifest(_Entry):
         """The short name of a method in tables and figures: `IG (sign)`, `LOO`."""
         return self._display.get(label, label)
 
+    def find_method(self, given: str, labels: Iterable[str]) -> str | None:
+        """Which of some methods is meant by a label, or by a name or display name that only one of them has."""
+        known = list(labels)
+        if given in known:
+            return given
+        named = [label for label in known if given in {self.display(label), self.method(label).name}]
+        return named[0] if len(named) == 1 else None
+
     def tolerance(self, metric: str) -> float:
         """Differences of a metric's values up to this are rounding noise, by the dtype of the model."""
         low, high = self.metric(metric).range or (None, None)

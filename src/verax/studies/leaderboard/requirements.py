@@ -115,16 +115,10 @@ def _standings(requirement: Requirement, run: Run, board: Board) -> list[Standin
             raise UserError(f"--require: {requirement.text!r}: no method has results under {board.metric.label}")
         return found
     by_label = {one.method: one for one in board.standings}
-    if requirement.method in by_label:
-        return [by_label[requirement.method]]
-    names = [one for one in by_label.values() if requirement.method in _names(run, one.method)]
-    if len(names) != 1:
+    label = manifest.find_method(requirement.method, by_label)
+    if label is None:
         raise UserError(f"--require: {requirement.text!r}: {unknown('method', requirement.method, list(by_label))}")
-    return names
-
-
-def _names(run: Run, label: str) -> set[str]:
-    return {run.manifest.display(label), run.manifest.method(label).name}
+    return [by_label[label]]
 
 
 def _checked(requirement: Requirement, board: Board, standing: Standing, *, interval: bool) -> Assessed:
