@@ -108,7 +108,7 @@ def test_verdict_of_each_method(tmp_path: Path) -> None:
 
 def test_a_metric_with_too_few_inputs_is_not_counted_as_decided(tmp_path: Path) -> None:
     few = {"random": [0.1, 0.2, 0.3], "a": [0.4, 0.5, 0.6], "like": [0.2, 0.1, 0.4]}
-    alike = [0.1 + 0.001 * (i % 5) for i in range(30)]
+    alike = separate()["random"][::-1]
     found = STUDY.apply([score_run(tmp_path, {"comp": {**separate(), "like": alike}, "few": few})])
     assert found is not None
     assert found.verdict is not None
