@@ -615,7 +615,8 @@ def test_the_next_command_reads_the_data_as_the_training_did(
     rows = [{"body": row["text"], "ask": "is it near", "kind": row["label"]} for row in _rows(60)]
     named = {name: str(_file(tmp_path / f"{name}.jsonl", rows[:n])) for name, n in (("a", 12), ("b", 60), ("c", 5))}
     columns = {"parts": ["body", "ask"], "label": "kind", "maskable_part": "body", "metric": "macro_f1"}
-    content = {"base": str(checkpoint("bert")), "data": {"name": named["a"], "columns": columns}, "epochs": 1}
+    data = {"name": named["a"], "columns": columns, "sample": 10}
+    content = {"base": str(checkpoint("bert")), "data": data, "epochs": 1}
     content |= {
         "validation": {"name": named["b"], "columns": columns},
         "test": {"name": named["c"], "columns": columns},
@@ -628,6 +629,7 @@ def test_the_next_command_reads_the_data_as_the_training_did(
     assert (spec.model.name, spec.data.name, spec.data.explain) == ("made", named["c"], "maskable")
     assert spec.validation is not None
     assert spec.data.columns == spec.validation.columns
+    assert (spec.data.sample, spec.validation.sample) == (None, None), "the sample is of the training data"
     prepared = prepare(spec)
     assert (prepared.run.data.metric, prepared.run.parts) == ("macro_f1", (0,))
     assert [len(instance.parts) for instance in prepared.run.data.instances] == [2] * 5
