@@ -20,6 +20,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from support import tiny
 from verax.cli import main
+from verax.cli.training import _next_command
 from verax.data.text import split_words
 from verax.jobs.training.classifier import ClassifierTraining
 from verax.jobs.training.spec import TrainSpec
@@ -633,6 +634,16 @@ def test_the_next_command_reads_the_data_as_the_training_did(
     prepared = prepare(spec)
     assert (prepared.run.data.metric, prepared.run.parts) == ("macro_f1", (0,))
     assert [len(instance.parts) for instance in prepared.run.data.instances] == [2] * 5
+
+
+@pytest.mark.parametrize("test", [None, {"name": "test.jsonl"}])
+def test_the_next_command_has_the_columns_of_the_training_data(tmp_path: Path, test: dict[str, str] | None) -> None:
+    columns = {"maskable_part": ["premise"], "metric": "macro_f1"}
+    content = {"base": "b", "data": {"name": "train.jsonl", "columns": columns, "limit": 9}, "test": test}
+    command = _next_command(parse(TrainSpec, content), "masked", "made", tmp_path)
+    assert command == f"verax run {tmp_path / 'run.yaml'} --preset faithfulness-measurable"
+    data = yaml.safe_load((tmp_path / "run.yaml").read_text())["data"]
+    assert data == {"name": "test.jsonl" if test else "FILE", "columns": columns, "explain": "maskable"}
 
 
 def test_a_folder_that_can_not_be_made_is_told_before_training(
