@@ -58,9 +58,11 @@ def show(
 
     roars = [folder for folder in folders if has_result(folder)]
     if study in {None, "masking"} and roars:
-        others = open_all([folder for folder in folders if folder not in roars])
+        rest = [folder for folder in folders if folder not in roars]
+        others = open_all(rest, warn=format is not OutputFormat.terminal)
         found_roar = findings_with_roar(others, roars) if others else roar_findings(roars)
-        _print(_chosen([found_roar], table), format, file)
+        _print(_chosen([found_roar], table), format, file, _headlines(others))
+        _exit_by_status(others)
         return
     runs = open_all(folders, warn=format is not OutputFormat.terminal)
     found = findings_of(runs, study)
