@@ -53,7 +53,7 @@ def opening_manifest(plan: Plan, *, command: str, earlier: Manifest) -> Manifest
         spec=spec.model_dump(mode="json"),
         model=model,
         data=_data_entry(plan),
-        methods=(*map(_method_entry, run.methods), *_given_entries(run)),
+        methods=(*map(method_entry, run.methods), *_given_entries(run)),
         metrics=tuple(map(_metric_entry, run.metrics)),
         seed=spec.seed,
         versions={"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
@@ -94,7 +94,8 @@ def _data_entry(plan: Plan) -> DataEntry:
     )
 
 
-def _method_entry(named: Configured[Any]) -> MethodEntry:
+def method_entry(named: Configured[Any]) -> MethodEntry:
+    """What a run card says about a method."""
     component = named.component
     more: dict[str, Any] = {"target": "prediction"}
     if component.kind != TEXT:

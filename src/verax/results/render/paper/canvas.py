@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ INK, QUIET, GRID = "#1a1a1a", "#5a5a5a", "#dcdcdc"
 _PREFERRED = ("Arial", "Liberation Sans", "Helvetica")
 _ALWAYS = "DejaVu Sans"
 """The font that matplotlib brings along."""
+_ARROW = re.compile(r" (?=→)|(?<=←) ")
 _PPI = 720
 _DPI = 300
 _NO_DATE: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
@@ -117,25 +119,23 @@ def one_line(text: str) -> str:
 
 
 def wrapped(text: str, room: float, size: float = SIZE, *, bold: bool = False) -> list[str]:
-    """A text in lines that are at most so many inches wide, broken at spaces, else after `_(,=/`, else anywhere."""
-    lines = [""]
-    for piece in _pieces(one_line(text)):
-        if lines[-1].strip() and width_of((lines[-1] + piece).rstrip(), size, bold=bold) > room:
-            lines.append("")
-        for chunk in [piece] if width_of(piece.strip(), size, bold=bold) <= room else piece:
-            if lines[-1] and width_of((lines[-1] + chunk).rstrip(), size, bold=bold) > room:
-                lines.append("")
-            lines[-1] += chunk if lines[-1] else chunk.lstrip()
-    return [line.rstrip() for line in lines if line.strip()]
+    """A text in lines that are at most so many inches wide, broken at spaces, else after `_,=/)`, else anywhere."""
 
+    def fits(line: str) -> bool:
+        return width_of(line, size, bold=bold) <= room
 
-def _pieces(text: str) -> list[str]:
-    pieces = [""]
-    for character in text:
-        pieces[-1] += character
-        if character in " _(,=/":
-            pieces.append("")
-    return [piece for piece in pieces if piece]
+    lines: list[str] = []
+    for word in _ARROW.sub("\N{NO-BREAK SPACE}", one_line(text)).split(" "):
+        if lines and fits(f"{lines[-1]} {word}"):
+            lines[-1] += f" {word}"
+            continue
+        lines.append("")
+        for piece in [word] if fits(word) else re.split(r"(?<=[_,=/)])|(?=\()", word):
+            for chunk in [piece] if fits(piece) else piece:
+                if lines[-1] and not fits(lines[-1] + chunk):
+                    lines.append("")
+                lines[-1] += chunk
+    return [line for line in lines if line]
 
 
 class Page(MplFigure):
