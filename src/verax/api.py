@@ -613,7 +613,7 @@ def plot(
         runs: opened runs or their folders.
         figure: a name such as `leaderboard`, `curves` or `beeswarm`; `verax show DIR --figure list` prints those of a
             run.
-        method: for `beeswarm`: one method, or several; all methods that score words by default.
+        method: for `beeswarm`: one method, or several; the first six that score words by default.
         width: `column` (3.3 inches), `text` (6.9 inches), or inches.
         title: write the title and the caption of the figure above it.
         out: a file to write as well: SVG, PNG or PDF by its suffix.

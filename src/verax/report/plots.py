@@ -34,6 +34,7 @@ _NOISE = 1e-4
 """A remainder below this share of the values is rounding."""
 _SWARM_WORDS = 12
 _SWARM_INSTANCES = 2000
+_SWARM_METHODS = 6
 _MOST_CLASSES = 4
 _SHAPES: tuple[Shape, ...] = ("circle", "triangle", "square", "diamond")
 _INKS = {1: (230, 120, 0), -1: (0, 114, 178), 0: (140, 80, 200)}
@@ -269,7 +270,7 @@ def beeswarm(run: Run, methods: Sequence[str] | None = None) -> Figure:
     """The scores of the words with the largest influence over a run, a dot for each occurrence, by predicted class.
 
     Args:
-        methods: their labels; all that score words by default.
+        methods: their labels; the first few that score words by default, without random ones.
     """
     known = word_methods(run)
     for method in methods or ():
@@ -281,7 +282,8 @@ def beeswarm(run: Run, methods: Sequence[str] | None = None) -> Figure:
     predicted = {one.instance_id: one.label for one in run.predictions(chosen)}
     classes = sorted(set(predicted.values()))
     split = 1 < len(classes) <= _MOST_CLASSES
-    panels = list(_swarms(run, methods or known, chosen, predicted, classes if split else []))
+    shown = methods or [label for label in known if not run.manifest.method(label).random][:_SWARM_METHODS]
+    panels = list(_swarms(run, shown, chosen, predicted, classes if split else []))
     if not panels:
         raise UserError(f"{run.folder} has no scores of words")
     names = [f"predicted {name}" for name in classes] if split else ["all predictions"]
