@@ -25,7 +25,7 @@ from verax.run.parameters import Configured
 from verax.run.plan import Plan
 from verax.store.keys import key_of
 from verax.store.read import RunTables, strings, value_counts
-from verax.store.tables import COUNTED
+from verax.store.tables import COUNTED, TableName
 from verax.types import CUT_OFF, FAILED, Cost, Dataset, Note, UserError
 
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn", "pyarrow")
