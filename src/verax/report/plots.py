@@ -42,6 +42,9 @@ _INKS = {1: (230, 120, 0), -1: (0, 114, 178), 0: (140, 80, 200)}
 _DEEPEST = 0.6
 
 
+_BRACKETS = str.maketrans("()[]{}<>«»", ")(][}{><»«")
+
+
 class Ends(NamedTuple):
     """The explained value of an input without its words, and with them."""
 
@@ -191,7 +194,7 @@ def draw_words(plotted: PlottedExplanation, width: str | float, *, title: bool =
     words = [
         [
             Word(
-                box.shown,
+                _mirrored(box.shown) if line.rtl else box.shown,
                 box.left * UNIT,
                 box.right * UNIT,
                 None if box.word is None else tints.get((line.part, box.word)),
@@ -203,6 +206,11 @@ def draw_words(plotted: PlottedExplanation, width: str | float, *, title: bool =
     starts = [number == 0 or line.part != lines[number - 1].part for number, line in enumerate(lines)]
     heading = plotted.title if title else ""
     return draw_lines(words, starts, inches, title=plotted.title, heading=heading, key=plotted.sides("dotted"))
+
+
+def _mirrored(shown: str) -> str:
+    """Brackets between words that are written from right to left open to the left."""
+    return shown if any(one.isalnum() for one in shown) else shown.translate(_BRACKETS)
 
 
 def quantity(target: Target, predicted: str, gold: str | None) -> str:

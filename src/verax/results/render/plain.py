@@ -91,6 +91,7 @@ _LATEX = {
     "±": r"$\pm$",
     "Δ": r"$\Delta$",
     "⊙": r"$\odot$",
+    "\N{REPLACEMENT CHARACTER}": r"{\rule{.5em}{1.2ex}}",
     **{char: f"\\{char}" for char in "&%$#_"},
 }
 

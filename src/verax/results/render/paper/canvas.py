@@ -72,36 +72,35 @@ def _path_of(family: str) -> str:
 
 
 @cache
-def _candidates() -> tuple[FontEntry, ...]:
+def _fallbacks() -> tuple[FontEntry, ...]:
     """Upright fonts of regular weight, those of Noto first, which has one for nearly every script."""
     regular = [entry for entry in fontManager.ttflist if entry.style == "normal" and entry.weight in {400, "normal"}]
     order = sorted(regular, key=lambda entry: (not entry.name.startswith("Noto Sans"), entry.name, entry.fname))
-    return tuple(entry for entry in order if entry.name not in {"Last Resort", ".LastResort"})
+    return tuple(entry for entry in order if "lastresort" not in entry.name.replace(" ", "").lower())
 
 
 @cache
-def _font_with(character: str) -> str | None:
-    """A family that has a character."""
-    for family in _base_fonts():
-        if ord(character) in _characters(_path_of(family)):
-            return family
-    return next((entry.name for entry in _candidates() if ord(character) in _characters(entry.fname)), None)
-
-
-def families(text: str) -> tuple[str, ...]:
-    """Fonts that have the characters of a text, as far as any installed font has them."""
-    found = [_font_with(character) for character in dict.fromkeys(text) if character.isprintable()]
-    return tuple(dict.fromkeys([*_base_fonts(), *filter(None, found)]))
+def _fonts_for(text: str) -> tuple[tuple[str, ...], str]:
+    """Families that have the characters of a text, few of them; and the characters that no installed font has."""
+    families = list(_base_fonts())
+    missing = {ord(one) for one in text if one.isprintable()}.difference(*(_characters(_path_of(f)) for f in families))
+    while missing:
+        best = max(_fallbacks(), key=lambda entry: len(missing & _characters(entry.fname)), default=None)
+        if best is None or not missing & _characters(best.fname):
+            break
+        families.append(best.name)
+        missing -= _characters(best.fname)
+    return tuple(families), "".join(map(chr, sorted(missing)))
 
 
 def without_font(text: str) -> str:
     """The characters that no installed font has."""
-    return "".join(sorted({one for one in text if one.isprintable() and _font_with(one) is None}))
+    return _fonts_for(text)[1]
 
 
 def font(text: str, size: float = SIZE, *, bold: bool = False) -> FontProperties:
     """The font of a text."""
-    return FontProperties(family=list(families(text)), size=size, weight="bold" if bold else "normal")
+    return FontProperties(family=list(_fonts_for(text)[0]), size=size, weight="bold" if bold else "normal")
 
 
 @cache
