@@ -195,8 +195,8 @@ def draw_words(plotted: PlottedExplanation, width: str | float, *, title: bool =
         [
             Word(
                 _mirrored(box.shown) if line.rtl else box.shown,
-                box.left * UNIT,
-                box.right * UNIT,
+                shift + box.left * UNIT,
+                shift + box.right * UNIT,
                 None if box.word is None else tints.get((line.part, box.word)),
             )
             for box in line.boxes
