@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -41,18 +42,29 @@ _SETTINGS: dict[str, Any] = {
     "svg.hashsalt": "verax",
     "axes.unicode_minus": True,
     "hatch.linewidth": 0.5,
+    "text.hinting": "none",  # as wide in pixels as in outlines
     "font.size": SIZE,
 }
+
+
+_are_own = ContextVar("_are_own", default=False)
 
 
 @contextmanager
 def own_settings() -> Iterator[None]:
     """The settings of matplotlib that figures are drawn and written with; those of the user come back afterwards."""
-    with mpl.rc_context(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from")  # `Page.text` says so once
-        mpl.rcdefaults()
-        mpl.rcParams.update(_SETTINGS)  # type: ignore[arg-type]
+    if _are_own.get():  # to set them takes a millisecond
         yield
+        return
+    token = _are_own.set(True)
+    try:
+        with mpl.rc_context(), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing from")  # `Page.warn_of_missing_glyphs` says so once
+            mpl.rcdefaults()
+            mpl.rcParams.update(_SETTINGS)  # type: ignore[arg-type]
+            yield
+    finally:
+        _are_own.reset(token)
 
 
 @cache
@@ -107,9 +119,13 @@ def font(text: str, size: float = SIZE, *, bold: bool = False) -> FontProperties
 def width_of(text: str, size: float = SIZE, *, bold: bool = False) -> float:
     """The width of a text in inches."""
     with own_settings():
-        renderer: Any = RendererAgg(1, 1, _PPI)  # type: ignore[no-untyped-call]
-        width, _, _ = renderer.get_text_width_height_descent(text, font(text, size, bold=bold), ismath=False)
+        width, _, _ = _renderer().get_text_width_height_descent(text, font(text, size, bold=bold), ismath=False)
     return float(width) / _PPI
+
+
+@cache
+def _renderer() -> Any:
+    return RendererAgg(1, 1, _PPI)  # type: ignore[no-untyped-call]
 
 
 def one_line(text: str) -> str:

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from verax.results.figure import AnyMark, Area, Bar, Dot, Figure, Line, Panel, Point, Region, Rule, Series, Swarm
+from verax.results.figure import AnyMark, Area, Bar, Dot, Figure, Line, Panel, Point, Region, Rule, Scale, Series, Swarm
 from verax.results.render.paper.canvas import (
     GRID,
     INK,
@@ -44,6 +43,13 @@ _POINTS = 72.0
 
 def draw(figure: Figure, width: float, *, title: bool = True) -> Page:
     """A figure on a page of some width in inches, as high as it needs to be."""
+    with own_settings():
+        page = _draw(figure, width, title=title)
+    page.warn_of_missing_glyphs()
+    return page
+
+
+def _draw(figure: Figure, width: float, *, title: bool) -> Page:
     repeated = [panel.title for panel in figure.panels] == [figure.title]
     heading = wrapped(figure.title, width - 2 * EDGE, TITLE, bold=True) if title and not repeated else []
     notes = wrapped(figure.caption, width - 2 * EDGE) if title else []
@@ -54,27 +60,25 @@ def draw(figure: Figure, width: float, *, title: bool = True) -> Page:
     words = [line for text in figure.legend for line in wrapped(text, width - 2 * EDGE)]
     height = end + GAP * bool(keys or words) + LINE * (len(keys) + len(words)) + EDGE / 2
     page = Page(width, height, figure.title)
-    with own_settings():
-        y = EDGE + LINE / 2
-        for line in heading:
-            page.write(EDGE, y, line, size=TITLE, bold=True)
-            y += LINE * 1.15
-        for line in notes:
-            page.write(EDGE, y, line, color=QUIET)
-            y += LINE
-        rules = _rules(figure)
-        for one in placed:
-            _Plot(page, one, figure.series, rules).draw()
-        y = end + GAP + LINE / 2
-        for row in keys:
-            for x, handle, name in row:
-                handle(page, x, y)
-                page.write(x + _HANDLE + 0.04, y, name)
-            y += LINE
-        for line in words:
-            page.write(EDGE, y, line, color=QUIET)
-            y += LINE
-    page.warn_of_missing_glyphs()
+    y = EDGE + LINE / 2
+    for line in heading:
+        page.write(EDGE, y, line, size=TITLE, bold=True)
+        y += LINE * 1.15
+    for line in notes:
+        page.write(EDGE, y, line, color=QUIET)
+        y += LINE
+    rules = _rules(figure)
+    for one in placed:
+        _Plot(page, one, figure.series, rules).draw()
+    y = end + GAP + LINE / 2
+    for row in keys:
+        for x, handle, name in row:
+            handle(page, x, y)
+            page.write(x + _HANDLE + 0.04, y, name)
+        y += LINE
+    for line in words:
+        page.write(EDGE, y, line, color=QUIET)
+        y += LINE
     return page
 
 
@@ -219,15 +223,13 @@ class _Plot:
     def _x_ticks(self) -> None:
         one, axis, scale = self.placed, self.placed.x_axis, self.panel.x
         below = one.plot_top + self.height
-        last = -np.inf
-        for value in () if axis is None else axis.values:
-            at, shown = self.x(value), scale.tick(value).replace("-", "\N{MINUS SIGN}")
+        values = () if axis is None else axis.values
+        named = _apart([(self.x(value), width_of(_tick(scale, value))) for value in values], self.width)
+        for number, value in enumerate(values):
+            at = self.x(value)
             self.axes.plot([at, at], [0, self.height], color=GRID, linewidth=0.5, zorder=0.4, gid="grid")
-            half = width_of(shown) / 2
-            if at - half < last + 0.05:
-                continue  # the labels of a narrow plot would touch
-            last = at + half
-            self.page.write(one.plot_left + at, below + 0.09, shown, ha="center")
+            if number in named:
+                self.page.write(one.plot_left + at, below + 0.09, _tick(scale, value), ha="center")
         for number, line in enumerate(one.x_label):
             self.page.write(one.plot_left + self.width / 2, below + 0.17 + LINE * (number + 0.5), line, ha="center")
 
@@ -236,8 +238,7 @@ class _Plot:
         for value in () if axis is None else axis.values:
             at = self.y(value)
             self.axes.plot([0, self.width], [at, at], color=GRID, linewidth=0.5, zorder=0.4, gid="grid")
-            shown = scale.tick(value).replace("-", "\N{MINUS SIGN}")
-            self.page.write(one.plot_left - 0.04, one.plot_top + self.height - at, shown, ha="right")
+            self.page.write(one.plot_left - 0.04, one.plot_top + self.height - at, _tick(scale, value), ha="right")
         if axis is not None:
             centre = one.plot_top + self.height / 2
             for number, line in enumerate(y_label(self.panel)):
@@ -382,6 +383,21 @@ class _Plot:
                 dots.append(best[1])
                 y = self.placed.plot_top + self.height - (bottom + top) / 2
                 self.page.write(self.placed.plot_left + left, y, mark.label, bbox=_BACKGROUND)
+
+
+def _tick(scale: Scale, value: float) -> str:
+    return scale.tick(value).replace("-", "\N{MINUS SIGN}")
+
+
+def _apart(labels: Sequence[tuple[float, float]], width: float) -> set[int]:
+    """Which labels (middle, width) below an axis to write, so that they touch neither each other nor other plots."""
+    kept: set[int] = set()
+    last = -GAP / 2
+    for number, (middle, room) in enumerate(labels):
+        if middle - room / 2 >= last and middle + room / 2 <= width + GAP / 2:
+            kept.add(number)
+            last = middle + room / 2 + 0.05
+    return kept or {len(labels) // 2}
 
 
 _Box = tuple[float, float, float, float]

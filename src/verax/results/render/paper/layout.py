@@ -179,6 +179,8 @@ def place(panels: Sequence[Panel], width: float, top: float) -> list[Placed]:
     Args:
         top: the upper edge of the first panel.
     """
+    if not panels:
+        return []
     least = _LEAST_ROWS if all(panel.rows for panel in panels) else _LEAST_NUMERIC
     for most in range(min(len(panels), _MOST_COLUMNS), 0, -1):
         columns = -(-len(panels) // -(-len(panels) // most))  # as even as possible
