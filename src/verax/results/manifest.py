@@ -194,7 +194,7 @@ class UntilDecided(_Entry):
 class Manifest(_Entry):
     """The run card. Every field has a default: cards of earlier versions and damaged ones can be read too.
 
-    `left_out` says why metrics that `all` requested were not measured.
+    `left_out` says why metrics that `all` requested were not measured; `planned` is the number of rows of the plan.
     """
 
     format: int = FORMAT
@@ -212,6 +212,7 @@ class Manifest(_Entry):
     machine: str = NOT_RECORDED
     warnings: tuple[Label, ...] = ()
     cost: dict[str, int | FiniteFloat] = {}
+    planned: int | None = None
     counts: Counts | None = None
     requests: int | None = None
     until_decided: UntilDecided | None = None
