@@ -18,6 +18,9 @@ from verax.data.segmenters import Splitter
 from verax.engine.engine import Engine, Task, TaskResult
 from verax.engine.protocols import Method, Metric
 from verax.engine.questions import QuestionGenerator
+from verax.exports.export import export as export_to
+from verax.exports.hub import push_dataset
+from verax.loggers.record import logger_named, record_of
 from verax.models.classifier import Classifier
 from verax.models.self_explainer import SelfExplainer
 from verax.models.subject import Subject
@@ -154,6 +157,30 @@ class Run(_Run):
     def report(self, out: Path | str | None = None) -> Path:
         """Write the report as one HTML file; `report.html` in the run's folder by default."""
         return write_report(self.folder, None if out is None else Path(out))
+
+    def export(self, format: str, out: Path | str, **options: Any) -> Path:  # noqa: A002 - the natural name
+        """Write the word scores of a method as JSONL in another project's format: `eraser` or `thermostat`.
+
+        Args:
+            options: `method` (by default the only one that scores words); of `eraser` `top`, the share of the tokens in
+                a hard rationale; of `thermostat` the `tokenizer`.
+        """
+        export_to(self, format, Path(out), **options)
+        return Path(out)
+
+    def push(self, repository: str, **options: Any) -> str:
+        """Upload the explanations to the Hugging Face hub as a dataset with its card; returns the address.
+
+        Args:
+            options: `private`, `token_env` (an environment variable), `licence` (an identifier of the hub).
+        """
+        return push_dataset(self, repository, **options)
+
+    def log(self, *loggers: str) -> list[str]:
+        """Log the run to trackers of experiments: `mlflow`, `wandb` or those of plug-ins; returns where."""
+        found = [logger_named(name) for name in loggers]
+        logged = record_of(self, self.report())
+        return [logger(logged) for logger in found]
 
     def conclusion(self) -> Conclusion | None:
         """Which method to use, how certain that is, and what fails; None for a run that ranks no methods."""

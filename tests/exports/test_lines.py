@@ -124,9 +124,10 @@ def test_tokens_share_the_score_of_their_word(verax: CallVerax, tmp_path: Path) 
     ("arguments", "message"),
     [
         (("-f", "eraser", "--method", "lo"), "unknown method 'lo'; did you mean 'loo'?"),
+        (("-f", "eraser", "--top", "20"), "expected a share between 0 and 1, got 20"),
         (("-f", "thermostat"), "name one with --tokenizer"),
-        (("-f", "thermostat", "--top", "0.5"), "it is an option of --format eraser"),
-        (("-f", "eraser", "--tokenizer", "world/nli"), "it is an option of --format thermostat"),
+        (("-f", "thermostat", "--top", "0.5"), "it is an option of the format eraser"),
+        (("-f", "eraser", "--tokenizer", "world/nli"), "it is an option of the format thermostat"),
     ],
 )
 def test_invalid_requests_write_nothing(
