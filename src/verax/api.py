@@ -18,6 +18,9 @@ from verax.data.segmenters import Splitter
 from verax.engine.engine import Engine, Task, TaskResult
 from verax.engine.protocols import Method, Metric
 from verax.engine.questions import Outputs, QuestionGenerator, resolve_target
+from verax.exports.export import export as export_to
+from verax.exports.hub import push_dataset
+from verax.loggers.record import logger_named, record_of
 from verax.methods.integrated_gradients import REMOVED
 from verax.models.classifier import Classifier
 from verax.models.self_explainer import SelfExplainer
@@ -228,6 +231,30 @@ class Run(_Run):
     ) -> Page:
         """A figure of this run; as `verax.plot`."""
         return plot(self, figure, method=method, width=width, title=title, out=out)
+
+    def export(self, format: str, out: Path | str, **options: Any) -> Path:  # noqa: A002 - the natural name
+        """Write the word scores of a method as JSONL in another project's format: `eraser` or `thermostat`.
+
+        Args:
+            options: `method` (by default the only one that scores words); of `eraser` `top`, the share of the tokens in
+                a hard rationale; of `thermostat` the `tokenizer`.
+        """
+        export_to(self, format, Path(out), **options)
+        return Path(out)
+
+    def push(self, repository: str, **options: Any) -> str:
+        """Upload the explanations to the Hugging Face hub as a dataset with its card; returns the address.
+
+        Args:
+            options: `private`, `token_env` (an environment variable), `licence` (an identifier of the hub).
+        """
+        return push_dataset(self, repository, **options)
+
+    def log(self, *loggers: str) -> list[str]:
+        """Log the run to trackers of experiments: `mlflow`, `wandb` or those of plug-ins; returns where."""
+        found = [logger_named(name) for name in loggers]
+        logged = record_of(self, self.report())
+        return [logger(logged) for logger in found]
 
     def conclusion(self) -> Conclusion | None:
         """Which method to use, how certain that is, and what fails; None for a run that ranks no methods."""
