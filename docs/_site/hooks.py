@@ -1,4 +1,4 @@
-"""How the site is made from Markdown that is also read in the repository: navigation, links, notebooks, API reference."""
+"""How the site is made from Markdown that is also read in the repository: navigation, links, notebooks, names."""
 
 from __future__ import annotations
 
