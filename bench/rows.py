@@ -73,7 +73,7 @@ def write(rows: int, folder: Path) -> Work:
     def work() -> None:
         planned = prepared.plan
         with Store.open(folder) as store:
-            manifest = opening_manifest(planned, command="python -m bench.rows", earlier=Manifest())
+            manifest = opening_manifest(planned, rows=rows, command="python -m bench.rows", earlier=Manifest())
             store.write_card(manifest.card())
             store.write_plan(PlanKeys(planned))
             _append(store, prepared)

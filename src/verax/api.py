@@ -39,9 +39,7 @@ from verax.run.rows import as_explanation, predict
 from verax.run.rows import explain as explain_by
 from verax.run.spec import parse, parse_spec
 from verax.studies.leaderboard import compare_runs
-from verax.studies.leaderboard.analysis import analyse as leaderboard
-from verax.studies.leaderboard.conclusion import Conclusion
-from verax.studies.leaderboard.conclusion import conclusion as conclude
+from verax.studies.leaderboard.conclusion import Conclusion, conclusion_of
 from verax.types import Dataset, Highlight, Instance, Nle, Prediction, Skip, Span, Target, Undefined, UserError
 
 if TYPE_CHECKING:
@@ -159,8 +157,7 @@ class Run(_Run):
 
     def conclusion(self) -> Conclusion | None:
         """Which method to use, how certain that is, and what fails; None for a run that ranks no methods."""
-        board = leaderboard([self])
-        return None if board is None else conclude(board)
+        return conclusion_of(self)
 
 
 def explain(

@@ -49,6 +49,7 @@ class OutputFormat(StrEnum):
     csv = "csv"
     latex = "latex"
     markdown = "markdown"
+    parquet = "parquet"
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
@@ -58,7 +59,7 @@ Device = Annotated[
 DTypeOption = Annotated[
     str | None, typer.Option(help="float32 (default), float64, bfloat16, float16, or auto: that of the checkpoint.")
 ]
-FormatOption = Annotated[OutputFormat, typer.Option("--format", "-f", help="Output format.")]
+FormatOption = Annotated[OutputFormat, typer.Option("--format", "-f", help="Output format; parquet needs --out.")]
 FileOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write to a file instead of the terminal.")]
 
 
@@ -147,11 +148,14 @@ def print_results(
 
     Args:
         shown: what a terminal shows.
-        tables: for CSV, LaTeX and Markdown.
+        tables: for CSV, LaTeX, Markdown and Parquet.
         as_json: gives the JSON.
     """
     from verax.results.render import plain
 
+    if format is OutputFormat.parquet:
+        _write_parquet(file, tables)
+        return
     if format is OutputFormat.terminal and file is None:
         for renderable in shown:
             out.print(renderable)
@@ -169,6 +173,8 @@ def print_results(
             text = plain.to_latex(tables)
         case OutputFormat.markdown:
             text = plain.to_markdown(tables)
+        case OutputFormat.parquet:
+            raise AssertionError("written above")
     if file is None:
         print_raw(text)
         return
@@ -176,6 +182,17 @@ def print_results(
         file.write_text(text, "utf-8")
     except OSError as error:
         raise UserError(f"--out: {file} cannot be written: {error.strerror}") from None
+
+
+def _write_parquet(file: Path | None, tables: Sequence[Table]) -> None:
+    from verax.results.render.parquet import write_parquet
+
+    if file is None:
+        raise UserError("--format parquet: name the file to write with --out FILE")
+    try:
+        write_parquet(tables, file)
+    except OSError as error:
+        raise UserError(f"--out: {file} cannot be written: {error.strerror or error}") from None
 
 
 def print_table(
@@ -188,7 +205,7 @@ def print_table(
     from verax.results.render.terminal import TerminalTable
 
     data = records or table
-    tables = [data if format is OutputFormat.csv else table]
+    tables = [data if format in {OutputFormat.csv, OutputFormat.parquet} else table]
     print_results(format, file, shown=[TerminalTable(table)], tables=tables, as_json=lambda: json_text(data.records()))
 
 

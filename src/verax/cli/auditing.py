@@ -15,6 +15,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from verax.cli.app import Device, app, notes, out
+from verax.cli.exporting import LogOption, check_loggers, log_run
 from verax.cli.running import allow_imports
 from verax.types import UserError
 
@@ -61,6 +62,7 @@ def audit(
             file_okay=False,
         ),
     ] = None,
+    loggers: LogOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and its cost, and stop.")] = False,
 ) -> None:
     """Find out whether the explanations of a model can be trusted.
@@ -84,6 +86,7 @@ def audit(
     from verax.run.spec import override
 
     started = time.monotonic()
+    check_loggers(loggers or ())
     seconds = None if budget is None else duration_of(budget)
     folder = folder or Path("runs") / f"audit-{_slug(model)}-{_slug(data)}"
     if import_from is not None:
@@ -115,6 +118,7 @@ def audit(
     print_verdict(run)
     shown = shlex.quote(str(folder))
     out.print(Text(f"Report: {write_report(folder)}   All tables: verax show {shown}"), soft_wrap=True)
+    log_run(run, loggers or ())
     if run.exit_code:
         raise typer.Exit(run.exit_code)
 

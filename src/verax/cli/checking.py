@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from verax.results.run import Run
     from verax.results.table import Table
-    from verax.studies.leaderboard.requirements import Checked
+    from verax.studies.leaderboard.requirements import Assessed
 
 
 @app.command()
@@ -89,7 +89,7 @@ def _note_unshared(earlier: Run, run: Run) -> None:
         notes.print(Text(line, "yellow"))
 
 
-def _table(checked: Sequence[Checked], run: Run) -> Table:
+def _table(checked: Sequence[Assessed], run: Run) -> Table:
     """What is not met, then what is; comparisons that are met are only counted."""
     from verax.results.render.numbers import number, plural
     from verax.results.table import Cell, Column, Table, table_row
@@ -112,7 +112,7 @@ def _table(checked: Sequence[Checked], run: Run) -> Table:
     return Table("check", title, columns, tuple(rows))
 
 
-def _records(checked: Sequence[Checked]) -> Table:
+def _records(checked: Sequence[Assessed]) -> Table:
     """Every check with its numbers, for programs."""
     from verax.results.table import Column, Table, table_row
 
@@ -121,7 +121,7 @@ def _records(checked: Sequence[Checked]) -> Table:
     return Table("check", "Checks", tuple(Column(name, name) for name in names), rows)
 
 
-def _write_junit(file: Path, checked: Sequence[Checked], run: Run) -> None:
+def _write_junit(file: Path, checked: Sequence[Assessed], run: Run) -> None:
     """Write JUnit XML: a test case for each requirement and method."""
     from xml.etree import ElementTree
 

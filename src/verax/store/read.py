@@ -29,7 +29,7 @@ from verax.store.shards import (
     read_shard,
     read_whole,
 )
-from verax.store.tables import TABLES, Row, TableName, decode
+from verax.store.tables import COUNTED, TABLES, Row, TableName, decode
 from verax.types import IntArray, UserError
 
 
@@ -137,7 +137,7 @@ class RunTables:
     Attributes:
         card: the run card, empty if none was written; its copy in the index if the file is damaged.
         problems: what could not be read or is missing, a line each.
-        planned: number of rows that the plan names; None without a plan.
+        planned: number of rows that the plan names, inputs and alignments among them; None without a plan.
         missing: number of planned rows that are missing.
     """
 
@@ -146,11 +146,6 @@ class RunTables:
         self.card = card
         self.planned, ids = contents.planned(plan)
         self.missing = 0 if self.planned is None else self.planned - len(ids)
-        self.problems = tuple(contents.problems)
-        if self.planned is not None and self.missing:
-            done = f"{len(ids)} of {self.planned} rows done, {self.missing} missing"
-            unfinished = f"the run is not finished: {done}; start the same command again to compute them"
-            self.problems = (unfinished, *self.problems)
         self._parts = contents.parts
         self._columns: dict[tuple[TableName, str], pa.ChunkedArray] = {}
         self._order: dict[TableName, IntArray] = {}
@@ -159,6 +154,10 @@ class RunTables:
             end = start + sum(part.rows for part in parts)
             self._order[name] = ids[(ids >= start) & (ids < end)] - start
             start = end
+        self.problems = tuple(contents.problems)
+        if self.missing:
+            unfinished = f"the run is not finished: {self.progress}; start the same command again to compute them"
+            self.problems = (unfinished, *self.problems)
 
     @classmethod
     def open(cls, folder: Path) -> RunTables:
@@ -180,6 +179,17 @@ class RunTables:
                 break
             index = newer
         return cls(folder, contents, card, plan)
+
+    @property
+    def progress(self) -> str:
+        """Rows that are done and missing, in words; without inputs and alignments if the card has their number."""
+        total, missing = self.planned or 0, self.missing
+        counted = self.card.get("planned")
+        if isinstance(counted, int):
+            total, missing = counted, counted - sum(self.counts()[name] for name in COUNTED)
+            if missing <= 0:
+                return f"all {total} rows done, {self.missing} of their inputs and alignments missing"
+        return f"{total - missing} of {total} rows done, {missing} missing"
 
     def counts(self) -> dict[TableName, int]:
         """Number of rows of each table."""

@@ -156,13 +156,13 @@ def to_markdown(tables: Sequence[Table]) -> str:
 def _markdown_table(table: Table) -> str:
     columns = [table.columns[place] for place in table.shown]
     rule = ["---:" if is_numeric(column) else "---" for column in columns]
-    rows = [[_markdown(column.title) for column in columns], rule]
-    rows += [list(map(_markdown, cells)) for cells in _written_rows(table)]
-    caption = _LIST_ITEM.sub(r"\1\\\2", _markdown(_caption(table)))
+    rows = [[markdown(column.title) for column in columns], rule]
+    rows += [list(map(markdown, cells)) for cells in _written_rows(table)]
+    caption = _LIST_ITEM.sub(r"\1\\\2", markdown(_caption(table)))
     return f"{caption}\n\n" + "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
 
 
-def _markdown(text: str) -> str:
+def markdown(text: str) -> str:
     """Text in which neither Markdown nor HTML means anything, and in which nothing becomes a link by itself."""
     escaped = re.sub(r"([\\`*_\[\]|~#!$])", r"\\\1", html.escape(_one_line(text), quote=False))
     return _AUTOLINK.sub(lambda match: "".join(f"&#{ord(c)};" if c in ":.@" else c for c in match[0]), escaped)

@@ -16,7 +16,7 @@ from typing import Any
 
 from verax.run.executors.processes import pickled
 from verax.run.executors.tasks import Failed, Task, result_of
-from verax.run.executors.worker import Assignment, Died, Incoming, Message, Order, Stopped, serve
+from verax.run.executors.worker import Aborted, Assignment, Died, Incoming, Message, Order, serve
 from verax.run.placement import Placement
 from verax.types import UserError
 from verax.types.errors import first_line
@@ -46,7 +46,7 @@ class Actor:
         Thread(target=serve, args=(assignment, self._emit, self._incoming), daemon=True).start()
 
     def _emit(self, message: Message) -> None:
-        if isinstance(message, Stopped):
+        if isinstance(message, Aborted):
             message = message._replace(message=f"on {platform.node()}: {message.message}")
         self._outgoing.put(message)
 
