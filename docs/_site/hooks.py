@@ -1,4 +1,4 @@
-"""How the site is made from Markdown that is also read in the repository: navigation, links, notebooks, API reference."""
+"""How the site is made from Markdown that is also read in the repository: navigation, links, notebooks, names."""
 
 from __future__ import annotations
 
@@ -84,6 +84,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(text: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Lead links to pages of the site, show the names of files, and document the public names."""
     folder = PurePosixPath(page.file.src_uri).parent
+    if page.is_homepage:
+        page.meta["hide"] = ["navigation"]
 
     def link(found: re.Match[str]) -> str:
         return os.path.relpath(in_site(folder / found[1]), folder) + (found[2] or "")
