@@ -20,7 +20,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from verax.results.render.console import TerminalConsole
-from verax.store.files import disk_problem
+from verax.store.files import disk_problem, replace_file
 from verax.store.interrupt import interruptible, received_signal
 from verax.types import UserError
 
@@ -171,11 +171,16 @@ def print_results(
             text = plain.to_markdown(tables)
     if file is None:
         print_raw(text)
-        return
+    else:
+        write_output("--out", file, text.encode())
+
+
+def write_output(option: str, file: Path, data: bytes) -> None:
+    """Write the file that an option names, atomically; anything but a regular file is not replaced."""
     try:
-        file.write_text(text, "utf-8")
+        replace_file(file, data)
     except OSError as error:
-        raise UserError(f"--out: {file} cannot be written: {error.strerror}") from None
+        raise UserError(f"{option}: {file} cannot be written: {error.strerror}") from None
 
 
 def print_table(
