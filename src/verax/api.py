@@ -35,7 +35,7 @@ from verax.results.plot import draw_figure, written
 from verax.results.render.console import TerminalConsole
 from verax.results.run import Run as _Run
 from verax.results.table import Table
-from verax.run.audit import audit_cost, execute_audit, plan_audit, within
+from verax.run.audit import execute_audit, fitted, plan_audit
 from verax.run.card import method_entry
 from verax.run.checking import check_fit, check_prompts
 from verax.run.context import TEXT
@@ -549,8 +549,8 @@ def audit(
     content = {"model": _section(model), "data": _section(data), "seed": seed}
     loaded = None if isinstance(model, (str, Path, Mapping)) else model
     planned = plan_audit(content, loaded, data if isinstance(data, Dataset) else None)
-    if stop_at is not None:
-        planned = within(planned, audit_cost(planned, folder, budget), stop_at - time.monotonic())
+    if stop_at is not None or planned.prepared.run.spec.model.endpoint is not None:
+        planned, _ = fitted(planned, folder, budget, stop_at)
     execute_audit(planned, folder, console=TerminalConsole(stderr=True, quiet=not progress), stop_at=stop_at)
     return Run(folder)
 
