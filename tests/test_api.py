@@ -17,6 +17,7 @@ import verax
 from verax import Dataset, Explanation, Instance, UserError
 from verax.data.text import split_words
 from verax.models.classifier import Classifier
+from verax.results.manifest import MethodEntry
 from verax.types import Highlight, Prediction, Span, Target
 
 
@@ -111,7 +112,7 @@ def test_interactions_are_given_as_pairs_and_not_as_scores_of_words() -> None:
     instance = Instance("i", (split_words("a small red boat"), split_words("a ship")))
     units = ((Span(0, 1, 4), Span(1, 1, 2)), (Span(0, 0, 1), Span(1, 0, 1)))
     highlight = Highlight("i", "louvain", "span_interaction", Target(), units, (0.5, -0.25))
-    made = Explanation(instance, Prediction("i", "yes", ("yes",), (1.0,)), highlight, {})
+    made = Explanation(instance, Prediction("i", "yes", ("yes",), (1.0,)), highlight, MethodEntry(label="louvain"))
     found = made.to_dict()
     assert found["pairs"] == [
         {"spans": [[0, 1, 4], [1, 1, 2]], "words": ["small red boat", "ship"], "score": 0.5},

@@ -23,12 +23,14 @@ from verax.models.self_explainer import SelfExplainer
 from verax.models.subject import Subject
 from verax.registry import Namespace, entries
 from verax.report.arcs import span_texts
-from verax.report.notebook import highlight_html
+from verax.report.notebook import highlight_html, side_by_side_html
 from verax.report.page import write_report
+from verax.results.manifest import MethodEntry
 from verax.results.render.console import TerminalConsole
 from verax.results.run import Run as _Run
 from verax.results.table import Table
 from verax.run.audit import audit_cost, execute_audit, plan_audit, within
+from verax.run.card import method_entry
 from verax.run.checking import check_fit, check_prompts
 from verax.run.context import TEXT
 from verax.run.execute_run import execute_run
@@ -59,7 +61,12 @@ class Explanation:
     instance: Instance
     prediction: Prediction
     row: Highlight | Nle
-    parameters: Mapping[str, Any]
+    entry: MethodEntry
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """All parameters of the method."""
+        return self.entry.parameters
 
     @property
     def highlight(self) -> Highlight:
@@ -120,7 +127,7 @@ class Explanation:
     def _repr_html_(self) -> str:
         if isinstance(self.row, Nle):
             return f"<p><b>{escape(self.prediction.label)}</b>: {escape(self.row.text)}</p>"
-        return highlight_html(self.row, self.instance, self.prediction)
+        return highlight_html(self.row, self.instance, self.prediction, entry=self.entry)
 
 
 @dataclass(frozen=True)
@@ -147,7 +154,8 @@ class SideBySide:
         return f"<SideBySide of {self.prediction.label!r}: {methods}; {len(self.skipped)} skipped>"
 
     def _repr_html_(self) -> str:
-        return "".join(made._repr_html_() for made in self.explanations)
+        made = [(one.row, one.entry) for one in self.explanations]
+        return side_by_side_html(made, self.instance, self.prediction, self.skipped)
 
 
 class Run(_Run):
@@ -294,7 +302,7 @@ def _explanation(engine: Engine, x: Subject, prediction: Prediction | None, name
     if isinstance(row, Nle):
         prediction = Prediction(x.instance.id, row.label, row.labels, row.probabilities)
     assert prediction is not None  # noqa: S101 - scores are of a prediction
-    return Explanation(x.instance, prediction, row, named.parameters)
+    return Explanation(x.instance, prediction, row, method_entry(named))
 
 
 def _outcome(engine: Engine, generator: QuestionGenerator[T]) -> TaskResult[T]:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from verax.report import card
 from verax.report.content import Content
-from verax.report.page import banners, head, made_by, section_html, study_sections
-from verax.results.render.html import findings_html, table_html, verdict_html
+from verax.report.page import banners, head, made_by, section_html, study_sections, top, verdicts_html
+from verax.results.render.html import findings_html, table_html
 from verax.results.render.markup import Child, Html, join, tag, visible
 from verax.results.render.numbers import plural
 from verax.results.run import Run
@@ -40,7 +40,7 @@ def document(title: str, heading: Html, links: Sequence[Html], content: Child, *
     close = tag("form", tag("button", "Close"), method="dialog")
     body = join(
         tag("a", "Skip to the content", href="#content", class_="skip-link"),
-        tag("header", tag("div", heading, tag("nav", links, aria_label="Pages")), class_="top"),
+        *top(heading, links, "Pages"),
         tag("main", content, id="content", tabindex=-1),
         tag("footer", tag("p", footer)) if footer else None,
         tag(
@@ -168,8 +168,7 @@ def verdict(entry: OpenRun) -> Html:
     """The verdicts of a run."""
     with entry.analysing:
         found = entry.run.findings()
-    tables = [one.verdict for one in found if one.verdict is not None]
-    return join([verdict_html(table) for table in tables]) or tag("p", "No verdict: nothing was scored.")
+        return verdicts_html(entry.run, found) or tag("p", "No verdict: nothing was scored.")
 
 
 def tables(entry: OpenRun, prefix: str) -> Html:
