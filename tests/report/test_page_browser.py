@@ -123,6 +123,22 @@ def test_the_navigation_stays_in_view_and_wide_tables_show_that_they_scroll(
     browser.call("Emulation.setEmulatedMedia", media="")
 
 
+def test_scores_are_printed_next_to_words_where_that_is_chosen(
+    browser: Browser, run: MakeRun, opened: Callable[..., Path]
+) -> None:
+    opened(run(1), width=400)
+    words = "[...document.querySelectorAll('[data-method=loo] .part > [title]')]"
+    printed = f"{words}.map(e => getComputedStyle(e, '::after').content)"
+    assert set(browser.ask(printed)) == {"none"}
+    browser.ask("document.getElementById('print-scores').focus()")
+    browser.call("Input.dispatchKeyEvent", type="keyDown", key=" ", code="Space", text=" ")
+    browser.call("Input.dispatchKeyEvent", type="keyUp", key=" ", code="Space")
+    assert browser.ask(printed) == ['"0"', '"+0.25"', '"+1"', '"-0.5"', '"0"', '"+0.5"', '"-1"']
+    assert browser.ask("document.documentElement.scrollWidth <= innerWidth")
+    browser.ask("document.getElementById('print-scores').click()")
+    assert set(browser.ask(printed)) == {"none"}
+
+
 BOXES = """
 [...document.querySelectorAll('.instance mark.gold')].map(e => {
   const box = e.getBoundingClientRect();

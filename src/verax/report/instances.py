@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 
 from verax.report.arcs import CHOICES, TOP, people_html, picture
 from verax.report.content import Content
@@ -40,6 +41,7 @@ def section(content: Content, *, controls: bool = True) -> Html:
         instance_count(content) if controls else None,
         _legend(content),
         _filter(content) if controls else None,
+        scores_choice() if any(row.kind == "token" for row in content.highlights.values()) else None,
         _choice_of_pairs() if arcs else None,
         tag("div", [_instance(content, instance) for instance in content.instances], id="instances-list"),
         tag("nav", id="instances-pages", aria_label="Pages of instances", hidden=True, class_="pages")
@@ -52,17 +54,7 @@ def _legend(content: Content) -> Html:
     """What the colours, lines, boxes and arcs mean, of those that are on the page."""
     shown = {(row.kind, content.manifest.method(row.method).two_sided) for row in content.highlights.values()}
     kinds, scales = {kind for kind, _ in shown}, {signed for _, signed in shown}
-    samples = []
-    if True in scales:
-        samples += [
-            ("for8", "orange, solid line", "supports what is explained (the predicted class, unless a method says so)"),
-            ("against8", "blue, dotted line", "opposes it"),
-        ]
-    if False in scales:
-        samples.append(("size8", "violet", "more or less, of methods whose scores have no sign"))
-    if any(annotated_words(instance) for instance in content.instances):
-        samples.append(("gold", "boxed", "annotated by people"))
-    keys = [tag("li", tag("mark", sample, class_=f"word {look}"), f" {meaning}") for look, sample, meaning in samples]
+    keys = colour_keys(scales, annotated=any(annotated_words(instance) for instance in content.instances))
     notes = []
     if "token" in kinds:
         notes.append("Deeper and thicker is stronger, compared with the strongest word of the same explanation.")
@@ -77,6 +69,27 @@ def _legend(content: Content) -> Html:
             "none to all (0 to 1); in grey, masked at random."
         )
     return tag("ul", keys, [tag("li", note) for note in notes], class_="legend keys")
+
+
+def colour_keys(scales: AbstractSet[bool], *, annotated: bool = False) -> list[Html]:
+    """Entries of a legend: of scores with a sign (True in `scales`), of those without one, and of annotated words."""
+    samples = []
+    if True in scales:
+        samples += [
+            ("for8", "orange, solid line", "supports what is explained (the predicted class, unless a method says so)"),
+            ("against8", "blue, dotted line", "opposes it"),
+        ]
+    if False in scales:
+        samples.append(("size8", "violet", "more or less, of methods whose scores have no sign"))
+    if annotated:
+        samples.append(("gold", "boxed", "annotated by people"))
+    return [tag("li", tag("mark", sample, class_=f"word {look}"), f" {meaning}") for look, sample, meaning in samples]
+
+
+def scores_choice() -> Html:
+    """A control for the script of the page, which then prints scores next to their words; hidden without it."""
+    box = tag("input", type="checkbox", id="print-scores", autocomplete="off")
+    return tag("p", tag("label", box, " scores next to words", class_="check"), id="scores-choice", hidden=True)
 
 
 def _has_arcs(content: Content, instance: Instance) -> bool:

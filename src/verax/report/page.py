@@ -109,11 +109,15 @@ def study_sections(run: Run) -> Iterator[tuple[str, str, Html]]:
         yield "leaderboard", "Leaderboard", nothing
 
 
-def verdicts_html(run: Run, found: Sequence[Findings]) -> Html:
-    """Which method to use, and the verdicts of all studies on each; empty for a run without scores."""
+def verdicts_html(run: Run, found: Sequence[Findings], *, folded: bool = False) -> Html:
+    """Which method to use, and the verdicts of all studies on each; empty for a run without scores.
+
+    Args:
+        folded: show what each verdict says of each method on demand.
+    """
     verdicts = [findings.verdict for findings in found if findings.verdict is not None]
     ranked = any(findings.study.name == "leaderboard" for findings in found)
-    return join(_conclusion(run) if ranked else None, list(map(verdict_html, verdicts)))
+    return join(_conclusion(run) if ranked else None, [verdict_html(table, folded=folded) for table in verdicts])
 
 
 def _conclusion(run: Run) -> Html | None:

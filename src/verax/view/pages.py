@@ -105,12 +105,13 @@ def _run_card(entry: OpenRun, *, choice: bool) -> Html:
 def summary(entry: OpenRun) -> Html:
     """Model and data of a run, its status, its size and its verdict."""
     run = entry.run
-    return join(tag("p", tag("strong", run.name, dir="auto")), status(entry), _sizes(run), verdict(entry))
+    facts = (tag("strong", run.name, dir="auto"), " · ", _sizes(run))
+    return join(tag("p", facts), status(entry), verdict(entry, folded=True))
 
 
 def _sizes(run: Run) -> Html:
     sizes = [plural(len(run.instances), "instance"), plural(len(run.methods), "method")]
-    return tag("p", " · ".join([*sizes, plural(len(run.metrics), "metric")]), class_="facts-line")
+    return tag("span", " · ".join([*sizes, plural(len(run.metrics), "metric")]), class_="quiet")
 
 
 def status(entry: OpenRun) -> Html:
@@ -164,11 +165,12 @@ def findings(entry: OpenRun) -> Html:
         return join([section_html(*section) for section in study_sections(entry.run)])
 
 
-def verdict(entry: OpenRun) -> Html:
-    """The verdicts of a run."""
+def verdict(entry: OpenRun, *, folded: bool = False) -> Html:
+    """The verdicts of a run; of one that ranks no methods, the first sentence of each study."""
     with entry.analysing:
         found = entry.run.findings()
-        return verdicts_html(entry.run, found) or tag("p", "No verdict: nothing was scored.")
+        first = [tag("p", sentence, dir="auto") for one in found for sentence in one.sentences[:1]]
+        return verdicts_html(entry.run, found, folded=folded) or join(first) or tag("p", "Nothing was scored.")
 
 
 def tables(entry: OpenRun, prefix: str) -> Html:

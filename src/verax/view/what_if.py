@@ -11,7 +11,7 @@ from starlette.datastructures import QueryParams
 from verax.api import Explanation, SideBySide, explain_all
 from verax.registry import entries
 from verax.report.arcs import picture
-from verax.report.instances import labels_html
+from verax.report.instances import colour_keys, labels_html, scores_choice
 from verax.report.page import section_html
 from verax.results.render.markup import Html, join, tag, visible
 from verax.run.checking import check_fit
@@ -86,6 +86,7 @@ class WhatIf:
         return join(
             _outcome(before, after),
             _switches(before.instance, off, _identity(texts)),
+            tag("ul", colour_keys({made.entry.two_sided for made in before.explanations}), class_="legend keys"),
             tag("dl", self._explained(before, after), class_="methods answer"),
         )
 
@@ -136,7 +137,8 @@ def _form(texts: Sequence[str], chosen: Sequence[str], methods: dict[str, str]) 
         for name, display in methods.items()
     ]
     group = tag("details", tag("summary", "Methods"), tag("fieldset", tag("legend", "Explained by"), boxes))
-    return tag("form", fields, group, tag("button", "Explain"), id="search", action=WHAT_IF_PATH, class_="editor")
+    controls = (tag("button", "Explain"), scores_choice())
+    return tag("form", fields, group, controls, id="search", action=WHAT_IF_PATH, class_="editor")
 
 
 def _outcome(before: SideBySide, after: SideBySide) -> Html:

@@ -34,8 +34,12 @@ def findings_html(findings: Findings) -> Html:
     )
 
 
-def verdict_html(table: Table) -> Html:
-    """A verdict as a list: a line for each row."""
+def verdict_html(table: Table, *, folded: bool = False) -> Html:
+    """A verdict as a list: a line for each row; a long one is shown on demand.
+
+    Args:
+        folded: show any list on demand, and no notes.
+    """
     items: list[Html] = []
     section = ""
     for line in verdict_lines(table):
@@ -46,8 +50,10 @@ def verdict_html(table: Table) -> Html:
         items += [tag("dt", line.name, dir="auto"), tag("dd", line.verdict, "; " if facts else None, facts, dir="auto")]
     notes = [tag("p", note, class_="note", dir="auto") for note in table.notes]
     lines = tag("dl", items, class_="judged")
-    if len(table.rows) > _LISTED:
+    if folded or len(table.rows) > _LISTED:
         lines = tag("details", tag("summary", f"{table.title} on each of {plural(len(table.rows), 'method')}"), lines)
+    if folded:
+        return lines
     return join(tag("p", table.verdict) if table.verdict else None, lines, notes)
 
 
