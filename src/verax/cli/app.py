@@ -50,6 +50,9 @@ class OutputFormat(StrEnum):
     latex = "latex"
     markdown = "markdown"
     parquet = "parquet"
+    svg = "svg"
+    png = "png"
+    pdf = "pdf"
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
@@ -59,8 +62,18 @@ Device = Annotated[
 DTypeOption = Annotated[
     str | None, typer.Option(help="float32 (default), float64, bfloat16, float16, or auto: that of the checkpoint.")
 ]
-FormatOption = Annotated[OutputFormat, typer.Option("--format", "-f", help="Output format; parquet needs --out.")]
+FormatOption = Annotated[
+    OutputFormat,
+    typer.Option("--format", "-f", help="Output format; parquet needs --out; svg, png and pdf: for figures."),
+]
 FileOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write to a file instead of the terminal.")]
+WidthOption = Annotated[
+    str,
+    typer.Option(help="Of a figure: column (3.3 in), text (6.9 in), or inches.", rich_help_panel="Figures"),
+]
+TitleOption = Annotated[
+    bool, typer.Option("--title/--no-title", help="Write the title above a figure.", rich_help_panel="Figures")
+]
 
 
 def _print_version(wanted: bool) -> None:
@@ -175,6 +188,13 @@ def print_results(
             text = plain.to_markdown(tables)
         case OutputFormat.parquet:
             raise AssertionError("written above")
+        case OutputFormat.svg | OutputFormat.png | OutputFormat.pdf:
+            raise UserError(f"--format {format.value}: figures have it: verax show --figure, verax explain --plot")
+    write_text(text, file)
+
+
+def write_text(text: str, file: Path | None) -> None:
+    """Print a text, or write it to a file if one is given."""
     if file is None:
         print_raw(text)
         return

@@ -58,7 +58,7 @@ def opening_manifest(plan: Plan, *, rows: int, command: str, earlier: Manifest) 
         spec=spec.model_dump(mode="json"),
         model=model,
         data=_data_entry(plan),
-        methods=(*map(_method_entry, run.methods), *_given_entries(run)),
+        methods=(*map(method_entry, run.methods), *_given_entries(run)),
         metrics=tuple(map(_metric_entry, run.metrics)),
         seed=spec.seed,
         planned=rows,
@@ -100,7 +100,8 @@ def _data_entry(plan: Plan) -> DataEntry:
     )
 
 
-def _method_entry(named: Configured[Any]) -> MethodEntry:
+def method_entry(named: Configured[Any]) -> MethodEntry:
+    """What a run card says about a method."""
     component = named.component
     more: dict[str, Any] = {"target": "prediction"}
     if component.kind != TEXT:

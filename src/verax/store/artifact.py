@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from verax.store.files import original_name, read_regular, remove_temporary, replace_file
+from verax.store.files import check_links, original_name, read_regular, remove_temporary, replace_file
 from verax.store.keys import hash_bytes, hash_file
 from verax.store.lock import Lock
 from verax.types import UserError
@@ -101,9 +101,7 @@ class Artifact:
             raise UserError(f"{self.folder} cannot be written to: {error.strerror}; choose another folder") from None
         try:
             record = self._checked()  # until now another process may have written to it
-            for path in self.folder.rglob("*"):
-                if path.is_symlink():
-                    raise UserError(f"{path} is a symbolic link, and verax does not write through it; remove it")
+            check_links(self.folder)
             remove_temporary(self.folder)
             if record is None or record.key != self.key or not (self.folder / RECORD).exists():
                 finished = record is not None and record.key == self.key and record.finished

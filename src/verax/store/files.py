@@ -69,6 +69,12 @@ def _require_regular(path: Path) -> None:
         raise UserError(f"{path} is {kind}, and is not replaced; remove it, or name another file")
 
 
+def remove_file(path: Path) -> None:
+    """Remove a file that may be missing from a folder that verax writes to."""
+    check_locks(path)
+    path.unlink(missing_ok=True)
+
+
 def original_name(name: str) -> str | None:
     """The name of the file that a temporary name stands for; None if it is not a temporary name."""
     match = _TEMPORARY.fullmatch(name)
@@ -89,6 +95,13 @@ def read_regular(path: Path) -> bytes:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
         return file.read()
+
+
+def check_links(folder: Path) -> None:
+    """Raise UserError if a folder that verax writes to contains a link, at any depth."""
+    for path in folder.rglob("*"):
+        if path.is_symlink():
+            raise UserError(f"{path} is a symbolic link, and verax does not write through it; remove it")
 
 
 def make_folder(path: Path) -> None:

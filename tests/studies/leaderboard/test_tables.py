@@ -103,7 +103,19 @@ def test_verdict_of_each_method(tmp_path: Path) -> None:
     assert rows["b"]["verdict"] == "better than random"
     assert rows["low"]["verdict"] == "worse than random"
     assert str(rows["low"]["beaten_by"]).endswith(" (comp)")
-    assert rows["gone"]["caution"] == "no value under comp"
+    assert rows["gone"]["caution"] == "no value under comp (empty)"
+
+
+def test_a_metric_with_too_few_inputs_is_not_counted_as_decided(tmp_path: Path) -> None:
+    few = {"random": [0.1, 0.2, 0.3], "a": [0.4, 0.5, 0.6], "like": [0.2, 0.1, 0.4]}
+    alike = separate()["random"][::-1]
+    found = STUDY.apply([score_run(tmp_path, {"comp": {**separate(), "like": alike}, "few": few})])
+    assert found is not None
+    assert found.verdict is not None
+    rows = {str(row["method"]): row for row in found.verdict.records()}
+    assert rows["a"]["verdict"] == "better than random on 1 of 2"
+    assert rows["like"]["verdict"] == "not better than random on 1 of 2"
+    assert rows["a"]["caution"] == rows["like"]["caution"] == "few has too few inputs to tell"
 
 
 def test_missing_values_are_counted_with_their_reasons(tmp_path: Path) -> None:
