@@ -9,11 +9,15 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+from mkdocs.exceptions import Abort
 
 import verax
 from support.browser import Browser
@@ -94,6 +98,27 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert made.returncode == 0, made.stderr
     return folder
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("[there](other.md#a-heading)", True),
+        ("[nowhere](no-such.md)", False),
+        ("[nowhere](other.md#no-such-heading)", False),
+        ("[nowhere](../NO-SUCH.md)", False),
+    ],
+)
+def test_a_broken_link_fails_the_build(text: str, holds: bool, tmp_path: Path) -> None:
+    """With the settings of the site, and two pages of its own."""
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    (pages / "index.md").write_text(text, "utf-8")
+    (pages / "other.md").write_text("# A heading", "utf-8")
+    changed = {"docs_dir": str(pages), "site_dir": str(tmp_path / "site"), "hooks": [], "plugins": [], "extra_css": []}
+    config = load_config(str(ROOT / "mkdocs.yml"), **changed)
+    with nullcontext() if holds else pytest.raises(Abort):
+        build(config)
 
 
 def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
