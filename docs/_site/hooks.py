@@ -24,7 +24,8 @@ WHOLE_LINK = re.compile(r"\[([^\]\[]+)\]\((\.\./[^)\s#:]+)\)")
 LISTED = re.compile(r"^(?:- |\| )\[`?([^\]`]+)`?\]\(([^)\s#:]+)\)", re.M)
 """A page in an index: the first link of an item of a list or of a row of a table."""
 FENCE = re.compile(r"^(```\w+) (\S+)$", re.M)
-PUBLIC = re.compile(r"^\| `(\w+)` \|.*$", re.M)
+PUBLIC = re.compile(r"^\| `([\w.]+)` \|.*$", re.M)
+"""A name that is documented; one with dots is not in `verax` itself."""
 
 Nav = list[dict[str, Any]]
 
