@@ -297,6 +297,7 @@ def test_flags_can_take_the_place_of_a_spec(verax: CallVerax, checkpoint: Callab
     Path("mine.csv").write_text("two,one,verdict\na lake,The small boat,yes\nthe wind,A tall woman,no\n")
     flags = ("--model", checkpoint("bert"), "--data", "mine.csv", "--methods", "leave_one_out, saliency")
     flags += ("--columns", "hypothesis=two,premise=one,label=verdict", "--metrics", "comprehensiveness")
+    flags += ("--on-long", "truncate")
     said = verax("run", *flags, "--out", "out")
     assert said.code == 0, said.err
     run = Run(Path("out"))
@@ -307,6 +308,7 @@ def test_flags_can_take_the_place_of_a_spec(verax: CallVerax, checkpoint: Callab
         ["A tall woman", "the wind"],
     ]
     assert "'leave_one_out, saliency'" in run.manifest.command
+    assert run.manifest.model.facts["on_long"] == "truncate"
     assert verax(*shlex.split(run.manifest.command)[1:]).code == 0, "the recorded command repeats the run"
 
 

@@ -17,10 +17,14 @@ import pytest
 import torch
 
 from support.cli import CallVerax
+from support.runs import word_run
 from verax.api import evaluate
 from verax.data.text import split_words
+from verax.models.editor_wording import read_editor_facts
 from verax.models.load import load_model
-from verax.types import Dataset, Instance
+from verax.models.self_explainer import read_facts
+from verax.studies.free_text.annotation import read_sheet
+from verax.types import Dataset, Instance, UserError
 
 ROWS = '{"id": "a", "text": "a boat", "label": "yes"}\n{"id": "b", "text": "a lake", "label": "no"}\n'
 
@@ -176,6 +180,39 @@ def test_a_pipe_in_place_of_a_file_is_not_waited_for(
     path.unlink(missing_ok=True)
     os.mkfifo(path)
     assert one_line(*command).startswith("error: ")
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+@pytest.mark.parametrize(
+    "command",
+    [("show", "run", "--out"), ("check", "run", "--require", "comp > 0", "--junit")],
+    ids=" ".join,
+)
+def test_a_file_that_is_written_is_not_a_link_and_not_a_pipe(
+    kind: str, command: tuple[str, ...], verax: CallVerax, tmp_path: Path
+) -> None:
+    word_run(tmp_path / "run")
+    (tmp_path / "mine").write_text("precious")
+    if kind == "link":
+        (tmp_path / "written").symlink_to(tmp_path / "mine")
+    else:
+        os.mkfifo(tmp_path / "written")
+    said = verax(*command, "written")
+    assert (said.code, said.err.count("\n")) == (2, 1), said
+    assert "written is " in said.err
+    assert (tmp_path / "mine").read_text() == "precious"
+
+
+def test_a_sheet_that_is_a_pipe_and_facts_that_are_nested_without_end(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "sheet.csv")
+    with pytest.raises(UserError, match="not a regular file"):
+        read_sheet(tmp_path / "sheet.csv")
+    (tmp_path / "nle.json").write_text("[" * 100_000)
+    with pytest.raises(UserError, match=r"nle.json cannot be read"):
+        read_facts(tmp_path)
+    (tmp_path / "editor.json").write_text("[" * 100_000)
+    with pytest.raises(UserError, match=r"editor.json can't be read"):
+        read_editor_facts(tmp_path)
 
 
 DENSE = torch.tensor([[0.5, 0.25]])

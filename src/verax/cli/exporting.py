@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
 from verax.cli.app import app, notes, out
 from verax.cli.show import open_all
-from verax.types import UserError
 from verax.types.errors import first_line
 
 if TYPE_CHECKING:
@@ -39,7 +37,7 @@ def export(
         str | None, typer.Option(help="Whose explanations; default: the only method that scores words.")
     ] = None,
     top: Annotated[
-        float | None, typer.Option(help="eraser: share of the tokens in a hard rationale; default 0.2.", min=0, max=1)
+        float | None, typer.Option(help="eraser: share of the tokens in a hard rationale; default 0.2.")
     ] = None,
     tokenizer: Annotated[
         str | None, typer.Option(help="thermostat: a folder or a hub id; default: that of the explained model.")
@@ -54,43 +52,13 @@ def export(
 
     `verax export runs/mine --format thermostat --method integrated_gradients --out heatmaps.jsonl`
     """
-    from verax.exports.word_scores import scoring_method
-    from verax.store.files import replace_by
+    from verax.exports.export import export as write_export
 
-    given = {"--top": (top, ExportFormat.eraser), "--tokenizer": (tokenizer, ExportFormat.thermostat)}
-    for option, (value, meant) in given.items():
-        if value is not None and format is not meant:
-            raise UserError(f"{option}: it is an option of --format {meant}")
     (run,) = open_all([folder])
-    label = scoring_method(run, method)
-    lines = _lines(run, format, label, top=top, tokenizer=tokenizer)
-
-    explained = 0
-
-    def write(path: Path) -> None:
-        nonlocal explained
-        with path.open("w", encoding="utf-8") as opened:
-            for line in lines:
-                opened.write(json.dumps(line, allow_nan=False) + "\n")
-                explained += 1
-
-    try:
-        replace_by(file, write)
-    except OSError as error:
-        raise UserError(f"--out: {file} cannot be written: {error.strerror}") from None
+    label, explained = write_export(run, format, file, method=method, top=top, tokenizer=tokenizer)
     out.print(Text(f"Wrote {file}: {explained} of {len(run.instances)} inputs, explained by {label}"), soft_wrap=True)
     if run.exit_code:
         raise typer.Exit(run.exit_code)
-
-
-def _lines(run: Run, format: ExportFormat, method: str, *, top: float | None, tokenizer: Any) -> Iterator[Any]:  # noqa: A002
-    if format is ExportFormat.eraser:
-        from verax.exports.eraser import TOP, eraser_lines
-
-        return eraser_lines(run, method, top=TOP if top is None else top)
-    from verax.exports.thermostat import thermostat_lines
-
-    return thermostat_lines(run, method, tokenizer=tokenizer)
 
 
 @app.command()

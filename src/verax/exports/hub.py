@@ -7,11 +7,15 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from verax.exports.dataset import write_dataset
 from verax.results.run import Run
 from verax.types import UserError
 from verax.types.errors import first_line
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
 
 _REFUSED = {
     401: "the token is not valid (401)",
@@ -41,10 +45,15 @@ def push_dataset(
     api = HfApi(token=token, library_name="verax", library_version=run.manifest.verax)
     with tempfile.TemporaryDirectory(prefix="verax-push-") as folder, _plain_errors(repository, api.endpoint):
         write_dataset(run, Path(folder), repository, licence=licence)
-        url = api.create_repo(repository, repo_type="dataset", private=private or None, exist_ok=True)
-        api.upload_folder(
-            repo_id=url.repo_id, repo_type="dataset", folder_path=folder, commit_message=f"Explanations of {run.name}"
-        )
+        with _quietly():
+            url = _upload(api, repository, Path(folder), private=private, message=f"Explanations of {run.name}")
+    return url
+
+
+def _upload(api: HfApi, repository: str, folder: Path, *, private: bool, message: str) -> str:
+    """Create the repository if need be, and commit the files of a folder to it."""
+    url = api.create_repo(repository, repo_type="dataset", private=private or None, exist_ok=True)
+    api.upload_folder(repo_id=url.repo_id, repo_type="dataset", folder_path=folder, commit_message=message)
     return str(url)
 
 
@@ -82,13 +91,38 @@ def _plain_errors(repository: str, endpoint: str) -> Iterator[None]:
     from httpx2 import HTTPError  # noqa: PLC0415 - as above
     from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled  # noqa: PLC0415
 
-    where = f"{repository} was not uploaded to {endpoint}"
     try:
         yield
-    except OfflineModeIsEnabled:
-        raise UserError(f"{where}: the network is switched off; unset HF_HUB_OFFLINE") from None
-    except HfHubHTTPError as error:
-        status = error.response.status_code
-        raise UserError(f"{where}: {_REFUSED.get(status, first_line(error))}") from None
-    except (HTTPError, ConnectionError) as error:
-        raise UserError(f"{where}: the hub cannot be reached: {first_line(error) or type(error).__name__}") from None
+    except (HTTPError, ConnectionError, RuntimeError) as raised:
+        error: BaseException = raised
+        if isinstance(raised, RuntimeError) and raised.__cause__ is not None:  # as the client wraps what a file met
+            error = raised.__cause__
+        if isinstance(error, OfflineModeIsEnabled):
+            reason = "the network is switched off; unset HF_HUB_OFFLINE"
+        elif isinstance(error, HfHubHTTPError):
+            status = error.response.status_code
+            reason = _REFUSED.get(status, f"{error.server_message or first_line(error)} ({status})")
+        elif isinstance(error, HTTPError | ConnectionError):
+            reason = f"the hub cannot be reached: {first_line(error) or type(error).__name__}"
+        else:
+            raise
+        raise UserError(f"{repository} was not uploaded to {endpoint}: {reason}") from None
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """No progress bars of the client."""
+    from huggingface_hub.utils.tqdm import (  # noqa: PLC0415 - as above
+        are_progress_bars_disabled,
+        disable_progress_bars,
+        enable_progress_bars,
+    )
+
+    if are_progress_bars_disabled():
+        yield
+        return
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        enable_progress_bars()

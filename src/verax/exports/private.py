@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from verax.types import UserError
 
 _PIECE = r"""[^\s/\\"'`(),;:=|{}\[\]<>]+"""
-_PATH = re.compile(rf"(?:file://|(?<![\w.:/\\~-])(?:~|[A-Za-z]:)?)[/\\](?:{_PIECE}[/\\])+({_PIECE})")
+_PATH = re.compile(rf"(?:file://|(?<![\w.:/\\~-])(?:~|[A-Za-z]:)?)[/\\]+(?:{_PIECE}[/\\]+)+({_PIECE})")
 _KEY = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _SHORTEST = 8
 """Shorter values of variables are no keys, and would be found everywhere."""
