@@ -73,7 +73,8 @@ def write(rows: int, folder: Path) -> Work:
     def work() -> None:
         planned = prepared.plan
         with Store.open(folder) as store:
-            manifest = opening_manifest(planned, command="python -m bench.rows", earlier=Manifest())
+            planned_rows = planned.remaining(store.keys).rows
+            manifest = opening_manifest(planned, rows=planned_rows, command="python -m bench.rows", earlier=Manifest())
             store.write_card(manifest.card())
             store.write_plan(PlanKeys(planned))
             _append(store, prepared)
