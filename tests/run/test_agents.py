@@ -431,6 +431,21 @@ def test_the_key_of_a_score_names_the_lessons() -> None:
     assert len(keys) == 3
 
 
+@pytest.mark.parametrize("link", ["agents", "agents/x.resume", "agents/x.json"])
+def test_nothing_outside_a_received_run_is_written_or_removed(
+    run: Callable[..., Run], tmp_path: Path, link: str
+) -> None:
+    run(30, metrics=["complexity"])
+    (tmp_path / "mine" / "y.resume").mkdir(parents=True)
+    (tmp_path / "mine" / "notes").write_text("precious")
+    (tmp_path / "mine" / "y.resume" / "notes").write_text("precious")
+    (tmp_path / "run" / link).parent.mkdir(exist_ok=True)
+    (tmp_path / "run" / link).symlink_to(tmp_path / "mine")
+    with pytest.raises(UserError, match="is a symbolic link"):
+        run(30, metrics=[{"simulatability": QUICK}])
+    assert len(list((tmp_path / "mine").rglob("*"))) == 3
+
+
 def test_agents_learn_from_another_split_and_all_inputs_are_held_out(
     run: Callable[..., Run], trained: list[Agent], tmp_path: Path
 ) -> None:

@@ -24,7 +24,7 @@ from verax.models.classifier import Classifier
 from verax.results.render.numbers import duration
 from verax.run.cost import estimate_cost
 from verax.run.execute_run import execute_run
-from verax.run.plan import Cell, Load
+from verax.run.plan import Load, RowGroup
 from verax.run.prepare import Prepared, prepare
 from verax.run.sample import Sample, TimedBatch
 from verax.run.spec import parse_spec
@@ -133,7 +133,11 @@ def test_a_function_is_timed_with_the_threads_of_a_worker(dataset: Dataset, tmp_
     assert (round(cost.expected.forward), cost.expected.backward) == computed(tmp_path / "run")
     assert cost.shared is not None
     assert cost.memory.model is None
-    shown = {row.cells[0].value: row.cells[1].value for row in cost_table(cost).rows}
+    shown = {row.cells[0].value: row.cells[1].value for row in cost_table(replace(cost, waited=0.5)).rows}
+    assert cost.expected.seconds is not None
+    assert shown["time when idle"] == duration(cost.expected.seconds / 2)
+    quiet = {row.cells[0].value for row in cost_table(replace(cost, waited=0.1)).rows}
+    assert shown.keys() - quiet == {"time when idle"}
     assert shown["time with 2 workers"] == duration(cost.shared)
     assert shown["memory with 2 workers"] == decimal(3 * cost.memory.peak)
 
@@ -201,12 +205,12 @@ def test_the_pace_is_that_of_full_batches() -> None:
 
 
 def test_the_share_of_passes_is_that_of_finished_rows() -> None:
-    cell, other = Cell("lime"), Cell("saliency")
+    group, other = RowGroup("lime"), RowGroup("saliency")
     planned, done = Load(), Load()
     planned.add(10, Passes(8, 2))
     done.add(10, Passes(6, 2))
-    sample = Sample(planned={cell: planned}, computed={cell: done})
-    assert (sample.share(cell, "forward"), sample.share(cell, "backward"), sample.share(other, "forward")) == (
+    sample = Sample(planned={group: planned}, computed={group: done})
+    assert (sample.share(group, "forward"), sample.share(group, "backward"), sample.share(other, "forward")) == (
         0.75,
         1,
         1,

@@ -251,7 +251,7 @@ def distribution(group: MaskingCurves) -> str:
     return (
         f"Masked inputs are not in-distribution (p < {ALPHA}) at masking ratios {every}, with {names}: the areas are "
         f"not valid there. Of {plural(tests, 'test')} (a measure at a ratio) {rejected} reject; they are not corrected "
-        f"for their number, and up to {ALPHA:.0%} reject by chance.{untested}"
+        f"for their number, and up to {ALPHA:.0%} reject without a cause.{untested}"
     )
 
 
