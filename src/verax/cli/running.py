@@ -172,7 +172,7 @@ def run(
     address: Annotated[
         str | None,
         typer.Option(
-            help="Of --executor ray: a running cluster, auto or ray://head:10001; default: one is started here.",
+            help="Of --executor ray: a running cluster, auto or HOST:PORT; default: one is started here.",
             rich_help_panel="Workers",
         ),
     ] = None,
