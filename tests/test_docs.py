@@ -171,7 +171,7 @@ def test_the_navigation_leads_to_every_page_once() -> None:
 
 def test_the_page_of_the_python_interface_has_every_public_name() -> None:
     names = hooks.PUBLIC.findall(read(DOCS / "api.md"))
-    assert sorted(names) == verax_package.__all__
+    assert sorted(name for name in names if "." not in name) == verax_package.__all__
 
 
 def test_the_extras_of_the_page_of_installation_exist() -> None:

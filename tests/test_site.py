@@ -9,11 +9,16 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import hooks
 import pytest
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+from mkdocs.exceptions import Abort
 
 import verax
 from support.browser import Browser
@@ -96,6 +101,27 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("[there](other.md#a-heading)", True),
+        ("[nowhere](no-such.md)", False),
+        ("[nowhere](other.md#no-such-heading)", False),
+        ("[nowhere](../NO-SUCH.md)", False),
+    ],
+)
+def test_a_broken_link_fails_the_build(text: str, holds: bool, tmp_path: Path) -> None:
+    """With the settings of the site, and two pages of its own."""
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    (pages / "index.md").write_text(text, "utf-8")
+    (pages / "other.md").write_text("# A heading", "utf-8")
+    changed = {"docs_dir": str(pages), "site_dir": str(tmp_path / "site"), "hooks": [], "plugins": [], "extra_css": []}
+    config = load_config(str(ROOT / "mkdocs.yml"), **changed)
+    with nullcontext() if holds else pytest.raises(Abort):
+        build(config)
+
+
 def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
     found = {path: Resources(path.read_text("utf-8")).addresses for path in site.rglob("*.html")}
     found |= {path: in_css(path.read_text("utf-8")) for path in site.rglob("*.css")}
@@ -127,7 +153,8 @@ def test_a_page_asks_no_other_place_and_fits(page: str, width: int, site: Path, 
 
 def test_every_public_name_is_documented_and_rendered(site: Path) -> None:
     page = (site / "api.html").read_text("utf-8")
-    assert [name for name in verax.__all__ if f'id="verax.{name}"' not in page] == []
+    names = {*verax.__all__, *hooks.PUBLIC.findall((ROOT / "docs" / "api.md").read_text("utf-8"))}
+    assert [name for name in names if f'id="verax.{name}"' not in page] == []
     text = Resources(page).text
     assert text.count("Parameters:") > 15
     assert "Args:" not in text
