@@ -23,6 +23,8 @@ HEAVY = (
     "shapiq",
     "ray",
     "spacy",
+    "matplotlib",
+    "matplotlib.pyplot",
 )
 PAIR = ("A boat.", "A lake.")
 
@@ -79,4 +81,6 @@ def test_misspelt_names_are_rejected_before_anything_heavy_is_imported(
 def test_stored_results_are_shown_and_components_listed_without_torch(tmp_path: Path) -> None:
     word_run(tmp_path / "run")
     assert imported_by_command("show", str(tmp_path / "run")) == set()
+    figure = ("--figure", "leaderboard", "--out", str(tmp_path / "figure.svg"))
+    assert imported_by_command("show", str(tmp_path / "run"), *figure) == {"matplotlib"}, "and no torch, no pyplot"
     assert imported_by_command("list") == set()

@@ -1,4 +1,4 @@
-"""How the site is made from Markdown that is also read in the repository: navigation, links, notebooks, API reference."""
+"""How the site is made from Markdown that is also read in the repository: navigation, links, notebooks, names."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ ROOT = DOCS.parent
 OUTSIDE = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 """Pages of the repository's root that are part of the site."""
 LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(#[^)\s]*)?(?=\))")
+WHOLE_LINK = re.compile(r"\[([^\]\[]+)\]\((\.\./[^)\s#:]+)\)")
 LISTED = re.compile(r"^(?:- |\| )\[`?([^\]`]+)`?\]\(([^)\s#:]+)\)", re.M)
 """A page in an index: the first link of an item of a list or of a row of a table."""
 FENCE = re.compile(r"^(```\w+) (\S+)$", re.M)
-PUBLIC = re.compile(r"^\| `(\w+)` \|.*$", re.M)
+PUBLIC = re.compile(r"^\| `([\w.]+)` \|.*$", re.M)
+"""A name that is documented; one with dots is not in `verax` itself."""
 
 Nav = list[dict[str, Any]]
 
@@ -82,13 +84,24 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(text: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Lead links to pages of the site, show the names of files, and document the public names."""
+    """Lead links to pages of the site, show the names of files, and document the public names.
+
+    Of a file that is in the repository and not on the site, such as code, the path is shown in place of the link.
+    """
     folder = PurePosixPath(page.file.src_uri).parent
+    if page.is_homepage:
+        page.meta["hide"] = ["navigation"]
 
     def link(found: re.Match[str]) -> str:
         return os.path.relpath(in_site(folder / found[1]), folder) + (found[2] or "")
 
-    text = FENCE.sub(r'\1 title="\2"', LINK.sub(link, text))
+    def shown(found: re.Match[str]) -> str:
+        path = os.path.relpath((DOCS / folder / found[2]).resolve(), ROOT)
+        inside = path.startswith("docs/") or path in OUTSIDE or not (ROOT / path).is_file()
+        return found[0] if inside else f"{found[1]} (`{path}`)"
+
+    text = LINK.sub(link, WHOLE_LINK.sub(shown, text))
+    text = FENCE.sub(r'\1 title="\2"', text)
     return documented(text) if page.file.src_uri == "api.md" else text
 
 

@@ -1,7 +1,7 @@
 """Notebooks without a kernel process: execute them in this one, and turn them into Markdown.
 
-`python docs/_site/notebooks.py [NOTEBOOK...]` executes notebooks, all of docs/notebooks by default, and stores them with
-their outputs.
+`python docs/_site/notebooks.py [NOTEBOOK...]` executes notebooks, by default all of docs/notebooks, and stores them
+with their outputs.
 """
 
 from __future__ import annotations
@@ -128,13 +128,17 @@ def markdown(notebook: Notebook) -> str:
 
 def _shown(output: dict[str, Any]) -> str:
     if output["output_type"] == "stream":
-        return f"```text\n{''.join(output['text'])}```"
+        return _text("".join(output["text"]))
     kind = next(kind for kind in KEPT if kind in output["data"])
     text = "".join(output["data"][kind])
     if kind == "text/plain":
-        return f"```text\n{text}\n```"
+        return _text(text)
     html = "\n".join(line for line in text.splitlines() if line.strip())
     return f'<div class="output">\n{html}\n</div>'
+
+
+def _text(text: str) -> str:
+    return f'<div class="output" markdown>\n\n```text\n{text.rstrip()}\n```\n\n</div>'
 
 
 def main() -> None:

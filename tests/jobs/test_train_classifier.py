@@ -20,6 +20,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from support import tiny
 from verax.cli import main
+from verax.cli.training import _next_command
 from verax.data.text import split_words
 from verax.jobs.training.classifier import ClassifierTraining
 from verax.jobs.training.spec import TrainSpec
@@ -615,7 +616,8 @@ def test_the_next_command_reads_the_data_as_the_training_did(
     rows = [{"body": row["text"], "ask": "is it near", "kind": row["label"]} for row in _rows(60)]
     named = {name: str(_file(tmp_path / f"{name}.jsonl", rows[:n])) for name, n in (("a", 12), ("b", 60), ("c", 5))}
     columns = {"parts": ["body", "ask"], "label": "kind", "maskable_part": "body", "metric": "macro_f1"}
-    content = {"base": str(checkpoint("bert")), "data": {"name": named["a"], "columns": columns}, "epochs": 1}
+    data = {"name": named["a"], "columns": columns, "sample": 10}
+    content = {"base": str(checkpoint("bert")), "data": data, "epochs": 1}
     content |= {
         "validation": {"name": named["b"], "columns": columns},
         "test": {"name": named["c"], "columns": columns},
@@ -628,9 +630,20 @@ def test_the_next_command_reads_the_data_as_the_training_did(
     assert (spec.model.name, spec.data.name, spec.data.explain) == ("made", named["c"], "maskable")
     assert spec.validation is not None
     assert spec.data.columns == spec.validation.columns
+    assert (spec.data.sample, spec.validation.sample) == (None, None), "the sample is of the training data"
     prepared = prepare(spec)
     assert (prepared.run.data.metric, prepared.run.parts) == ("macro_f1", (0,))
     assert [len(instance.parts) for instance in prepared.run.data.instances] == [2] * 5
+
+
+@pytest.mark.parametrize("test", [None, {"name": "test.jsonl"}])
+def test_the_next_command_has_the_columns_of_the_training_data(tmp_path: Path, test: dict[str, str] | None) -> None:
+    columns = {"maskable_part": ["premise"], "metric": "macro_f1"}
+    content = {"base": "b", "data": {"name": "train.jsonl", "columns": columns, "limit": 9}, "test": test}
+    command = _next_command(parse(TrainSpec, content), "masked", "made", tmp_path)
+    assert command == f"verax run {tmp_path / 'run.yaml'} --preset faithfulness-measurable"
+    data = yaml.safe_load((tmp_path / "run.yaml").read_text())["data"]
+    assert data == {"name": "test.jsonl" if test else "FILE", "columns": columns, "explain": "maskable"}
 
 
 def test_a_folder_that_can_not_be_made_is_told_before_training(

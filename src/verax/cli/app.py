@@ -21,7 +21,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from verax.results.render.console import TerminalConsole
-from verax.store.files import disk_problem
+from verax.store.files import disk_problem, replace_file
 from verax.store.interrupt import interruptible, received_signal
 from verax.types import UserError
 
@@ -53,6 +53,9 @@ class OutputFormat(StrEnum):
     latex = "latex"
     markdown = "markdown"
     parquet = "parquet"
+    svg = "svg"
+    png = "png"
+    pdf = "pdf"
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
@@ -62,8 +65,18 @@ Device = Annotated[
 DTypeOption = Annotated[
     str | None, typer.Option(help="float32 (default), float64, bfloat16, float16, or auto: that of the checkpoint.")
 ]
-FormatOption = Annotated[OutputFormat, typer.Option("--format", "-f", help="Output format; parquet needs --out.")]
+FormatOption = Annotated[
+    OutputFormat,
+    typer.Option("--format", "-f", help="Output format; parquet needs --out; svg, png and pdf: for figures."),
+]
 FileOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write to a file instead of the terminal.")]
+WidthOption = Annotated[
+    str,
+    typer.Option(help="Of a figure: column (3.3 in), text (6.9 in), or inches.", rich_help_panel="Figures"),
+]
+TitleOption = Annotated[
+    bool, typer.Option("--title/--no-title", help="Write the title above a figure.", rich_help_panel="Figures")
+]
 
 
 def _print_version(wanted: bool) -> None:
@@ -156,10 +169,8 @@ def print_results(
         as_json: gives the JSON.
     """
     from verax.results.render import plain
+    from verax.results.render.parquet import to_parquet
 
-    if format is OutputFormat.parquet:
-        _write_parquet(file, tables)
-        return
     if format is OutputFormat.terminal and file is None:
         for renderable in shown:
             out.print(renderable)
@@ -178,25 +189,29 @@ def print_results(
         case OutputFormat.markdown:
             text = plain.to_markdown(tables)
         case OutputFormat.parquet:
-            raise AssertionError("written above")
+            if file is None:
+                raise UserError("--format parquet: name the file to write with --out FILE")
+            write_output("--out", file, to_parquet(tables))
+            return
+        case OutputFormat.svg | OutputFormat.png | OutputFormat.pdf:
+            raise UserError(f"--format {format.value}: figures have it: verax show --figure, verax explain --plot")
+    write_text(text, file)
+
+
+def write_text(text: str, file: Path | None) -> None:
+    """Print a text, or write it to a file if one is given."""
     if file is None:
         print_raw(text)
-        return
+    else:
+        write_output("--out", file, text.encode())
+
+
+def write_output(option: str, file: Path, data: bytes) -> None:
+    """Write the file that an option names, atomically; anything but a regular file is not replaced."""
     try:
-        file.write_text(text, "utf-8")
+        replace_file(file, data)
     except OSError as error:
-        raise UserError(f"--out: {file} cannot be written: {error.strerror}") from None
-
-
-def _write_parquet(file: Path | None, tables: Sequence[Table]) -> None:
-    from verax.results.render.parquet import write_parquet
-
-    if file is None:
-        raise UserError("--format parquet: name the file to write with --out FILE")
-    try:
-        write_parquet(tables, file)
-    except OSError as error:
-        raise UserError(f"--out: {file} cannot be written: {error.strerror or error}") from None
+        raise UserError(f"{option}: {file} cannot be written: {error.strerror}") from None
 
 
 def print_table(

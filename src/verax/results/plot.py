@@ -121,7 +121,7 @@ def table_figures(findings: Findings) -> list[Figure]:
                 findings.study.title if alone else first.title,
                 _series([first.columns[place] for place in places], [table for table, _ in group]),
                 tuple(panels),
-                legend=("hollow: not significantly different from the line",) * hollow + ("bars: 95 % intervals",),
+                legend=("hollow: not significantly different from the baseline",) * hollow + ("bars: 95 % intervals",),
             )
         )
     return figures
@@ -150,14 +150,15 @@ def _series(columns: Sequence[Column], tables: Sequence[Table]) -> tuple[Series,
 
 
 def _panel(table: Table, places: Sequence[int]) -> Panel:
-    """The rows of a table with the estimates of some columns, and a line at each row that others are compared with."""
+    """The rows of a table with the estimates of some columns, and a line at the row that all are compared with."""
     names = _row_names(table)
     marks: list[AnyMark] = []
     single = len(places) == 1
-    for number in dict.fromkeys(row.compared_with for row in table.rows) if single else ():
-        value = None if number is None else table.rows[number].cells[places[0]].value
-        if isinstance(value, Estimate) and number is not None:
-            marks.append(Rule("x", value.value, names[number].strip()))
+    compared = {row.compared_with for row in table.rows if row.compared_with is not None}
+    if single and len(compared) == 1:
+        (number,) = compared
+        value = table.rows[number].cells[places[0]].value
+        marks += [Rule("x", value.value, names[number].strip())] if isinstance(value, Estimate) else []
     rows: list[str] = []
     for name, row in zip(names, table.rows, strict=True):
         heading = f"# {row.section}"

@@ -24,7 +24,7 @@ from verax.run.parameters import from_config
 from verax.run.prepare import Prepared, prepare
 from verax.run.spec import parse_spec
 from verax.run.until_decided import FIRST
-from verax.store.files import replace_file
+from verax.store.files import read_regular, replace_file
 from verax.store.read import read_run_card
 from verax.studies.free_text.presets import NLE
 from verax.types import Dataset, UserError
@@ -46,6 +46,7 @@ COSTLY = ("bivariate_shapley",)
 ENOUGH = 100
 """Inputs that costly methods must leave time for."""
 FAITHFULNESS = ("comprehensiveness", "sufficiency")
+_HEAD = "# An audit of "
 SHARE = 0.7
 """Share of the time left that the estimate may take: other work on a machine makes a run slower than its sample."""
 
@@ -265,6 +266,8 @@ def _shortened(audit: Audit, cost: RunCost, share: float, fewest: int) -> Audit:
 def execute_audit(audit: Audit, folder: Path, *, console: Console, stop_at: float | None = None) -> Run:
     """Save the spec next to the folder, and run it; the run ends at the last look before its time is over.
 
+    A file of that name which is not the spec of an audit is not replaced.
+
     Args:
         stop_at: when the time is over, as `time.monotonic` tells it.
     """
@@ -287,7 +290,10 @@ def spec_file(folder: Path) -> Path:
 
 
 def _save(audit: Audit, folder: Path) -> None:
+    file = spec_file(folder)
+    if file.is_file() and not read_regular(file).startswith(_HEAD.encode()):
+        raise UserError(f"{file} was not written by an audit, and is not replaced; choose another folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    head = f"# An audit of {time.strftime('%Y-%m-%d')}; `verax run {spec_file(folder).name}` repeats it.\n"
+    head = f"{_HEAD}{time.strftime('%Y-%m-%d')}; `verax run {file.name}` repeats it.\n"
     text = yaml.safe_dump(audit.content, sort_keys=False, allow_unicode=True, width=100)
-    replace_file(spec_file(folder), (head + text).encode())
+    replace_file(file, (head + text).encode())

@@ -58,7 +58,7 @@ def opening_manifest(plan: Plan, *, rows: int, command: str, earlier: Manifest) 
         spec=spec.model_dump(mode="json"),
         model=model,
         data=_data_entry(plan),
-        methods=(*map(_method_entry, run.methods), *_given_entries(run)),
+        methods=(*map(method_entry, run.methods), *_given_entries(run)),
         metrics=tuple(map(_metric_entry, run.metrics)),
         seed=spec.seed,
         planned=rows,
@@ -100,7 +100,8 @@ def _data_entry(plan: Plan) -> DataEntry:
     )
 
 
-def _method_entry(named: Configured[Any]) -> MethodEntry:
+def method_entry(named: Configured[Any]) -> MethodEntry:
+    """What a run card says about a method."""
     component = named.component
     more: dict[str, Any] = {"target": "prediction"}
     if component.kind != TEXT:
@@ -108,6 +109,7 @@ def _method_entry(named: Configured[Any]) -> MethodEntry:
             "base": getattr(component, "base", None),
             "target": str(getattr(component, "target", "none")),
             "signed": is_signed(component),
+            "ranks": bool(getattr(component, "ranks", False)),
         }
     return MethodEntry(
         label=named.label,
@@ -171,7 +173,10 @@ def _text_warnings(run: RunContext) -> list[str]:
 
 def is_signed(method: Method) -> bool:
     """Whether the scores of a method distinguish what supports the target from what opposes it."""
-    sizes = getattr(method, "absolute", False) or getattr(method, "aggregate", None) == "l2"
+    inner = getattr(method, "over", None)
+    if isinstance(inner, Method):  # spans over pairs, another method on randomised weights
+        return is_signed(inner)
+    sizes = getattr(method, "absolute", False) or getattr(method, "aggregate", None) in {"l1", "l2"}
     return bool(getattr(method, "signed", True)) and not sizes
 
 

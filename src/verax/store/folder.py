@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from verax.store.codec import unescape
-from verax.store.files import make_folder, original_name, replace_file, sync_folder
+from verax.store.files import make_folder, original_name, remove_file, replace_file, sync_folder
 from verax.store.journal import Journal, begin_journal, pack, read_header, read_journal, rescue_rows, unpack
 from verax.store.keys import hash_bytes
 from verax.store.keyset import KeySet
@@ -119,6 +119,7 @@ def open_run(folder: Path, *, rebuild: bool = False) -> OpenedRun:
     Args:
         rebuild: rebuild a lost index from the shards, and accept unlisted shards whose names have no hash.
     """
+    check_locks(folder / SHARDS / "x")  # files in it may be removed or set aside
     found, problem = find_index(folder, rebuild=rebuild)
     repaired = [problem] if problem else []
     keys, position, intact = KeySet(), 0, []
@@ -220,7 +221,7 @@ class _Unlisted:
     def remove(self) -> list[str]:
         """Remove journals whose rows are stored elsewhere now and incomplete files, and move other files aside."""
         for path in self._useless:
-            path.unlink()
+            remove_file(path)
         return [
             f"{path.relative_to(self._folder)} was not in {INDEX}; its rows are stored elsewhere"
             f"{_quarantine(self._folder, path)}"
@@ -265,6 +266,7 @@ def _quarantine(folder: Path, path: Path) -> str:
     while os.path.lexists(aside):
         number += 1
         aside = folder / QUARANTINE / f"{path.name}.{number}"
+    check_locks(path)
     check_locks(aside)
     path.rename(aside)
     sync_folder(folder / QUARANTINE)

@@ -91,6 +91,7 @@ _LATEX = {
     "±": r"$\pm$",
     "Δ": r"$\Delta$",
     "⊙": r"$\odot$",
+    "\N{REPLACEMENT CHARACTER}": r"{\rule{.5em}{1.2ex}}",
     **{char: f"\\{char}" for char in "&%$#_"},
 }
 
@@ -102,7 +103,7 @@ def to_latex(tables: Sequence[Table]) -> str:
 
 def _latex_table(table: Table) -> str:
     alignment = "".join("r" if is_numeric(table.columns[place]) else "l" for place in table.shown)
-    lines = [r"\begin{table}", f"\\caption{{{_latex(_caption(table))}}}", f"\\begin{{tabular}}{{{alignment}}}"]
+    lines = [r"\begin{table}", f"\\caption{{{latex_text(_caption(table))}}}", f"\\begin{{tabular}}{{{alignment}}}"]
     lines += [r"\toprule", _latex_row([table.columns[place].title for place in table.shown]), r"\midrule"]
     for index, cells in enumerate(_written_rows(table)):
         if index and table.rows[index].section != table.rows[index - 1].section:
@@ -133,10 +134,11 @@ def _caption(table: Table) -> str:
 
 
 def _latex_row(cells: Sequence[str]) -> str:
-    return " & ".join(map(_latex, cells)) + r" \\"
+    return " & ".join(map(latex_text, cells)) + r" \\"
 
 
-def _latex(text: str) -> str:
+def latex_text(text: str) -> str:
+    """A text as LaTeX that shows it as it reads."""
     escaped = "".join(_LATEX.get(char, char) for char in _one_line(text))
     escaped = re.sub(r"\bL([12])\b", r"$L_\1$", escaped)  # norms, as papers write them
     # after the end of a row LaTeX would read a bracket as an optional length, and skip an asterisk

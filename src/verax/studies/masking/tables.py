@@ -250,9 +250,8 @@ def distribution(group: MaskingCurves) -> str:
     rejected, tests = sum(len(curve.outside()) for curve in out), sum(len(curve.p_values or ()) for curve in known)
     return (
         f"Masked inputs are not in-distribution (p < {ALPHA}) at masking ratios {every}, with {names}: the areas are "
-        f"not valid there. {rejected} of {plural(tests, 'test')} (a measure at a ratio) "
-        f"{'is' if rejected == 1 else 'are'} below {ALPHA}; they are not corrected for their number, and up to "
-        f"{ALPHA:.0%} are expected of maskings that are in-distribution.{untested}"
+        f"not valid there. Of {plural(tests, 'test')} (a measure at a ratio) {rejected} reject; they are not corrected "
+        f"for their number, and up to {ALPHA:.0%} reject without a cause.{untested}"
     )
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -30,6 +32,7 @@ INK, QUIET, GRID = "#1a1a1a", "#5a5a5a", "#dcdcdc"
 _PREFERRED = ("Arial", "Liberation Sans", "Helvetica")
 _ALWAYS = "DejaVu Sans"
 """The font that matplotlib brings along."""
+_ARROW = re.compile(r" (?=→)|(?<=←) ")
 _PPI = 720
 _DPI = 300
 _NO_DATE: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
@@ -39,18 +42,29 @@ _SETTINGS: dict[str, Any] = {
     "svg.hashsalt": "verax",
     "axes.unicode_minus": True,
     "hatch.linewidth": 0.5,
+    "text.hinting": "none",  # as wide in pixels as in outlines
     "font.size": SIZE,
 }
+
+
+_are_own = ContextVar("_are_own", default=False)
 
 
 @contextmanager
 def own_settings() -> Iterator[None]:
     """The settings of matplotlib that figures are drawn and written with; those of the user come back afterwards."""
-    with mpl.rc_context(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from")  # `Page.text` says so once
-        mpl.rcdefaults()
-        mpl.rcParams.update(_SETTINGS)  # type: ignore[arg-type]
+    if _are_own.get():  # to set them takes a millisecond
         yield
+        return
+    token = _are_own.set(True)
+    try:
+        with mpl.rc_context(), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing from")  # `Page.warn_of_missing_glyphs` says so once
+            mpl.rcdefaults()
+            mpl.rcParams.update(_SETTINGS)  # type: ignore[arg-type]
+            yield
+    finally:
+        _are_own.reset(token)
 
 
 @cache
@@ -70,45 +84,48 @@ def _path_of(family: str) -> str:
 
 
 @cache
-def _candidates() -> tuple[FontEntry, ...]:
+def _fallbacks() -> tuple[FontEntry, ...]:
     """Upright fonts of regular weight, those of Noto first, which has one for nearly every script."""
     regular = [entry for entry in fontManager.ttflist if entry.style == "normal" and entry.weight in {400, "normal"}]
     order = sorted(regular, key=lambda entry: (not entry.name.startswith("Noto Sans"), entry.name, entry.fname))
-    return tuple(entry for entry in order if entry.name not in {"Last Resort", ".LastResort"})
+    return tuple(entry for entry in order if "lastresort" not in entry.name.replace(" ", "").lower())
 
 
 @cache
-def _font_with(character: str) -> str | None:
-    """A family that has a character."""
-    for family in _base_fonts():
-        if ord(character) in _characters(_path_of(family)):
-            return family
-    return next((entry.name for entry in _candidates() if ord(character) in _characters(entry.fname)), None)
-
-
-def families(text: str) -> tuple[str, ...]:
-    """Fonts that have the characters of a text, as far as any installed font has them."""
-    found = [_font_with(character) for character in dict.fromkeys(text) if character.isprintable()]
-    return tuple(dict.fromkeys([*_base_fonts(), *filter(None, found)]))
+def _fonts_for(text: str) -> tuple[tuple[str, ...], str]:
+    """Families that have the characters of a text, few of them; and the characters that no installed font has."""
+    families = list(_base_fonts())
+    missing = {ord(one) for one in text if one.isprintable()}.difference(*(_characters(_path_of(f)) for f in families))
+    while missing:
+        best = max(_fallbacks(), key=lambda entry: len(missing & _characters(entry.fname)), default=None)
+        if best is None or not missing & _characters(best.fname):
+            break
+        families.append(best.name)
+        missing -= _characters(best.fname)
+    return tuple(families), "".join(map(chr, sorted(missing)))
 
 
 def without_font(text: str) -> str:
     """The characters that no installed font has."""
-    return "".join(sorted({one for one in text if one.isprintable() and _font_with(one) is None}))
+    return _fonts_for(text)[1]
 
 
 def font(text: str, size: float = SIZE, *, bold: bool = False) -> FontProperties:
     """The font of a text."""
-    return FontProperties(family=list(families(text)), size=size, weight="bold" if bold else "normal")
+    return FontProperties(family=list(_fonts_for(text)[0]), size=size, weight="bold" if bold else "normal")
 
 
 @cache
 def width_of(text: str, size: float = SIZE, *, bold: bool = False) -> float:
     """The width of a text in inches."""
     with own_settings():
-        renderer: Any = RendererAgg(1, 1, _PPI)  # type: ignore[no-untyped-call]
-        width, _, _ = renderer.get_text_width_height_descent(text, font(text, size, bold=bold), ismath=False)
+        width, _, _ = _renderer().get_text_width_height_descent(text, font(text, size, bold=bold), ismath=False)
     return float(width) / _PPI
+
+
+@cache
+def _renderer() -> Any:
+    return RendererAgg(1, 1, _PPI)  # type: ignore[no-untyped-call]
 
 
 def one_line(text: str) -> str:
@@ -117,25 +134,23 @@ def one_line(text: str) -> str:
 
 
 def wrapped(text: str, room: float, size: float = SIZE, *, bold: bool = False) -> list[str]:
-    """A text in lines that are at most so many inches wide, broken at spaces, else after `_(,=/`, else anywhere."""
-    lines = [""]
-    for piece in _pieces(one_line(text)):
-        if lines[-1].strip() and width_of((lines[-1] + piece).rstrip(), size, bold=bold) > room:
-            lines.append("")
-        for chunk in [piece] if width_of(piece.strip(), size, bold=bold) <= room else piece:
-            if lines[-1] and width_of((lines[-1] + chunk).rstrip(), size, bold=bold) > room:
-                lines.append("")
-            lines[-1] += chunk if lines[-1] else chunk.lstrip()
-    return [line.rstrip() for line in lines if line.strip()]
+    """A text in lines that are at most so many inches wide, broken at spaces, else after `_,=/)`, else anywhere."""
 
+    def fits(line: str) -> bool:
+        return width_of(line, size, bold=bold) <= room
 
-def _pieces(text: str) -> list[str]:
-    pieces = [""]
-    for character in text:
-        pieces[-1] += character
-        if character in " _(,=/":
-            pieces.append("")
-    return [piece for piece in pieces if piece]
+    lines: list[str] = []
+    for word in _ARROW.sub("\N{NO-BREAK SPACE}", one_line(text)).split(" "):
+        if lines and fits(f"{lines[-1]} {word}"):
+            lines[-1] += f" {word}"
+            continue
+        lines.append("")
+        for piece in [word] if fits(word) else re.split(r"(?<=[_,=/)])|(?=\()", word):
+            for chunk in [piece] if fits(piece) else piece:
+                if lines[-1] and not fits(lines[-1] + chunk):
+                    lines.append("")
+                lines[-1] += chunk
+    return [line for line in lines if line]
 
 
 class Page(MplFigure):

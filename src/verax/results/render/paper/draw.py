@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from verax.results.figure import AnyMark, Area, Bar, Dot, Figure, Line, Panel, Point, Region, Rule, Series, Swarm
+from verax.results.figure import AnyMark, Area, Bar, Dot, Figure, Line, Panel, Point, Region, Rule, Scale, Series, Swarm
 from verax.results.render.paper.canvas import (
     GRID,
     INK,
@@ -36,11 +36,20 @@ _MARK, _SMALL, _DOT = 4.2, 2.8, 2.4
 _MOST_MARKERS = 15
 _HANDLE = 0.2
 _KEY_GAP = 0.16
+_BACKGROUND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 0.3}
+"""Of labels, below which lines may pass."""
 _POINTS = 72.0
 
 
 def draw(figure: Figure, width: float, *, title: bool = True) -> Page:
     """A figure on a page of some width in inches, as high as it needs to be."""
+    with own_settings():
+        page = _draw(figure, width, title=title)
+    page.warn_of_missing_glyphs()
+    return page
+
+
+def _draw(figure: Figure, width: float, *, title: bool) -> Page:
     repeated = [panel.title for panel in figure.panels] == [figure.title]
     heading = wrapped(figure.title, width - 2 * EDGE, TITLE, bold=True) if title and not repeated else []
     notes = wrapped(figure.caption, width - 2 * EDGE) if title else []
@@ -51,27 +60,25 @@ def draw(figure: Figure, width: float, *, title: bool = True) -> Page:
     words = [line for text in figure.legend for line in wrapped(text, width - 2 * EDGE)]
     height = end + GAP * bool(keys or words) + LINE * (len(keys) + len(words)) + EDGE / 2
     page = Page(width, height, figure.title)
-    with own_settings():
-        y = EDGE + LINE / 2
-        for line in heading:
-            page.write(EDGE, y, line, size=TITLE, bold=True)
-            y += LINE * 1.15
-        for line in notes:
-            page.write(EDGE, y, line, color=QUIET)
-            y += LINE
-        rules = _rules(figure)
-        for one in placed:
-            _Plot(page, one, figure.series, rules).draw()
-        y = end + GAP + LINE / 2
-        for row in keys:
-            for x, handle, name in row:
-                handle(page, x, y)
-                page.write(x + _HANDLE + 0.04, y, name)
-            y += LINE
-        for line in words:
-            page.write(EDGE, y, line, color=QUIET)
-            y += LINE
-    page.warn_of_missing_glyphs()
+    y = EDGE + LINE / 2
+    for line in heading:
+        page.write(EDGE, y, line, size=TITLE, bold=True)
+        y += LINE * 1.15
+    for line in notes:
+        page.write(EDGE, y, line, color=QUIET)
+        y += LINE
+    rules = _rules(figure)
+    for one in placed:
+        _Plot(page, one, figure.series, rules).draw()
+    y = end + GAP + LINE / 2
+    for row in keys:
+        for x, handle, name in row:
+            handle(page, x, y)
+            page.write(x + _HANDLE + 0.04, y, name)
+        y += LINE
+    for line in words:
+        page.write(EDGE, y, line, color=QUIET)
+        y += LINE
     return page
 
 
@@ -94,7 +101,7 @@ def _keys(figure: Figure, width: float) -> Iterator[list[tuple[float, _Handle, s
     entries: list[tuple[_Handle, str]] = [
         (_series_handle(one, number, with_line=lines), one.name)
         for number, one in enumerate(figure.series)
-        if number in used
+        if number in used and len(used) > 1
     ]
     entries += [(_rule_handle(number), label) for number, label in enumerate(_rules(figure))]
     room, x = width - EDGE, EDGE
@@ -216,15 +223,13 @@ class _Plot:
     def _x_ticks(self) -> None:
         one, axis, scale = self.placed, self.placed.x_axis, self.panel.x
         below = one.plot_top + self.height
-        last = -np.inf
-        for value in () if axis is None else axis.values:
-            at, shown = self.x(value), scale.tick(value).replace("-", "\N{MINUS SIGN}")
+        values = () if axis is None else axis.values
+        named = _apart([(self.x(value), width_of(_tick(scale, value))) for value in values], self.width)
+        for number, value in enumerate(values):
+            at = self.x(value)
             self.axes.plot([at, at], [0, self.height], color=GRID, linewidth=0.5, zorder=0.4, gid="grid")
-            half = width_of(shown) / 2
-            if at - half < last + 0.05:
-                continue  # the labels of a narrow plot would touch
-            last = at + half
-            self.page.write(one.plot_left + at, below + 0.09, shown, ha="center")
+            if number in named:
+                self.page.write(one.plot_left + at, below + 0.09, _tick(scale, value), ha="center")
         for number, line in enumerate(one.x_label):
             self.page.write(one.plot_left + self.width / 2, below + 0.17 + LINE * (number + 0.5), line, ha="center")
 
@@ -233,8 +238,7 @@ class _Plot:
         for value in () if axis is None else axis.values:
             at = self.y(value)
             self.axes.plot([0, self.width], [at, at], color=GRID, linewidth=0.5, zorder=0.4, gid="grid")
-            shown = scale.tick(value).replace("-", "\N{MINUS SIGN}")
-            self.page.write(one.plot_left - 0.04, one.plot_top + self.height - at, shown, ha="right")
+            self.page.write(one.plot_left - 0.04, one.plot_top + self.height - at, _tick(scale, value), ha="right")
         if axis is not None:
             centre = one.plot_top + self.height / 2
             for number, line in enumerate(y_label(self.panel)):
@@ -305,15 +309,20 @@ class _Plot:
         self.axes.fill_between(xs, low, high, **look, zorder=1, gid="area")
 
     def _point(self, mark: Point) -> None:
+        for x, y in self._crosshair(mark):
+            self._whisker(x, y, mark.series)
+        self._sign(self.x(mark.x.value), self.y(mark.y.value), mark.series)
+
+    def _crosshair(self, mark: Point) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
+        """The intervals of a point: both x and both y of each."""
         x, y = self.x(mark.x.value), self.y(mark.y.value)
         if mark.x.interval is not None:
-            self._whisker((self.x(mark.x.interval[0]), self.x(mark.x.interval[1])), (y, y), mark.series)
+            yield (self.x(mark.x.interval[0]), self.x(mark.x.interval[1])), (y, y)
         if mark.y.interval is not None:
-            self._whisker((x, x), (self.y(mark.y.interval[0]), self.y(mark.y.interval[1])), mark.series)
-        self._sign(x, y, mark.series)
+            yield (x, x), (self.y(mark.y.interval[0]), self.y(mark.y.interval[1]))
 
     def _rule(self, mark: Rule) -> None:
-        look = _rule_look(self.rules.index(mark.label) if mark.label else 0)
+        look = _rule_look(self.rules.index(mark.label)) if mark.label else {"color": QUIET, "linewidth": 0.6}
         ends: tuple[list[float], list[float]] = (
             ([self.x(mark.value)] * 2, [0, self.height])
             if mark.axis == "x"
@@ -329,18 +338,14 @@ class _Plot:
     def _bar(self, mark: Bar) -> None:
         colour, hatch = SIGNS[mark.sign]
         left, right, y = self.x(mark.start), self.x(mark.end), self.middle(mark.row)
-        look: dict[str, Any] = {
-            "facecolor": colour,
-            "edgecolor": INK if hatch else colour,
-            "hatch": hatch,
-            "linewidth": 0.4,
-        }
+        look: dict[str, Any] = {"facecolor": colour, "edgecolor": INK if hatch else colour, "hatch": hatch}
         corner = (min(left, right), y - 0.048)
         self.axes.add_patch(Rectangle(corner, abs(right - left), 0.096, **look, linewidth=0.4, zorder=2.4, gid="bar"))
         if mark.label:
             side = 1 if mark.end >= mark.start else -1
             x = self.placed.plot_left + right + 0.03 * side
-            self.page.write(x, self.placed.plot_top + self.height - y, mark.label, ha="left" if side > 0 else "right")
+            y = self.placed.plot_top + self.height - y
+            self.page.write(x, y, mark.label, ha="left" if side > 0 else "right", bbox=_BACKGROUND)
 
     def _swarm(self, mark: Swarm) -> None:
         """All swarms of a row are laid out together, when the last of them is drawn."""
@@ -356,27 +361,57 @@ class _Plot:
             self.axes.plot([x for x, _ in own], ys, **look, alpha=0.8, zorder=3, clip_on=False, gid="swarm")
 
     def _point_labels(self) -> None:
-        """Labels next to their points, on the first side where they cover neither another point nor another label."""
+        """Labels next to their points, on the side where they cover least: no point or label, and no interval."""
         points = [mark for mark in self.panel.marks if isinstance(mark, Point)]
-        dots = [(self.x(mark.x.value), self.y(mark.y.value)) for mark in points]
-        taken: list[tuple[float, float, float, float]] = []
-        for number, (mark, (x, y)) in enumerate(zip(points, dots, strict=True)):
+        dots = [_around((self.x(mark.x.value),) * 2, (self.y(mark.y.value),) * 2) for mark in points]
+        bars = [_around(*ends, 0.01) for mark in points for ends in self._crosshair(mark)]
+        for mark in points:
             if not mark.label:
                 continue
-            shown = mark.label
-            width, half = width_of(shown), LINE / 2
-            sides = [(x + dx - width * (dx < 0), y + dy) for dy in (0.08, -0.08, 0.2, -0.2) for dx in (0.05, -0.05)]
-            inside = [s for s in sides if s[0] >= 0 and s[0] + width <= self.width + EDGE and 0 < s[1] < self.height]
-            others = [(a - 0.03, b - 0.03, a + 0.03, b + 0.03) for i, (a, b) in enumerate(dots) if i != number]
-            boxes = {s: (s[0], s[1] - half, s[0] + width, s[1] + half) for s in inside}
-            free = [s for s in inside if not any(_overlap(boxes[s], box) for box in [*others, *taken])]
-            left, base = (free or inside or sides)[0]
-            taken.append((left, base - half, left + width, base + half))
-            self.page.write(self.placed.plot_left + left, self.placed.plot_top + self.height - base, shown)
+            x, y = self.x(mark.x.value), self.y(mark.y.value)
+            width, half = width_of(mark.label), LINE / 2
+            best: tuple[float, _Box] | None = None
+            for dy, dx in product((0.08, -0.08, 0.2, -0.2), (0.05, -0.05)):
+                left, base = x + dx - width * (dx < 0), y + dy
+                box = (left, base - half, left + width, base + half)
+                outside = left < 0 or box[2] > self.width + EDGE or box[1] < 0 or box[3] > self.height + half
+                cost = 100 * outside + 10 * _touching(box, dots) + _touching(box, bars)
+                if best is None or cost < best[0]:
+                    best = cost, box
+            if best is not None:
+                left, bottom, _, top = best[1]
+                dots.append(best[1])
+                y = self.placed.plot_top + self.height - (bottom + top) / 2
+                self.page.write(self.placed.plot_left + left, y, mark.label, bbox=_BACKGROUND)
 
 
-def _overlap(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+def _tick(scale: Scale, value: float) -> str:
+    return scale.tick(value).replace("-", "\N{MINUS SIGN}")
+
+
+def _apart(labels: Sequence[tuple[float, float]], width: float) -> set[int]:
+    """Which labels (middle, width) below an axis to write, so that they touch neither each other nor other plots."""
+    kept: set[int] = set()
+    last = -GAP / 2
+    for number, (middle, room) in enumerate(labels):
+        if middle - room / 2 >= last and middle + room / 2 <= width + GAP / 2:
+            kept.add(number)
+            last = middle + room / 2 + 0.05
+    return kept or {len(labels) // 2}
+
+
+_Box = tuple[float, float, float, float]
+"""Left, bottom, right, top."""
+
+
+def _around(x: tuple[float, float], y: tuple[float, float], distance: float = 0.03) -> _Box:
+    return min(x) - distance, min(y) - distance, max(x) + distance, max(y) + distance
+
+
+def _touching(box: _Box, others: Sequence[_Box]) -> int:
+    """How many boxes a box overlaps."""
+    left, bottom, right, top = box
+    return sum(left < other[2] and other[0] < right and bottom < other[3] and other[1] < top for other in others)
 
 
 def swarm_heights(x: Sequence[float], size: float, room: float) -> list[float]:

@@ -172,31 +172,39 @@ def y_label(panel: Panel) -> list[str]:
 
 
 def place(panels: Sequence[Panel], width: float, top: float) -> list[Placed]:
-    """Panels in as many columns as fit the width of the page; equal rows are named once, in the first column.
+    """Panels in as many columns as fit the width of the page, plots next to each other of one width.
+
+    Equal rows of panels next to each other are named once.
 
     Args:
         top: the upper edge of the first panel.
     """
+    if not panels:
+        return []
     least = _LEAST_ROWS if all(panel.rows for panel in panels) else _LEAST_NUMERIC
-    for columns in range(min(len(panels), _MOST_COLUMNS), 0, -1):
-        columns = -(-len(panels) // -(-len(panels) // columns))  # noqa: PLW2901 - as even as possible
-        lefts = _lefts(panels, columns, width)
-        plot = (width - 2 * EDGE - sum(lefts) - GAP * (columns - 1)) / columns
-        if plot >= least or columns == 1:
+    for most in range(min(len(panels), _MOST_COLUMNS), 0, -1):
+        columns = -(-len(panels) // -(-len(panels) // most))  # as even as possible
+        grid = [panels[start : start + columns] for start in range(0, len(panels), columns)]
+        rooms = [[_room(line, column, width) for column in range(len(line))] for line in grid]
+        plots = [(width - 2 * EDGE - sum(room) - GAP * (columns - 1)) / columns for room in rooms]
+        if min(plots) >= least or columns == 1:
             break
     placed: list[Placed] = []
-    for start in range(0, len(panels), columns):
-        line: list[Placed] = []
+    for line, room, plot in zip(grid, rooms, plots, strict=True):
+        level: list[Placed] = []
         left = EDGE
-        for column, panel in enumerate(panels[start : start + columns]):
-            named = not _repeats(panels, start + column, columns)
-            names = lefts[column] if named else 0.0
-            line.append(Placed(panel, left, left + lefts[column], top, plot, named, names or width))
-            left += lefts[column] + plot + GAP
-        line = _level(line)
-        placed += line
-        top = max(one.bottom for one in line) + GAP
+        for panel, names in zip(line, room, strict=True):
+            level.append(Placed(panel, left, left + names, top, plot, names > 0, names or width))
+            left += names + plot + GAP
+        placed += _level(level)
+        top = max(one.bottom for one in placed[-len(line) :]) + GAP
     return placed
+
+
+def _room(line: Sequence[Panel], column: int, width: float) -> float:
+    """Room on the left of a plot; none for the names of rows that the panel on the left has too."""
+    panel = line[column]
+    return 0.0 if column and panel.rows and panel.rows == line[column - 1].rows else _left_of(panel, width)
 
 
 def _level(line: list[Placed]) -> list[Placed]:
@@ -210,17 +218,3 @@ def _level(line: list[Placed]) -> list[Placed]:
         )
         for one in line
     ]  # fmt: skip
-
-
-def _repeats(panels: Sequence[Panel], number: int, columns: int) -> bool:
-    """Whether a panel has the rows of the panel on its left."""
-    return number % columns > 0 and bool(panels[number].rows) and panels[number].rows == panels[number - 1].rows
-
-
-def _lefts(panels: Sequence[Panel], columns: int, width: float) -> list[float]:
-    """Room on the left of the plots of each column."""
-    lefts = [0.0] * columns
-    for number, panel in enumerate(panels):
-        if not _repeats(panels, number, columns):
-            lefts[number % columns] = max(lefts[number % columns], _left_of(panel, width))
-    return lefts
