@@ -169,7 +169,6 @@ def print_results(
         as_json: gives the JSON.
     """
     from verax.results.render import plain
-    from verax.results.render.parquet import to_parquet
 
     if format is OutputFormat.terminal and file is None:
         for renderable in shown:
@@ -189,6 +188,8 @@ def print_results(
         case OutputFormat.markdown:
             text = plain.to_markdown(tables)
         case OutputFormat.parquet:
+            from verax.results.render.parquet import to_parquet
+
             if file is None:
                 raise UserError("--format parquet: name the file to write with --out FILE")
             write_output("--out", file, to_parquet(tables))

@@ -30,7 +30,7 @@ def arrow_table(tables: Sequence[Table]) -> pa.Table:
     Each column has one type. Where a name has both numbers and text, the text is in the column `NAME_text`.
     """
     records = [
-        {"table": table.name, **{"table_" if name == "table" else name: value for name, value in record.items()}}
+        {"table": table.name, **{_column(name): value for name, value in record.items()}}
         for table in tables
         for record in table.records()
     ]
@@ -45,6 +45,11 @@ def arrow_table(tables: Sequence[Table]) -> pa.Table:
         if written:
             columns[f"{name}_text" if name in columns else name] = pa.array(texts, pa.string())
     return pa.table(columns)
+
+
+def _column(name: str) -> str:
+    """A key as the name of a column."""
+    return "table_" if name == "table" else visible(name)
 
 
 def _type_of(values: Sequence[Value]) -> pa.DataType:
