@@ -199,3 +199,29 @@ def test_short_forms(classifier: Callable[..., Classifier], instances: list[Inst
 
 def test_the_version_is_that_of_the_distribution() -> None:
     assert verax.__version__ == importlib.metadata.version("verax")
+
+
+def test_a_model_that_was_not_loaded_is_rejected_with_what_to_do() -> None:
+    def probabilities(texts: list[tuple[str, ...]]) -> list[list[float]]:
+        return [[0.5, 0.5] for _ in texts]
+
+    rows = [{"text": "a good film", "label": "pos"}]
+    for call in (
+        lambda: verax.explain(probabilities, "a good film"),
+        lambda: verax.explain_all(probabilities, "a good film"),
+        lambda: verax.evaluate(probabilities, rows, ["leave_one_out"], ["comprehensiveness"]),
+        lambda: verax.audit(probabilities, rows),
+    ):
+        with pytest.raises(UserError, match="got function; load_model takes names, folders, pipelines and functions"):
+            call()
+
+
+def test_an_audit_takes_tables_in_memory(tmp_path: Path) -> None:
+    def probabilities(texts: list[tuple[str, ...]]) -> list[list[float]]:
+        return [[0.9, 0.1] if "good" in text else [0.2, 0.8] for (text,) in texts]
+
+    rows = [{"text": f"a {word} film", "label": "pos"} for word in ("good", "bad", "good old")]
+    model = verax.load_model(probabilities, labels=["pos", "neg"])
+    run = verax.audit(model, pd.DataFrame(rows), out=tmp_path / "run", progress=False)
+    assert [one.parts[0].raw for one in run.inputs()] != []
+    assert len(run.instances) == 3

@@ -284,6 +284,7 @@ def explain(
         lang: language of the texts.
         seed: for methods that draw at random.
     """
+    _check_model(model)
     instance = _as_instance(texts, label, lang)
     given = default_method(model) if method is None else method
     if target is not None:
@@ -298,6 +299,14 @@ def explain(
         check_prompts(named, model, instance)
         return _explanation(engine, x, None, named)
     return _explanation(engine, x, _outcome(engine, predict(x)).value, named)
+
+
+def _check_model(model: Any) -> None:
+    if not hasattr(model, "capabilities"):
+        raise UserError(
+            f"model: expected what load_model or load_self_explainer returns, got {type(model).__name__}; load_model "
+            "takes names, folders, pipelines and functions"
+        )
 
 
 def default_method(model: Classifier | SelfExplainer) -> str:
@@ -327,6 +336,7 @@ def explain_all(
         without: words, by part and position, that are deleted from the input that the model reads. The target is still
             that of the whole input.
     """
+    _check_model(model)
     if methods is not None and (isinstance(methods, str) or not methods):
         raise UserError(f"explain_all: methods: expected a list of methods, got {methods!r}")
     instance, engine = _as_instance(texts, label, lang), Engine()
@@ -483,6 +493,8 @@ def evaluate(
         progress: show a progress bar.
     """
     placement = placement_of(executor, workers, address, cpus_per_worker)
+    if not isinstance(model, (str, Path, Mapping)):
+        _check_model(model)
     data = load_dataset(data) if is_table(data) else data
     validation = load_dataset(validation) if is_table(validation) else validation
     folder = Path(tempfile.mkdtemp(prefix="verax-")) if out is None else Path(out)
@@ -532,7 +544,7 @@ def _echo(namespace: Namespace, given: Any, seed: int) -> Any:
 
 def audit(
     model: str | Path | Mapping[str, Any] | Classifier | SelfExplainer,
-    data: str | Path | Mapping[str, Any] | Dataset,
+    data: str | Path | Mapping[str, Any] | Dataset | Any,
     *,
     budget: float | None = None,
     out: Path | str | None = None,
@@ -547,8 +559,11 @@ def audit(
     """
     stop_at = None if budget is None else time.monotonic() + budget
     folder = Path(tempfile.mkdtemp(prefix="verax-")) / "audit" if out is None else Path(out)
-    content = {"model": _section(model), "data": _section(data), "seed": seed}
+    data = load_dataset(data) if is_table(data) else data
     loaded = None if isinstance(model, (str, Path, Mapping)) else model
+    if loaded is not None:
+        _check_model(loaded)
+    content = {"model": _section(model), "data": _section(data), "seed": seed}
     planned = plan_audit(content, loaded, data if isinstance(data, Dataset) else None)
     if stop_at is not None or planned.prepared.run.spec.model.endpoint is not None:
         planned, _ = fitted(planned, folder, budget, stop_at)

@@ -85,7 +85,9 @@ def test_list(verax: CallVerax, what: str) -> None:
     assert all(set(row) == {"name", "display", "kind", "summary", "cost", "reference"} for row in rows)
 
 
-def test_list_without_a_name_lists_everything(verax: CallVerax) -> None:
+@pytest.mark.parametrize("width", [60, 80, 160])
+def test_list_without_a_name_lists_everything(verax: CallVerax, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
     said = verax("list")
     listed = json.loads(verax("list", "--format", "json").out)
     assert said.code == 0

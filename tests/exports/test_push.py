@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -227,6 +228,26 @@ def test_places_on_this_machine_are_left_out(verax: CallVerax, tmp_path: Path) -
     assert {"mine", "reviews.csv", "lessons.json"} <= {
         word.strip("()") for word in everything.replace("=", " ").split()
     }
+
+
+def test_hostile_names_and_texts_are_written_as_they_can_be(verax: CallVerax, tmp_path: Path) -> None:
+    bad = "\ud800\x1b[31m</script>---\n| `x`"
+    rows = word_rows(methods=("random", bad))
+    rows["card"] = run_card([method_entry("random"), method_entry(bad)], [metric_entry(bad)], model={"name": bad})
+    rows["instances"] = [replace(one, id=f"{bad}{i}", label=bad, lang=bad) for i, one in enumerate(rows["instances"])]
+    names = {f"id-{i}": one.id for i, one in enumerate(rows["instances"])}
+    for table in ("predictions", "highlights"):
+        rows[table] = [replace(one, instance_id=names[one.instance_id]) for one in rows[table]]
+    rows["scores"] = [Score(one.id, bad, bad, 0.5) for one in rows["instances"]]
+    make_run(tmp_path / "run", **rows)
+    assert verax("push", "run", "me/words", "--out", "dataset").code == 0
+    shown = "\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}[31m"
+    (label,) = {row["label"] for row in load(tmp_path / "dataset", "explanations")}
+    assert label.startswith(shown)
+    assert {row["method"] for row in load(tmp_path / "dataset", "scores")} == {label}
+    metadata, text = card(tmp_path / "dataset")
+    assert metadata["pretty_name"].startswith(f"Explanations of {shown}")
+    assert "</script>" not in text
 
 
 @pytest.mark.parametrize(

@@ -170,9 +170,6 @@ def print_results(
     """
     from verax.results.render import plain
 
-    if format is OutputFormat.parquet:
-        _write_parquet(file, tables)
-        return
     if format is OutputFormat.terminal and file is None:
         for renderable in shown:
             out.print(renderable)
@@ -191,7 +188,12 @@ def print_results(
         case OutputFormat.markdown:
             text = plain.to_markdown(tables)
         case OutputFormat.parquet:
-            raise AssertionError("written above")
+            from verax.results.render.parquet import to_parquet
+
+            if file is None:
+                raise UserError("--format parquet: name the file to write with --out FILE")
+            write_output("--out", file, to_parquet(tables))
+            return
         case OutputFormat.svg | OutputFormat.png | OutputFormat.pdf:
             raise UserError(f"--format {format.value}: figures have it: verax show --figure, verax explain --plot")
     write_text(text, file)
@@ -211,17 +213,6 @@ def write_output(option: str, file: Path, data: bytes) -> None:
         replace_file(file, data)
     except OSError as error:
         raise UserError(f"{option}: {file} cannot be written: {error.strerror}") from None
-
-
-def _write_parquet(file: Path | None, tables: Sequence[Table]) -> None:
-    from verax.results.render.parquet import write_parquet
-
-    if file is None:
-        raise UserError("--format parquet: name the file to write with --out FILE")
-    try:
-        write_parquet(tables, file)
-    except OSError as error:
-        raise UserError(f"--out: {file} cannot be written: {error.strerror or error}") from None
 
 
 def print_table(

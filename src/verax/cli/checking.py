@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from verax.cli.app import FormatOption, OutputFormat, app, notes, print_table, write_output
+from verax.cli.app import FileOption, FormatOption, OutputFormat, app, notes, out, print_table, write_output
 from verax.cli.show import open_all
 from verax.types import UserError
 
@@ -41,6 +41,7 @@ def check(
     ] = False,
     junit: Annotated[Path | None, typer.Option(help="Write the outcome as JUnit XML, too.", metavar="FILE")] = None,
     format: FormatOption = OutputFormat.terminal,  # noqa: A002 - the name of the option
+    file: FileOption = None,
 ) -> None:
     """Check requirements on the results of a run, so that a build fails when explanations get worse.
 
@@ -74,7 +75,11 @@ def check(
             raise UserError(f"{folder} and {other.folder} share no method under the same metric")
         checked += compared
         _note_unshared(other, run)
-    print_table(_table(checked, run), format, records=_records(checked))
+    table = _table(checked, run)
+    if table.rows or format is not OutputFormat.terminal:
+        print_table(table, format, file, records=_records(checked))
+    else:  # comparisons that are met have no row
+        out.print(Text(table.title))
     if junit is not None:
         _write_junit(junit, checked, run)
     if not all(one.met for one in checked):

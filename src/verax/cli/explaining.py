@@ -88,9 +88,10 @@ def _summaries(namespace: str, components: Sequence[RegistryEntry]) -> Table:
     """Components of one namespace, a line each."""
     shown = Table(box=None, pad_edge=False, title=namespace, title_justify="left", show_header=False)
     shown.add_column(style="bold", min_width=max(len(component.name) for component in components))  # never cut off
-    shown.add_column(no_wrap=True, overflow="ellipsis")
+    shown.add_column()
     for component in components:
-        shown.add_row(Text(component.name), Text(component.summary))
+        # the text is cut off, and not its column: of columns that cannot wrap rich may leave nothing
+        shown.add_row(Text(component.name), Text(component.summary, no_wrap=True, overflow="ellipsis"))
     return shown
 
 

@@ -96,8 +96,8 @@ def _explanations(content: Content) -> Iterator[Row]:
             "id": visible(instance.id),
             "texts": [visible(part.raw) for part in instance.parts],
             "words": [[visible(word) for word in part.words] for part in instance.parts],
-            "lang": instance.lang,
-            "label": instance.label,
+            "lang": visible(instance.lang),
+            "label": None if instance.label is None else visible(instance.label),
         }
         prediction = content.predictions.get(instance.id)
         if prediction is not None:
@@ -133,8 +133,8 @@ def _written(row: Nle) -> Row:
 def _answer(label: str, labels: tuple[str, ...], probabilities: tuple[float, ...]) -> Row:
     of_labels = zip(labels, probabilities, strict=False)
     return {
-        "prediction": label,
-        "probabilities": [{"label": name, "probability": probability} for name, probability in of_labels],
+        "prediction": visible(label),
+        "probabilities": [{"label": visible(name), "probability": probability} for name, probability in of_labels],
     }
 
 

@@ -291,11 +291,13 @@ class Manifest(_Entry):
         return self._display.get(label, label)
 
     def find_method(self, given: str, labels: Iterable[str]) -> str | None:
-        """Which of some methods is meant by a label, or by a name or display name that only one of them has."""
-        known = list(labels)
+        """Which of some methods is meant by a label, or by a name that only one of them has: `LOO`, `loo`, `lime`."""
+        known, wanted = list(labels), given.casefold()
         if given in known:
             return given
-        named = [label for label in known if given in {self.display(label), self.method(label).name}]
+        named = [
+            label for label in known if wanted in {self.display(label).casefold(), self.method(label).name.casefold()}
+        ]
         return named[0] if len(named) == 1 else None
 
     def tolerance(self, metric: str) -> float:

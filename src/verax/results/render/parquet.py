@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,13 +13,15 @@ from verax.results.render.markup import visible
 from verax.results.table import Table, Value
 
 
-def write_parquet(tables: Sequence[Table], file: Path) -> None:
-    """Write tables to one file; captions, verdicts and notes are in its metadata, as JSON under the key `verax`."""
+def to_parquet(tables: Sequence[Table]) -> bytes:
+    """One file of all tables; captions, verdicts and notes are in its metadata, as JSON under the key `verax`."""
     about = [
         {"name": t.name, "title": t.title, "caption": t.caption, "verdict": t.verdict, "notes": list(t.notes)}
         for t in tables
     ]
-    pq.write_table(arrow_table(tables).replace_schema_metadata({"verax": json.dumps(about)}), file)
+    written = io.BytesIO()
+    pq.write_table(arrow_table(tables).replace_schema_metadata({"verax": json.dumps(about)}), written)
+    return written.getvalue()
 
 
 def arrow_table(tables: Sequence[Table]) -> pa.Table:
@@ -28,7 +30,7 @@ def arrow_table(tables: Sequence[Table]) -> pa.Table:
     Each column has one type. Where a name has both numbers and text, the text is in the column `NAME_text`.
     """
     records = [
-        {"table": table.name, **{"table_" if name == "table" else name: value for name, value in record.items()}}
+        {"table": table.name, **{_column(name): value for name, value in record.items()}}
         for table in tables
         for record in table.records()
     ]
@@ -43,6 +45,11 @@ def arrow_table(tables: Sequence[Table]) -> pa.Table:
         if written:
             columns[f"{name}_text" if name in columns else name] = pa.array(texts, pa.string())
     return pa.table(columns)
+
+
+def _column(name: str) -> str:
+    """A key as the name of a column."""
+    return "table_" if name == "table" else visible(name)
 
 
 def _type_of(values: Sequence[Value]) -> pa.DataType:
