@@ -75,27 +75,32 @@ class Picture:
 
 
 REMOVE = "document.querySelectorAll('{}').forEach(e => e.remove())"
+CHOOSE = """(choice => {
+  choice.value = [...choice.options].find(one => one.text.startsWith('shapley_sampling')).value;
+  choice.dispatchEvent(new Event('input'));
+})(document.getElementById('parallel-method'))"""
 INSTANCE = "#instances-list > .instance:nth-child(2)"
 PICTURES: Mapping[str, Picture] = {
     "report": Picture(
         "methods",
-        height=1650,
+        height=1900,
         script=REMOVE.format(
-            "#leaderboard .sheet:nth-child(n + 3), #leaderboard .how, .instance + .instance, #card, .judgement .judged"
+            "#leaderboard .sheet:nth-child(n + 3), #leaderboard .how, .instance + .instance, #card, "
+            ".judgement .judged, .judgement > .note, .warnings, #filter, #instances-pages, #leaderboard > .legend, .human"
         ),
         out="docs/report.png",
     ),
     "interactions": Picture("kinds", INSTANCE, height=1700, out="docs/interactions.png"),
-    "verdict": Picture("methods", height=900),
-    "masking": Picture("masking", "#masking", height=760),
-    "kinds": Picture("kinds", "#unified", height=700),
-    "languages": Picture("languages", "#parallel", height=800),
-    "texts": Picture("texts", "#nle-list > .explained:nth-child(2)", height=800),
+    "verdict": Picture("methods", height=1210),
+    "masking": Picture("masking", "#masking", height=680),
+    "kinds": Picture("kinds", "#unified", height=500),
+    "languages": Picture("languages", "#parallel", height=745, script=CHOOSE),
+    "texts": Picture("texts", "#nle-list > .explained:nth-child(2)", height=1000),
     "phone": Picture("methods", INSTANCE, width=400, height=900, dark=True),
     "runs": Picture("view:/", height=800),
     "instance": Picture("view:masking/instances/1", script="document.getElementById('print-scores').click()"),
-    "what-if": Picture("view:/what-if?text=The+small+red+boat+is+on+the+lake.&text=A+boat+is+not+green.", height=560),
-    "notebook": Picture("notebook", "body", width=1000, height=560),
+    "what-if": Picture("view:/what-if?text=The+small+red+boat+is+on+the+lake.&text=A+boat+is+not+green.", height=860),
+    "notebook": Picture("notebook", "body", width=1150, height=760),
 }
 READY = "[...document.querySelectorAll('[data-load]')].every(e => e.getAttribute('aria-busy') === 'false')"
 PLACE = """(selector => {
@@ -106,9 +111,10 @@ PLACE = """(selector => {
 
 
 def make_run(name: str, folder: Path) -> None:
-    """Execute a run, or what is left of it, and write its report."""
-    command = [sys.executable, "-m", "verax", "run", *RUNS[name], "--out", str(folder)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    """Execute a run, unless it is finished, and write its report."""
+    if not (folder / "run.json").exists() or verax.open_run(folder).status == "unfinished":
+        command = [sys.executable, "-m", "verax", "run", *RUNS[name], "--out", str(folder)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     write_report(folder, instances=20)
 
 

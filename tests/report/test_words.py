@@ -201,6 +201,7 @@ def test_scores_without_a_sign_have_a_scale_of_their_own(text):
         ({"louvain": {"over": "attention_interaction"}}, False),
         ("louvain", True),
         ({"randomised": {"over": "saliency"}}, False),
+        ({"activation": {"aggregate": "mean"}}, False),
         ("beam", False),
         ("random", False),
     ],
