@@ -174,6 +174,7 @@ def disturb(
             died = sum(_kill(one, rng) for one in rng.sample(alive, rng.choice([1, len(alive)])))
             killed["worker"] += died
             since_rows += died
+        print(f"{campaign.stored()} bytes, {dict(killed)}", file=sys.stderr, flush=True)
     return killed
 
 
@@ -222,7 +223,7 @@ def campaign(executor: str, kills: int, limit: int, seed: int, undisturbed: Path
             killed += _one_run(executor, Path(place), kills - killed.total(), limit, rng)
             totals.update(compare(Path(place) / "run", undisturbed))
             totals["runs"] += 1
-        so_far = f"{executor}: {dict(killed)}, {dict(totals)}, {(time.monotonic() - start) / 60:.1f} min"
+        so_far = f"{executor}: {dict(killed)}, {dict(totals)} after {(time.monotonic() - start) / 60:.1f} min"
         print(so_far, file=sys.stderr, flush=True)
     return {"executor": executor, "killed": dict(killed), **totals}
 
@@ -250,6 +251,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background, and so by drivers
     names = ["processes", "ray"] if given.executor == "both" else [given.executor]
     bad = 0
     with tempfile.TemporaryDirectory() as scratch:

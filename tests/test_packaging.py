@@ -33,6 +33,7 @@ EXTRAS = (
     "datasets",
     "IPython",
     "jieba",
+    "matplotlib",
     "pythainlp",
     "ray",
     "sacrebleu",

@@ -11,7 +11,19 @@ import pytest
 
 from support.runs import word_run
 
-HEAVY = ("torch", "transformers", "scipy.stats", "sklearn", "datasets", "huggingface_hub", "shapiq", "ray", "spacy")
+HEAVY = (
+    "torch",
+    "transformers",
+    "scipy.stats",
+    "sklearn",
+    "datasets",
+    "huggingface_hub",
+    "shapiq",
+    "ray",
+    "spacy",
+    "matplotlib",
+    "matplotlib.pyplot",
+)
 PAIR = ("A boat.", "A lake.")
 
 
@@ -67,4 +79,6 @@ def test_misspelt_names_are_rejected_before_anything_heavy_is_imported(
 def test_stored_results_are_shown_and_components_listed_without_torch(tmp_path: Path) -> None:
     word_run(tmp_path / "run")
     assert imported_by_command("show", str(tmp_path / "run")) == set()
+    figure = ("--figure", "leaderboard", "--out", str(tmp_path / "figure.svg"))
+    assert imported_by_command("show", str(tmp_path / "run"), *figure) == {"matplotlib"}, "and no torch, no pyplot"
     assert imported_by_command("list") == set()

@@ -145,6 +145,14 @@ def test_the_command_prints_a_verdict_and_saves_a_spec_that_repeats_it(
     assert verax("verify", "runs/mine").code == 0
 
 
+def test_a_spec_that_someone_wrote_is_not_replaced(model: Classifier, data: Dataset, tmp_path: Path) -> None:
+    spec_file(tmp_path / "mine").write_text("model: world/nli\n")
+    with pytest.raises(UserError, match=r"mine.yaml was not written by an audit, and is not replaced"):
+        execute_audit(plan_audit(CONTENT, model, data), tmp_path / "mine", console=QUIET)
+    assert spec_file(tmp_path / "mine").read_text() == "model: world/nli\n"
+    assert not (tmp_path / "mine").exists()
+
+
 def test_a_dry_run_writes_nothing(verax: CallVerax, tmp_path: Path) -> None:
     said = verax("audit", "rules/word", "world/nli", "--labels", "a,b", "--dry-run")
     assert said.code == 2, "its labels are not those of the data"

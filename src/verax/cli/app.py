@@ -20,7 +20,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from verax.results.render.console import TerminalConsole
-from verax.store.files import disk_problem
+from verax.store.files import disk_problem, replace_file
 from verax.store.interrupt import interruptible, received_signal
 from verax.types import UserError
 
@@ -197,11 +197,16 @@ def write_text(text: str, file: Path | None) -> None:
     """Print a text, or write it to a file if one is given."""
     if file is None:
         print_raw(text)
-        return
+    else:
+        write_output("--out", file, text.encode())
+
+
+def write_output(option: str, file: Path, data: bytes) -> None:
+    """Write the file that an option names, atomically; anything but a regular file is not replaced."""
     try:
-        file.write_text(text, "utf-8")
+        replace_file(file, data)
     except OSError as error:
-        raise UserError(f"--out: {file} cannot be written: {error.strerror}") from None
+        raise UserError(f"{option}: {file} cannot be written: {error.strerror}") from None
 
 
 def _write_parquet(file: Path | None, tables: Sequence[Table]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from verax.cli.app import FormatOption, OutputFormat, app, notes, print_table
+from verax.cli.app import FormatOption, OutputFormat, app, notes, print_table, write_output
 from verax.cli.show import open_all
 from verax.types import UserError
 
@@ -138,7 +138,4 @@ def _write_junit(file: Path, checked: Sequence[Assessed], run: Run) -> None:
             value = "" if one.value is None else f" {one.value.value}"
             message = visible(f"{one.method}: {' '.join(filter(None, (one.metric + value, one.found)))}")
             ElementTree.SubElement(case, "failure", {"message": message, "type": "requirement"}).text = message
-    try:
-        ElementTree.ElementTree(root).write(file, encoding="utf-8", xml_declaration=True)
-    except OSError as error:
-        raise UserError(f"--junit: {file} cannot be written: {error.strerror}") from None
+    write_output("--junit", file, ElementTree.tostring(root, "utf-8", xml_declaration=True))

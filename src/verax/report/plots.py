@@ -136,7 +136,7 @@ class PlottedExplanation:
             Rule("x", ends.without, f"without words ({removal}): {number(ends.without)}"),
             Rule("x", ends.full, f"this input: {number(ends.full)}"),
         )
-        legend = ["from above: from the value without words to that of this input", _SIGNS]
+        legend = ["downwards: from the value without words to that of this input", _SIGNS]
         if any(name.strip() == "remainder" for name, _ in steps):
             legend.append("remainder: the part of the difference that the scores do not sum to")
         panel = Panel("", Scale(self.quantity), Scale(), (*rules, *marks), tuple(name for name, _ in steps))

@@ -23,7 +23,7 @@ from verax.run.parameters import from_config
 from verax.run.prepare import Prepared, prepare
 from verax.run.spec import parse_spec
 from verax.run.until_decided import FIRST
-from verax.store.files import replace_file
+from verax.store.files import read_regular, replace_file
 from verax.store.read import read_run_card
 from verax.studies.free_text.presets import NLE
 from verax.types import Dataset, UserError
@@ -39,6 +39,7 @@ METHODS = (
 )
 """Methods that score words, as far as the model supports them."""
 FAITHFULNESS = ("comprehensiveness", "sufficiency")
+_HEAD = "# An audit of "
 SHARE = 0.7
 """Share of the time left that the estimate may take: other work on a machine makes a run slower than its sample."""
 
@@ -185,6 +186,8 @@ def audit_cost(audit: Audit, folder: Path, budget: float | None) -> RunCost:
 def execute_audit(audit: Audit, folder: Path, *, console: Console, stop_at: float | None = None) -> Run:
     """Save the spec next to the folder, and run it; the run ends at the last look before its time is over.
 
+    A file of that name which is not the spec of an audit is not replaced.
+
     Args:
         stop_at: when the time is over, as `time.monotonic` tells it.
     """
@@ -207,7 +210,10 @@ def spec_file(folder: Path) -> Path:
 
 
 def _save(audit: Audit, folder: Path) -> None:
+    file = spec_file(folder)
+    if file.is_file() and not read_regular(file).startswith(_HEAD.encode()):
+        raise UserError(f"{file} was not written by an audit, and is not replaced; choose another folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    head = f"# An audit of {time.strftime('%Y-%m-%d')}; `verax run {spec_file(folder).name}` repeats it.\n"
+    head = f"{_HEAD}{time.strftime('%Y-%m-%d')}; `verax run {file.name}` repeats it.\n"
     text = yaml.safe_dump(audit.content, sort_keys=False, allow_unicode=True, width=100)
-    replace_file(spec_file(folder), (head + text).encode())
+    replace_file(file, (head + text).encode())

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -58,6 +59,7 @@ class Sample:
 
     Args:
         seconds: duration.
+        waited: share of it in which this process waited for a core that others used.
         batches: of each round, which computed twice as many inputs as the round before it.
         planned: what the finished rows were planned to take at most.
         computed: what they took.
@@ -65,6 +67,7 @@ class Sample:
     """
 
     seconds: float = 0.0
+    waited: float = 0.0
     batches: list[list[TimedBatch]] = field(default_factory=list)
     planned: dict[RowGroup, Load] = field(default_factory=dict)
     computed: dict[RowGroup, Load] = field(default_factory=dict)
@@ -112,7 +115,7 @@ def take_sample(plan: Plan, present: Collection[str], seconds: float) -> Sample:
         else:
             provider.prepare(engine, Console(quiet=True))
     works = _works(plan, present, unprepared)
-    start = time.perf_counter()
+    start, waited = time.perf_counter(), _seconds_waited()
     end, size = start + seconds, 1
     while (size == 1 or time.perf_counter() < end) and (some := list(islice(works, size))):
         with suppress(_TimeIsUp), reproducible(plan.run.model):
@@ -121,7 +124,16 @@ def take_sample(plan: Plan, present: Collection[str], seconds: float) -> Sample:
             end = time.perf_counter() + seconds
         size *= 2
     sample.seconds = time.perf_counter() - start
+    sample.waited = min(1.0, (_seconds_waited() - waited) / sample.seconds)
     return sample
+
+
+def _seconds_waited() -> float:
+    """Seconds that this thread has waited for a core so far; 0 where the system does not tell."""
+    try:
+        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 def _compute(plan: Plan, works: Sequence[Work], sample: Sample, end: float) -> None:

@@ -21,7 +21,8 @@ Result = TypeVar("Result")
 _TEMPORARY = re.compile(r"(.+?)(?:\.[0-9a-f]{16})?\.tmp")
 _RANDOM = re.compile(r".+\.[0-9a-f]{16}\.tmp")
 _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-_DISK_ERRORS = (*_DISK_FULL, errno.EROFS, errno.EFBIG)
+_NO_PERMISSION = (errno.EACCES, errno.EPERM)
+_DISK_ERRORS = (*_DISK_FULL, errno.EROFS, errno.EFBIG, *_NO_PERMISSION)
 _PAUSE = 1.0
 
 
@@ -120,14 +121,16 @@ def sync_folder(folder: Path) -> None:
 
 
 def disk_problem(error: BaseException) -> str | None:
-    """One line about an error that a full or read-only disk caused, whichever library raised it; None for another."""
+    """One line about an error that a full disk or a missing permission caused, whichever library raised it, or None."""
     seen: BaseException | None = error
     while seen is not None:
         number = next((code for code in _DISK_ERRORS if os.strerror(code) in str(seen)), None)
         if number is not None:
             path = seen.filename if isinstance(seen, OSError) and seen.filename else None
-            where = f"cannot write {path}" if path else "cannot write"
-            advice = "free some space or choose another folder, and start the same command again"
+            what = "cannot read or write" if number in _NO_PERMISSION else "cannot write"
+            where = f"{what} {path}" if path else what
+            cure = "change its permissions" if number in _NO_PERMISSION else "free some space"
+            advice = f"{cure} or choose another folder, and start the same command again"
             return f"{where}: {os.strerror(number)}; {advice}"
         seen = seen.__cause__ or seen.__context__
     return None

@@ -20,7 +20,7 @@ from verax.stats.intervals import bca
 from verax.stats.joint import TooFew
 from verax.studies.leaderboard import STUDY
 from verax.studies.leaderboard.analysis import Board, Standing, analyse, contrast
-from verax.studies.leaderboard.tables import _cell, _value, comparison, ranking_verdict
+from verax.studies.leaderboard.tables import _cautions, _cell, _undecided, _value, comparison, ranking_verdict
 from verax.types import Estimate
 
 
@@ -104,6 +104,16 @@ def test_verdict_of_each_method(tmp_path: Path) -> None:
     assert rows["low"]["verdict"] == "worse than random"
     assert str(rows["low"]["beaten_by"]).endswith(" (comp)")
     assert rows["gone"]["caution"] == "no value under comp (empty)"
+
+
+def test_what_does_not_apply_is_no_reason_to_be_careful() -> None:
+    undefined, skipped = (replace(standing("x", None), reasons={reason: 3}) for reason in ("no_gold", "empty"))
+    by_metric = {"agree": (board(undefined), undefined), "comp": (board(skipped), skipped)}
+    assert _cautions(by_metric, any_decided=False) == ["no value under comp (empty)"]
+    assert _undecided(by_metric) == "no value"
+    del by_metric["comp"]
+    assert _cautions(by_metric, any_decided=False) == []
+    assert _undecided(by_metric) == "not applicable"
 
 
 def test_a_metric_with_too_few_inputs_is_not_counted_as_decided(tmp_path: Path) -> None:

@@ -134,7 +134,14 @@ def _undecided(standings: dict[str, tuple[Board, Standing]]) -> str:
     known = [one for _, one in standings.values() if one.n]
     if any(one.baseline_mean is not None for one in known):
         return "too few inputs to tell"
-    return "no random explanation to compare with" if known else "no value"
+    if known:
+        return "no random explanation to compare with"
+    return "not applicable" if all(_not_applicable(one) for _, one in standings.values()) else "no value"
+
+
+def _not_applicable(standing: Standing) -> bool:
+    """Whether a metric is not defined for any of a method's explanations, which is no reason to be careful."""
+    return bool(standing.reasons) and standing.not_applicable == sum(standing.reasons.values())
 
 
 def _cautions(standings: dict[str, tuple[Board, Standing]], *, any_decided: bool) -> list[str]:
@@ -143,16 +150,19 @@ def _cautions(standings: dict[str, tuple[Board, Standing]], *, any_decided: bool
     failed = max((standing.failed for _, standing in standings.values()), default=0)
     if failed:
         found.append(f"failed on {plural(failed, 'instance')}")
-    lacking = {metric: standing for metric, (_, standing) in standings.items() if not standing.n}
+    lacking = {metric: one for metric, (_, one) in standings.items() if not one.n and not _not_applicable(one)}
     if lacking:
         reasons = dict.fromkeys(reason for standing in lacking.values() for reason in standing.reasons)
         found.append(f"no value under {listed(list(lacking))}" + (f" ({', '.join(reasons)})" if reasons else ""))
+    few = []
     for metric, (board, standing) in standings.items():
         decided = standing.better or standing.worse or standing.like_random
         if standing.n and 2 * standing.n < board.inputs:
             found.append(f"{metric} has only {standing.n} of {board.inputs} inputs")
         elif standing.n and any_decided and not decided and standing.baseline_mean is not None:
-            found.append(f"{metric} has too few inputs to tell")
+            few.append(metric)
+    if few:
+        found.append(f"{listed(few)} {'has' if len(few) == 1 else 'have'} too few inputs to tell")
     return found
 
 
