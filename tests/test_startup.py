@@ -14,7 +14,9 @@ from support.runs import word_run
 HEAVY = (
     "torch",
     "transformers",
+    "pandas",
     "scipy.stats",
+    "scipy.optimize",
     "sklearn",
     "datasets",
     "huggingface_hub",
@@ -48,7 +50,7 @@ except SystemExit as stopped:
 
 
 def test_modules_are_seen_when_they_are_imported() -> None:
-    assert imported_by("import scipy.stats") == {"scipy.stats"}
+    assert imported_by("import scipy.stats") == {"scipy.stats", "scipy.optimize"}
 
 
 def test_explain_is_imported_without_torch() -> None:

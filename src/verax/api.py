@@ -27,7 +27,7 @@ from verax.models.self_explainer import SelfExplainer
 from verax.models.subject import Subject
 from verax.registry import Namespace, entries, unknown
 from verax.report.arcs import span_texts
-from verax.report.notebook import highlight_html
+from verax.report.notebook import highlight_html, side_by_side_html
 from verax.report.page import write_report
 from verax.report.plots import MOST_WORDS, PLOT_KINDS, Ends, PlotKind, PlottedExplanation, draw_words, figure_of
 from verax.results.manifest import MethodEntry
@@ -35,7 +35,7 @@ from verax.results.plot import draw_figure, written
 from verax.results.render.console import TerminalConsole
 from verax.results.run import Run as _Run
 from verax.results.table import Table
-from verax.run.audit import audit_cost, execute_audit, plan_audit, within
+from verax.run.audit import execute_audit, fitted, plan_audit
 from verax.run.card import method_entry
 from verax.run.checking import check_fit, check_prompts
 from verax.run.context import TEXT
@@ -183,7 +183,7 @@ class Explanation:
     def _repr_html_(self) -> str:
         if isinstance(self.row, Nle):
             return f"<p><b>{escape(self.prediction.label)}</b>: {escape(self.row.text)}</p>"
-        return highlight_html(self.row, self.instance, self.prediction)
+        return highlight_html(self.row, self.instance, self.prediction, entry=self.entry)
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,8 @@ class SideBySide:
         return f"<SideBySide of {self.prediction.label!r}: {methods}; {len(self.skipped)} skipped>"
 
     def _repr_html_(self) -> str:
-        return "".join(made._repr_html_() for made in self.explanations)
+        made = [(one.row, one.entry) for one in self.explanations]
+        return side_by_side_html(made, self.instance, self.prediction, self.skipped)
 
 
 class Run(_Run):
@@ -549,8 +550,8 @@ def audit(
     content = {"model": _section(model), "data": _section(data), "seed": seed}
     loaded = None if isinstance(model, (str, Path, Mapping)) else model
     planned = plan_audit(content, loaded, data if isinstance(data, Dataset) else None)
-    if stop_at is not None:
-        planned = within(planned, audit_cost(planned, folder, budget), stop_at - time.monotonic())
+    if stop_at is not None or planned.prepared.run.spec.model.endpoint is not None:
+        planned, _ = fitted(planned, folder, budget, stop_at)
     execute_audit(planned, folder, console=TerminalConsole(stderr=True, quiet=not progress), stop_at=stop_at)
     return Run(folder)
 

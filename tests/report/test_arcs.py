@@ -17,6 +17,7 @@ from verax.report.lines import MARGIN, TEXT, is_rtl, lay_out
 from verax.report.notebook import highlight_html
 from verax.report.page import render
 from verax.report.terminal import explanation, side_by_side
+from verax.results.manifest import MethodEntry
 from verax.results.render.text_width import cut_to, text_width
 from verax.types import Highlight, Human, Instance, Prediction, Span, Target
 
@@ -454,12 +455,18 @@ def test_side_by_side_words_are_in_columns_and_pairs_in_tables_of_their_own():
     made = instance("a b", "x")
     token = Highlight("i", "words", "token", Target(), made.units, (1.0, 0.5, -1.0))
     said = printed(
-        side_by_side([token, interactions(made, method="pairs")], made, Prediction("i", "y", ("y",), (1,)), [])
+        side_by_side(
+            [(token, MethodEntry(label="words")), (interactions(made, method="pairs"), MethodEntry(label="pairs"))],
+            made,
+            Prediction("i", "y", ("y",), (1,)),
+            [],
+        )
     )
     head = next(line for line in said.splitlines() if line.startswith("word"))
     assert head.split() == ["word", "words"]
     assert re.search(r"pairs\n *rank +words +words +score", said)
-    only = printed(side_by_side([interactions(made)], made, Prediction("i", "y", ("y",), (1,)), []))
+    pairs = [(interactions(made), MethodEntry(label="m"))]
+    only = printed(side_by_side(pairs, made, Prediction("i", "y", ("y",), (1,)), []))
     assert "Each column" not in only
 
 

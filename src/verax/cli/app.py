@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -37,6 +38,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
+process = SimpleNamespace(own=False)
+"""Whether the process ends with the command, so that what it changes in other libraries matters to nobody."""
 out = TerminalConsole()
 notes = TerminalConsole(stderr=True)
 
@@ -94,7 +97,7 @@ def _options(
     context.obj = {"debug": debug}
 
 
-def main() -> None:
+def main(*, own_process: bool = False) -> None:
     """Run the command line.
 
     Invalid input gives one line and exit code 2. Ctrl-C, SIGTERM and SIGHUP store finished work, and give one line and
@@ -102,6 +105,7 @@ def main() -> None:
     """
     # threads that wait by spinning make torch many times slower on a machine that others use too
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    process.own = own_process
     args = sys.argv[1:] or ["--help"]
     debug = "--debug" in args  # anywhere in the command
     try:

@@ -212,10 +212,11 @@ def explain(
     elif as_json or format is OutputFormat.json:
         write_text(json_text(shown.to_dict()), file)
     elif isinstance(shown, SideBySide):
-        rows = [made.row for made in shown.explanations]
-        out.print(terminal.side_by_side(rows, shown.instance, shown.prediction, shown.skipped))
+        made = [(one.row, one.entry) for one in shown.explanations]
+        out.print(terminal.side_by_side(made, shown.instance, shown.prediction, shown.skipped))
     else:
-        out.print(terminal.explanation(shown.row, shown.instance, shown.prediction))
+        signed = shown.entry.two_sided
+        out.print(terminal.explanation(shown.row, shown.instance, shown.prediction, signed=signed))
 
 
 def _check_output(

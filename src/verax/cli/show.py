@@ -20,6 +20,7 @@ from verax.cli.app import (
     notes,
     out,
     print_results,
+    process,
 )
 from verax.types import UserError
 
@@ -174,7 +175,10 @@ def _exit_by_status(runs: Sequence[Run]) -> None:
 def open_all(folders: Sequence[Path], *, warn: bool = True) -> list[Run]:
     """Open runs, and warn about unreadable data and unfinished runs, unless the output itself says so."""
     from verax.results.run import open_runs
+    from verax.store.read import spare_pandas
 
+    if process.own:
+        spare_pandas()
     runs = open_runs(folders)
     for line in _problems(runs) if warn else ():
         notes.print(Text(line, "yellow"))

@@ -48,7 +48,8 @@ class _Entry(BaseModel):
 class MethodEntry(_Entry):
     """A method of a run, or a file of explanations made elsewhere.
 
-    `signed` says whether its scores distinguish what supports the target from what opposes it.
+    `signed` says whether the order of its scores distinguishes what supports the target from what opposes it, and
+    `ranks` whether they are places in that order, and so have no sign themselves.
     """
 
     label: Label
@@ -58,8 +59,14 @@ class MethodEntry(_Entry):
     base: str | None = None
     target: Label | None = None
     signed: bool = True
+    ranks: bool = False
     reference: str = ""
     version: int | None = None
+
+    @property
+    def two_sided(self) -> bool:
+        """Whether scores above 0 support and those below 0 oppose; else they are more or less."""
+        return self.signed and not self.ranks
 
     @property
     def random(self) -> bool:

@@ -109,6 +109,7 @@ def method_entry(named: Configured[Any]) -> MethodEntry:
             "base": getattr(component, "base", None),
             "target": str(getattr(component, "target", "none")),
             "signed": is_signed(component),
+            "ranks": bool(getattr(component, "ranks", False)),
         }
     return MethodEntry(
         label=named.label,
@@ -172,7 +173,10 @@ def _text_warnings(run: RunContext) -> list[str]:
 
 def is_signed(method: Method) -> bool:
     """Whether the scores of a method distinguish what supports the target from what opposes it."""
-    sizes = getattr(method, "absolute", False) or getattr(method, "aggregate", None) == "l2"
+    inner = getattr(method, "over", None)
+    if isinstance(inner, Method):  # spans over pairs, another method on randomised weights
+        return is_signed(inner)
+    sizes = getattr(method, "absolute", False) or getattr(method, "aggregate", None) in {"l1", "l2"}
     return bool(getattr(method, "signed", True)) and not sizes
 
 

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 from rich.console import Console
-from scipy.optimize import nnls
 
 from verax.engine.questions.base import Pass
 from verax.engine.reproducible import reproducible
@@ -82,6 +81,8 @@ class Sample:
         timed = list(chain.from_iterable(of_kind[1:][-2:])) or list(chain.from_iterable(of_kind))
         if not timed:
             return None
+        from scipy.optimize import nnls  # noqa: PLC0415 - takes a quarter of a second
+
         _, passes, words, seconds = (np.array(column) for column in zip(*timed, strict=True))
         each, word = nnls(np.stack([passes, words], 1).astype(float), seconds)[0]
         fitted = each * passes.sum() + word * words.sum()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -31,6 +32,32 @@ from verax.store.shards import (
 )
 from verax.store.tables import COUNTED, TABLES, Row, TableName, decode
 from verax.types import IntArray, UserError
+
+
+class _NoPandas:
+    """A finder of modules that says that pandas is not installed."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> None:
+        """Nothing about other modules."""
+        if name == "pandas":
+            raise ModuleNotFoundError("pandas is spared", name=name)
+
+
+def spare_pandas() -> None:
+    """Let pyarrow look for pandas now, and not find it, unless it is imported already.
+
+    pyarrow imports pandas with the first array that is made of Python objects, only to recognise pandas objects among
+    them; that takes nearly as long as all else when a small run is shown. A process that calls this must not give it
+    any. Whatever needs pandas by itself still imports it, `Table.to_pandas` included.
+    """
+    if "pandas" in sys.modules:
+        return
+    sys.meta_path.insert(0, _NoPandas)
+    try:
+        pa.array([])
+    finally:
+        sys.meta_path.remove(_NoPandas)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,8 @@ _ROW, _TOP, _FOOT = 21.0, 22.0, 34.0
 _NAMES, _WIDEST_NAMES, _INDENT, _HEADING = 132.0, 200.0, 10.0, 12.0
 _LEFT, _RIGHT = 42.0, 10.0
 _DODGE = 7.0
-_COLOURS = 6
+COLOURS = 6
+"""Number of colours of series; further series begin again."""
 _HATCH = 7.0
 
 
@@ -143,7 +144,7 @@ def _mark(frame: _Frame, mark: AnyMark, panel: Panel, series: Sequence[Series]) 
 
 def _look(series: Series, number: int) -> str:
     """CSS class of a series."""
-    return "base" if series.baseline else f"s{number % _COLOURS}"
+    return "base" if series.baseline else f"s{number % COLOURS}"
 
 
 def _dot(frame: _Frame, mark: Dot, panel: Panel, series: Sequence[Series]) -> list[Html]:

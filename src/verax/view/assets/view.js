@@ -31,6 +31,7 @@ async function load(place) {
     place.replaceChildren(parse(await (await get(place.dataset.load)).text()));
     place.querySelectorAll(".sheet table").forEach(equip);
     place.querySelectorAll("[data-watch]").forEach(watch);
+    reachable();
   } catch (error) {
     complain(place, error);
   }
@@ -153,6 +154,8 @@ function answering(form) {
       const { name, value } = document.activeElement;
       while (form.nextSibling) form.nextSibling.remove();
       while (made.lastElementChild.id !== "search") form.after(made.lastElementChild);
+      printScores();
+      reachable();
       const again = [...form.elements].find((one) => one.name === name && one.value === value && !form.contains(one));
       again?.focus();
       history.replaceState(null, "", url);
