@@ -86,7 +86,8 @@ PICTURES: Mapping[str, Picture] = {
         height=1900,
         script=REMOVE.format(
             "#leaderboard .sheet:nth-child(n + 3), #leaderboard .how, .instance + .instance, #card, "
-            ".judgement .judged, .judgement > .note, .warnings, #filter, #instances-pages, #leaderboard > .legend, .human"
+            ".judgement .judged, .judgement > .note, .warnings, #filter, #instances-pages, #leaderboard > .legend, "
+            ".human"
         ),
         out="docs/report.png",
     ),

@@ -220,7 +220,6 @@ COMMANDS = {
     r"$\times$": "✗",
     r"$\pm$": "±",
     r"$\Delta$": "Δ",
-    r"{\rule{.5em}{1.2ex}}": "\N{REPLACEMENT CHARACTER}",
     **{f"\\{char}": char for char in "&%$#_{}"},
 }
 
