@@ -421,6 +421,7 @@ OF_A_METRIC: list[tuple[str, str, dict[str, Any]]] = [
     ("description", "higher_is_better must", {"higher_is_better": "yes"}),
     ("description", "range must", {"range": (1.0, 0.0)}),
     ("description", "range must", {"range": 1.0}),
+    ("description", "range must", {"range": (None, float("nan"))}),
     ("value", r"2 is outside of its range, -1.0 to 1.0", {"end": lambda self, highlight, value: Measured(2.0)}),
     ("value", "not finite", {"end": lambda self, highlight, value: Measured(float("nan"))}),
     ("value", "not finite", {"end": lambda self, highlight, value: Measured(0.0, (float("inf"),))}),

@@ -308,6 +308,7 @@ def test_what_is_missing_is_said_first_and_not_among_data(verax: CallVerax, tmp_
     assert len(rows_of(answer, "comp", code=3)) == 2
     word_run(tmp_path / "odd", card=word_rows()["card"] | {"counts": "many"})
     assert "counts" in verax("show", "odd").out
+    assert verax("show", "whole").out.count("comes from one joint test of all its methods") == 1
     word_run(tmp_path / "fine")
     assert verax("show", "fine").err == ""
 

@@ -366,10 +366,9 @@ def test_the_noise_of_the_budget_is_part_of_the_interval(tmp_path: Path) -> None
         ]
 
     more = scores_of(FLIPS["label"], {"shap": [0.5] * 20, "random": [0.1] * 20})
-    wide, narrow = (
-        entry(found(tmp_path / str(drawn), [*scored(drawn=drawn), *more]).properties[0], "span_interaction", "shapley")
-        for drawn in (True, False)
-    )
+    properties = [found(tmp_path / str(drawn), [*scored(drawn=drawn), *more]).properties[0] for drawn in (True, False)]
+    assert [one.draws for one in properties] == [4, 1]
+    wide, narrow = (entry(one, "span_interaction", "shapley") for one in properties)
     assert narrow.difference is not None
     assert (narrow.value, narrow.difference.low) == (Estimate(0.5, n=20), None)
     values = np.vstack([np.full(20, 0.5), 0.5 + noise[0]])
