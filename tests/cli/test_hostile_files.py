@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
+import faulthandler
 import json
 import os
 import shutil
 import struct
-import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +43,18 @@ def spec_of(tmp_path: Path, **changes: Any) -> Path:
     return tmp_path / "spec.yaml"
 
 
-def one_line(folder: Path, *args: str) -> str:
-    """Call the command line in a process of its own, which is ended after two minutes."""
-    program = [str(Path(sys.executable).with_name("verax")), *args]
-    done = subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done
-    return done.stderr
+@pytest.fixture
+def one_line(verax: CallVerax) -> Iterator[Callable[..., str]]:
+    """Call the command line; if it waits for a file, the process of the tests ends after two minutes."""
+
+    def call(*args: str) -> str:
+        said = verax(*args)
+        assert (said.code, said.err.count("\n")) == (2, 1), said
+        return said.err
+
+    faulthandler.dump_traceback_later(120, exit=True, file=sys.__stderr__)
+    yield call
+    faulthandler.cancel_dump_traceback_later()
 
 
 def panics_beyond_ascii() -> dict[str, str]:
@@ -166,14 +172,14 @@ def test_data_that_is_nested_without_end(verax: CallVerax, tmp_path: Path, copie
     ],
 )
 def test_a_pipe_in_place_of_a_file_is_not_waited_for(
-    pipe: str, command: tuple[str, ...], copied: Path, tmp_path: Path
+    pipe: str, command: tuple[str, ...], copied: Path, tmp_path: Path, one_line: Callable[..., str]
 ) -> None:
     spec_of(tmp_path, **({"explanations": ["made.jsonl"]} if pipe == "made.jsonl" else {}))
     path = tmp_path / pipe
     path.parent.mkdir(exist_ok=True)
     path.unlink(missing_ok=True)
     os.mkfifo(path)
-    assert one_line(tmp_path, *command).startswith("error: ")
+    assert one_line(*command).startswith("error: ")
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe"])
