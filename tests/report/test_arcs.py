@@ -1,6 +1,8 @@
 """The picture of interactions: which pairs, where words, brackets and arcs stand, and how a browser shows it."""
 
 import io
+import itertools
+import math
 import re
 import time
 
@@ -12,11 +14,12 @@ from rich.console import Console
 from support.markup import parse
 from verax.data.text import split_words
 from verax.report.arc_layout import WIDTH, lay_out_arcs
-from verax.report.arcs import arcs_html, people_html, picture, top_pairs
+from verax.report.arcs import _label_spots, arcs_html, people_html, picture, top_pairs
 from verax.report.lines import MARGIN, TEXT, is_rtl, lay_out
 from verax.report.notebook import highlight_html
 from verax.report.page import render
 from verax.report.terminal import explanation, side_by_side
+from verax.results.manifest import MethodEntry
 from verax.results.render.text_width import cut_to, text_width
 from verax.types import Highlight, Human, Instance, Prediction, Span, Target
 
@@ -151,6 +154,21 @@ def assert_within(plan):
             assert 0 <= y <= plan.height
         for bracket in arc.brackets:
             assert 0 <= bracket.y <= plan.height
+
+
+def test_ranks_lie_apart_and_brackets_clear_of_boxes():
+    made = instance(" ".join(f"word{k}" for k in range(40)), "one two")
+    hub = Span(0, 20, 21)
+    within = [(Span(0, k, k + 1), hub) for k in (18, 19, 21, 3, 33)]
+    spots = _label_spots(lay_out_arcs(made, within, bracketed=False).arcs)
+    assert min(math.dist(a, b) for a, b in itertools.combinations(spots, 2)) > 15, "discs of radius 7.5"
+    plan = lay_out_arcs(made, [(Span(0, 0, 2), Span(1, 0, 1)), (Span(0, 1, 3), Span(1, 1, 2))], bracketed=True)
+    assert_within(plan)
+    for arc in plan.arcs:
+        for bracket in arc.brackets:
+            away = [max(top - bracket.foot, bracket.foot - top - TEXT) for top in plan.tops]
+            assert any(distance >= 4 for distance in away)
+            assert not any(top < bracket.y < top + TEXT for top in plan.tops)
 
 
 texts = st.text(st.sampled_from("abcWil.,()אב中ع \N{GRINNING FACE}"), min_size=1, max_size=150)
@@ -454,12 +472,18 @@ def test_side_by_side_words_are_in_columns_and_pairs_in_tables_of_their_own():
     made = instance("a b", "x")
     token = Highlight("i", "words", "token", Target(), made.units, (1.0, 0.5, -1.0))
     said = printed(
-        side_by_side([token, interactions(made, method="pairs")], made, Prediction("i", "y", ("y",), (1,)), [])
+        side_by_side(
+            [(token, MethodEntry(label="words")), (interactions(made, method="pairs"), MethodEntry(label="pairs"))],
+            made,
+            Prediction("i", "y", ("y",), (1,)),
+            [],
+        )
     )
     head = next(line for line in said.splitlines() if line.startswith("word"))
     assert head.split() == ["word", "words"]
     assert re.search(r"pairs\n *rank +words +words +score", said)
-    only = printed(side_by_side([interactions(made)], made, Prediction("i", "y", ("y",), (1,)), []))
+    pairs = [(interactions(made), MethodEntry(label="m"))]
+    only = printed(side_by_side(pairs, made, Prediction("i", "y", ("y",), (1,)), []))
     assert "Each column" not in only
 
 

@@ -293,7 +293,7 @@ def test_the_most_faithful_method_is_shown_first_and_the_script_knows_all(write)
     assert "predicted YES, gold yes" in figure
     told = json.loads(re.search(r'data-painted="([^"]*)"', figure)[1].replace("&quot;", '"'))
     assert len(told) == len(made.LABELS)
-    assert told[1] == [[[-3.0, -1.0, 1.0, 3.0], [-3.0, -1.0, 1.0, 3.0]], "ρ 1.000"]
+    assert told[1] == [[[-3.0, -1.0, 1.0, 3.0], [-3.0, -1.0, 1.0, 3.0]], "ρ 1.000", True]
     assert "alignment not recorded" in render(write(alignments=[]), instances=1)
 
 

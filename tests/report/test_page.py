@@ -162,18 +162,20 @@ def test_a_card_of_any_shape_is_shown_and_its_problems_are_named(tmp_path: Path,
     (tmp_path / "run.json").write_text(json.dumps(run.tables.card | odd))
     made = report_tree(Run(tmp_path))
     assert "card" in page_sections(made)
-    assert len(made.only("ul", "alarm", role="alert").all("li")) >= 1
+    assert len(made.only("div", "alarm", role="alert").all("li")) >= 1
 
 
-def test_problems_come_first_and_warnings_before_the_verdict(run: MakeRun) -> None:
+def test_problems_come_first_then_the_verdict_and_warnings_below_it(run: MakeRun) -> None:
     counts = {"rows": 12, "done": 9, "failed": 1, "skipped": 1}
     broken = run(card={**word_rows()["card"], "counts": counts, "warnings": ["loo: 2 explanations are constant"]})
     broken.problems = ("shard 3 is torn",)
     made = report_tree(broken)
-    first, second, third, *_ = (node for node in made.only("main").children if isinstance(node, Node))
+    first, second, *_ = (node for node in made.only("main").children if isinstance(node, Node))
     assert (first.attributes.get("role"), first.words) == ("alert", "shard 3 is torn")
-    assert (second.attributes.get("role"), second.words) == ("note", "loo: 2 explanations are constant")
-    assert third["id"] == "judgement"
+    assert second["id"] == "judgement"
+    *_, box, verdicts, note = (node for node in second.children if isinstance(node, Node) and node.tag != "p")
+    assert (box.classes, verdicts.classes) == ({"conclusion"}, {"judged"})
+    assert (note["role"], note.words) == ("note", "loo: 2 explanations are constant")
     assert "shard 3 is torn" in card_block(made, "Unreadable data").words
     assert "≠" in card_block(made, "Counts").words
     assert len(card_block(made, "Counts").all("p", "alarm")) == 1

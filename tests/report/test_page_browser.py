@@ -10,7 +10,7 @@ import pytest
 
 from support.browser import Browser
 from support.masking import masked_word_run
-from support.runs import word_rows
+from support.runs import score_run, word_rows
 from support.unified import PAGE_METHODS, PAGE_METRICS, unified_word_run
 from verax.report.page import render
 from verax.results.render.markup import visible
@@ -89,6 +89,76 @@ def test_a_phone_shows_the_page_without_sideways_scrolling(
     assert browser.ask("document.documentElement.scrollWidth") <= 380
     ground = browser.ask("getComputedStyle(document.body).backgroundColor")
     assert ground == ("rgb(18, 21, 25)" if dark else "rgb(247, 247, 245)"), "the style sheet passes its own policy"
+
+
+BAR = "document.querySelector('nav.bar').getBoundingClientRect()"
+SHADOWED = """
+(() => {
+  const place = document.querySelector('#leaderboard .scroll');
+  const look = getComputedStyle(place);
+  place.scrollLeft = 1e6;
+  return [place.scrollWidth > place.clientWidth, place.scrollLeft > 0, place.tabIndex, look.backgroundAttachment];
+})()
+"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_navigation_stays_in_view_and_wide_tables_show_that_they_scroll(
+    browser: Browser, tmp_path: Path, opened: Callable[..., Path], dark: bool
+) -> None:
+    metrics = [f"measure_{n}_of_some_property" for n in range(30)]
+    table = {"random": [0.1, 0.3, 0.2], "alpha": [0.3, 0.2, 0.5]}
+    opened(score_run(tmp_path / "run", dict.fromkeys(metrics, table)), width=1280, dark=dark)
+    browser.ask("location.hash = 'card'")
+    browser.ask("scrollTo(0, document.documentElement.scrollHeight)")
+    assert browser.ask("scrollY") > 0
+    assert browser.ask(f"{BAR}.top") == 0
+    wide, scrolls, tab, attachment = browser.ask(SHADOWED)
+    assert (wide, scrolls, tab) == (True, True, 0)
+    assert attachment == "local, local, scroll, scroll", "the shadows stay, and the content covers them at its ends"
+    assert browser.ask("document.documentElement.scrollWidth <= innerWidth")
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    assert browser.ask("getComputedStyle(document.querySelector('#leaderboard .scroll')).overflowX") == "visible"
+    assert browser.ask(f"{BAR}.height") == 0
+    browser.call("Emulation.setEmulatedMedia", media="")
+
+
+def test_scores_are_printed_next_to_words_where_that_is_chosen(
+    browser: Browser, run: MakeRun, opened: Callable[..., Path]
+) -> None:
+    opened(run(1), width=400)
+    words = "[...document.querySelectorAll('[data-method=loo] .part > [title]')]"
+    printed = f"{words}.map(e => getComputedStyle(e, '::after').content)"
+    assert set(browser.ask(printed)) == {"none"}
+    browser.ask("document.getElementById('print-scores').focus()")
+    browser.call("Input.dispatchKeyEvent", type="keyDown", key=" ", code="Space", text=" ")
+    browser.call("Input.dispatchKeyEvent", type="keyUp", key=" ", code="Space")
+    assert browser.ask(printed) == ['"0"', '"+0.25"', '"+1"', '"-0.5"', '"0"', '"+0.5"', '"-1"']
+    assert browser.ask("document.documentElement.scrollWidth <= innerWidth")
+    browser.ask("document.getElementById('print-scores').click()")
+    assert set(browser.ask(printed)) == {"none"}
+
+
+BOXES = """
+[...document.querySelectorAll('.instance mark.gold')].map(e => {
+  const box = e.getBoundingClientRect();
+  return [...e.parentElement.children].filter(other => other !== e).some(other => {
+    const near = other.getBoundingClientRect();
+    return Math.min(box.right, near.right) - Math.max(box.left, near.left) > 0.5 &&
+           Math.min(box.bottom, near.bottom) - Math.max(box.top, near.top) > 4;
+  });
+})
+"""
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_boxes_of_annotated_words_touch_no_other_word(
+    browser: Browser, run: MakeRun, opened: Callable[..., Path], width: int
+) -> None:
+    opened(run(2), width=width)
+    boxes = browser.ask(BOXES)
+    assert len(boxes) >= 8
+    assert not any(boxes)
 
 
 def test_without_script_everything_is_there(browser: Browser, run: MakeRun, opened: Callable[..., Path]) -> None:

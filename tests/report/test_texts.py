@@ -54,15 +54,15 @@ def outcome(card, test):
 
 def test_a_card_has_the_input_and_each_explanation(cards):
     first, second, *_ = cards()
-    assert first.only("h4").text == "i0"
+    assert first.only("h3").text == "i0"
     assert [part.text for part in first.only("div", "input").all("p")] == ["A dog runs.", "An animal moves."]
     assert first.only("header").only("strong").text == "yes"
     assert "A dog is an animal." in first.only("div", "human").words
     assert first.only("blockquote").text == "A dog is an animal that moves."
-    head = first.only("h5")
+    head = first.only("h4")
     assert [flag.text for flag in head.all("span", "flag wrong")] == ["✗ wrong"]
     assert head.only("strong").text == "no"
-    assert [flag.text for flag in second.only("h5").all("span", "flag")] == ["parsed from the answer"]
+    assert [flag.text for flag in second.only("h4").all("span", "flag")] == ["parsed from the answer"]
     assert cards()[2].all("p", "note", dir="auto")[0].words.startswith("cut_off")
 
 
@@ -191,7 +191,7 @@ def choose(browser, field, value):
 def seen(browser):
     """Ids of the cards that can be seen, with the verdicts that can be seen in each."""
     return browser.ask(
-        "[...document.querySelectorAll('.explained')].filter(e => e.offsetHeight).map(e => [e.querySelector('h4')"
+        "[...document.querySelectorAll('.explained')].filter(e => e.offsetHeight).map(e => [e.querySelector('h3')"
         ".textContent, [...e.querySelectorAll('.test')].filter(t => t.offsetHeight).map(t => t.dataset.verdict)])"
     )
 

@@ -5,11 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from support.markup import parse
 from verax.report.arcs import INKS, picture
-from verax.report.notebook import highlight_html
+from verax.report.notebook import highlight_html, side_by_side_html
 from verax.report.words import STYLES, level, shade, style_sheet, words_html
+from verax.results.manifest import MethodEntry
 from verax.results.render.markup import visible
-from verax.types import Highlight, Human, Instance, Prediction, Span, Target
+from verax.run.card import method_entry
+from verax.run.parameters import from_config
+from verax.types import Highlight, Human, Instance, Prediction, Skip, Span, Target
 
 CSS = (Path(__file__).parents[2] / "src/verax/report/assets/report.css").read_text()
 
@@ -78,6 +82,7 @@ def test_the_sign_is_told_by_line_style_as_well_as_by_colour():
     for step in range(1, 11):
         assert " solid " in STYLES[f"for{step}"]
         assert " dotted " in STYLES[f"against{step}"]
+        assert " solid " in STYLES[f"size{step}"]
     widths = [float(re.search(r"border-bottom:([\d.]+)px", STYLES[f"for{s}"])[1]) for s in range(1, 11)]
     assert widths == sorted(set(widths))
     assert shade(1, 2) == "for5"
@@ -103,7 +108,7 @@ def theme(name):
 def test_words_can_be_read_on_every_colour(name):
     colours = theme(name)
     for look, rules in STYLES.items():
-        if not look.startswith(("for", "against")):
+        if not look.startswith(("for", "against", "size")):
             continue
         *ink, alpha = map(float, re.search(r"rgba\((\d+),(\d+),(\d+),([\d.]+)\)", rules).groups())
         line = tuple(map(float, re.search(r"\brgb\((\d+),(\d+),(\d+)\)", rules).groups()))
@@ -140,5 +145,86 @@ def test_notebook_html_carries_its_own_looks(text):
     assert "(0.750)" in html
 
 
+COLUMNS = """
+(() => {
+  const grid = [...document.querySelectorAll('div')].find(e => e.style.display === 'grid');
+  const boxes = [...grid.children].map(e => e.getBoundingClientRect());
+  const covered = [...grid.querySelectorAll('ruby')].map(e => {
+    const [word, score] = [e.firstElementChild, e.querySelector('rt')].map(one => one.getBoundingClientRect());
+    return score.top < word.bottom - 1 || score.height < 5;
+  });
+  return [new Set(boxes.map(box => Math.round(box.left))).size, covered.some(Boolean), covered.length,
+          document.documentElement.scrollWidth <= innerWidth];
+})()
+"""
+
+
+@pytest.mark.parametrize(("width", "columns"), [(1280, 2), (400, 1)])
+def test_columns_of_a_notebook_fit_and_no_word_covers_its_score(browser, text, tmp_path, width, columns):
+    instance = Instance("i", (text("a rather unremarkable sentence"),), human=Human(words=((2,),)))
+    entry = MethodEntry(label="loo")
+    made = [(highlight(instance, [1.0, -1.0, 0.5, 1e-5]), entry)] * 2
+    path = tmp_path / "cell.html"
+    path.write_text(f"<meta charset=utf-8>{side_by_side_html(made, instance, Prediction('i', 'y', ('y',), (1.0,)))}")
+    browser.open(path, width=width)
+    assert browser.ask(COLUMNS) == [columns, False, 8, True]
+
+
 def test_the_style_sheet_has_a_rule_for_every_class():
-    assert style_sheet().count("{") == len(STYLES) == 24
+    assert style_sheet().count("{") == len(STYLES) == 34
+
+
+def test_scores_without_a_sign_have_a_scale_of_their_own(text):
+    instance = Instance("i", (text("low high none"),))
+    html = picture(highlight(instance, [0.5, 1.0, -1.0]), instance, inline=False, signed=False)
+    assert marks(html) == [
+        ("mark", "0.5", "word size5", "low"),
+        ("mark", "1", "word size10", "high"),
+        ("span", "-1", "", "none"),
+    ]
+    pair = highlight(instance, [1.0, 0.5], "token_interaction", [instance.units[0] * 2, instance.units[1] * 2])
+    drawn = picture(pair, instance, inline=False, signed=False)
+    assert INKS["size"] in drawn
+    assert INKS["for"] not in drawn
+    assert "+" not in drawn
+
+
+@pytest.mark.parametrize(
+    ("method", "two_sided"),
+    [
+        ("leave_one_out", True),
+        ({"leave_one_out": {"absolute": True}}, False),
+        ("attention", False),
+        ("saliency", False),
+        ({"input_x_gradient": {"aggregate": "l1"}}, False),
+        ("integrated_gradients", True),
+        ({"louvain": {"over": "attention_interaction"}}, False),
+        ("louvain", True),
+        ({"randomised": {"over": "saliency"}}, False),
+        ({"activation": {"aggregate": "mean"}}, False),
+        ("beam", False),
+        ("random", False),
+    ],
+)
+def test_metadata_of_a_method_say_whether_its_scores_have_a_sign(method, two_sided):
+    assert method_entry(from_config("methods", method, 0)).two_sided is two_sided
+
+
+def test_columns_of_a_notebook_share_a_legend_and_print_scores(text):
+    instance = Instance("i", (text("not bad"),), "pos", human=Human(words=((1,),)))
+    rows = [highlight(instance, [-0.5, 0.25]), highlight(instance, [0.125, 1.0])]
+    entries = [
+        MethodEntry(label="leave_one_out", name="leave_one_out"),
+        MethodEntry(label="a", name="attention", signed=False),
+    ]
+    made = list(zip(rows, entries, strict=True))
+    skips = [Skip("i", "beam", "unfit", "no <b>")]
+    tree = parse(side_by_side_html(made, instance, Prediction("i", "neg", ("neg", "pos"), (0.75, 0.25)), skips))
+    (grid,) = [node for node in tree.all("div") if "display:grid" in node.attributes.get("style", "")]
+    assert [column.only("strong").text for column in grid.children] == ["LOO", "Attention"]
+    printed = [[node.text for node in column.all("rt")] for column in grid.children]
+    assert printed == [["-0.5", "+0.25"], ["0.12", "1"]]
+    keys = [node.text for node in tree.all("mark") if node not in grid.all("mark")]
+    assert keys == ["supports", "opposes", "more (scores without a sign)", "annotated"]
+    assert tree.only("details").only("li").text == "beam: unfit: no <b>"
+    assert tree.words.count("predicted neg (0.750)") == 1

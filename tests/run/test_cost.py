@@ -24,7 +24,7 @@ from verax.models.classifier import Classifier
 from verax.results.render.numbers import duration
 from verax.run.cost import estimate_cost
 from verax.run.execute_run import execute_run
-from verax.run.plan import Cell, Load
+from verax.run.plan import Load, RowGroup
 from verax.run.prepare import Prepared, prepare
 from verax.run.sample import Sample, TimedBatch
 from verax.run.spec import parse_spec
@@ -208,12 +208,12 @@ def test_the_pace_is_that_of_full_batches() -> None:
 
 
 def test_the_share_of_passes_is_that_of_finished_rows() -> None:
-    cell, other = Cell("lime"), Cell("saliency")
+    group, other = RowGroup("lime"), RowGroup("saliency")
     planned, done = Load(), Load()
     planned.add(10, Passes(8, 2))
     done.add(10, Passes(6, 2))
-    sample = Sample(planned={cell: planned}, computed={cell: done})
-    assert (sample.share(cell, "forward"), sample.share(cell, "backward"), sample.share(other, "forward")) == (
+    sample = Sample(planned={group: planned}, computed={group: done})
+    assert (sample.share(group, "forward"), sample.share(group, "backward"), sample.share(other, "forward")) == (
         0.75,
         1,
         1,

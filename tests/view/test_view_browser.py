@@ -11,6 +11,7 @@ import pytest
 
 from support.accessibility import accessibility_problems
 from support.browser import Browser
+from support.free_text import text_run
 from support.hostile import HOSTILE
 from support.masking import masked_word_run
 from support.runs import make_run, method_entry, metric_entry, run_card, text_of, word_rows, word_run
@@ -35,6 +36,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     make_run(folder / "more", **rows | {"scores": scores})
     masked_word_run(folder / "deep" / "masked")
     unified_word_run(folder / "kinds")
+    text_run(folder / "texts")
+    make_run(folder / "growing", **word_rows(2), plan=[str(n) for n in range(60)])
     hostile_run(folder / "hostile")
     with serving(folder) as made:
         yield made
@@ -96,7 +99,9 @@ def test_the_list_has_every_run_with_its_verdict(browser: Browser, served: Serve
     show("/")
     names = browser.ask("[...document.querySelectorAll('.run h2')].map(e => e.textContent)")
     root = served.folders[0].name
-    assert set(names) == {f"{root}/{name}" for name in ("words", "more", "deep/masked", "kinds", "hostile")}
+    assert set(names) == {
+        f"{root}/{name}" for name in ("words", "more", "deep/masked", "kinds", "texts", "growing", "hostile")
+    }
     verdict = f"document.querySelector('[href=\"{served.run('words')}\"]').closest('article').querySelector('dl')"
     assert "better than random" in browser.ask(f"{verdict}.textContent")
 
@@ -194,12 +199,12 @@ def test_keys(browser: Browser, served: Served, show: Callable[..., None], wait:
 
 
 def test_a_run_in_progress_is_updated(browser: Browser, served: Served, show: Callable[..., None], wait: Wait) -> None:
-    folder = served.folders[0] / "growing"
+    folder = served.folders[0] / "grows"
     rows = word_rows(4)
     pending = rows.pop("scores")
     present = sum(len(rows[name]) for name in ("instances", "predictions", "highlights"))
     make_run(folder, **rows, plan=[str(n) for n in range(present + len(pending))])
-    show(served.run("growing"))
+    show(served.run("grows"))
     assert f"{present} of {present + len(pending)} rows done" in browser.ask(
         "document.querySelector('.status').textContent"
     )
@@ -209,6 +214,8 @@ def test_a_run_in_progress_is_updated(browser: Browser, served: Served, show: Ca
     wait("document.querySelector('.status').textContent.trim() === 'finished'")
     wait("document.querySelector('.sheet table') !== null")
     assert browser.ask("document.querySelector('.status progress')") is None
+    assert browser.ask("document.querySelector('.top .facts-line').textContent").startswith("finished · ")
+    assert browser.ask("document.querySelectorAll('[role=alert]').length") == 0
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (400, True)])
@@ -216,7 +223,17 @@ def test_every_page_is_accessible(
     browser: Browser, served: Served, show: Callable[..., None], width: int, dark: bool
 ) -> None:
     words, masked, kinds = (served.run(name) for name in ("words", "masked", "kinds"))
-    pages = ("/", words, f"{words}/instances", f"{words}/instances/0", f"{words}/card", masked)
+    texts, growing = served.run("texts"), served.run("growing")
+    pages = ("/", words, f"{words}/instances", f"{words}/instances/0", f"{words}/card", masked, growing)
+    both = f"/compare?run={words.removeprefix('/runs/')}&run={masked.removeprefix('/runs/')}"
+    pages = (
+        *pages,
+        texts,
+        f"{texts}/instances/0",
+        f"{words}/instances?order=gap&wrong=1",
+        f"{words}/instances?q=zz",
+        both,
+    )
     for path in (*pages, f"{masked}/instances/0", kinds, f"{kinds}/instances/1"):
         show(path, width=width, dark=dark)
         assert accessibility_problems(browser) == [], path

@@ -57,6 +57,8 @@ class Method(Protocol):
         requires: capabilities that it asks of a model (`frozenset[Capability]`); `outputs`, or `text`, by default.
         recursive: its order already accounts for the words removed before; metrics do not run it again.
         signed: False if its scores are sizes without signs.
+        ranks: True if its scores are places in an order, which have no sign though the order may tell support from
+            opposition.
         per_layer: it asks for its backward passes once for each layer of the model.
         base: what its scores are made of; methods of one base are compared at the same budget of words.
         extra: a package that it needs, and the extra of verax that installs it.

@@ -76,6 +76,7 @@ class Beam:
     cost: ClassVar[str] = "about width n^2 / 2 forward"
     kind: ClassVar[Kind] = "token"
     recursive: ClassVar[bool] = True
+    ranks: ClassVar[bool] = True
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "Zhou and Shah 2023, The solvability of interpretability evaluation metrics"
 

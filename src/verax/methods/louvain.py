@@ -16,7 +16,6 @@ from verax.engine.protocols import Method, requirements
 from verax.engine.questions import QuestionGenerator
 from verax.methods.shapley import BivariateShapley
 from verax.models.subject import Subject
-from verax.registry import ShortForms
 from verax.types import (
     OTHER_BUDGETS,
     Attribution,
@@ -75,15 +74,6 @@ class Louvain:
 
     name: ClassVar[str] = "louvain"
     display: ClassVar[str] = "Louvain over {over}"
-    short_forms: ClassVar[ShortForms] = {
-        "over": {
-            "bivariate_shapley": "Shapley",
-            "attention_interaction": "attention",
-            "attention_attribution": "AttAttr",
-            "shapley_interaction": "SII",
-            "random_interaction": "random pairs",
-        }
-    }
     summary: ClassVar[str] = "Pairs of spans from Louvain communities of a graph of word interactions."
     cost: ClassVar[str] = "as its interaction, for each of the `draws`"
     kind: ClassVar[Kind] = "span_interaction"

@@ -18,6 +18,14 @@ SHORT_FORMS: ShortForms = {
     "absolute": {"true": "abs", "false": "sign"},
     "aggregate": {"l1": "L1", "l2": "L2"},
     "norm": {"l1": "L1", "l2": "L2"},
+    "head": {"most_important": "top head"},
+    "over": {
+        "bivariate_shapley": "Shapley",
+        "attention_interaction": "attention",
+        "attention_attribution": "AttAttr",
+        "shapley_interaction": "SII",
+        "random_interaction": "random pairs",
+    },
 }
 """How values of common parameters are shown; a class declares its own as `short_forms`."""
 LONGEST_LIST = 3

@@ -17,9 +17,12 @@ LANE = 6.0
 """Distance of brackets that would overlap."""
 _BAND = 84.0
 _LEADING = 8.0
-_ROUTED_LEADING = 15.0
+_ROUTED_LEADING = (15.0, 9.0, 60.0)
+"""Between lines of one part: for one arc, more for each other, and at most."""
 _RISE = (22.0, 0.14, 62.0)
 _FOOT = 4.0
+_OFF = 2.0
+"""Distance of the nearest bracket from the text, so that it stays clear of boxes around words."""
 _OFFSET = 3.0
 _SPREAD = 5.0
 # An arc avoids gaps between words that are narrower than this or taken, by a detour of at most this length.
@@ -94,14 +97,15 @@ class ArcLayout:
     arcs: tuple[Arc, ...]
 
 
-def lay_out_arcs(instance: Instance, units: Sequence[Unit], *, bracketed: bool) -> ArcLayout:
+def lay_out_arcs(instance: Instance, units: Sequence[Unit], *, bracketed: bool, width: float = WIDTH) -> ArcLayout:
     """Lay out the words of an instance, and an arc between the spans of each unit.
 
     Args:
         units: pairs of spans; the brackets of the first ones are nearest to the text.
         bracketed: whether arcs end at brackets rather than at words.
+        width: of a line, at most.
     """
-    lines, width = lay_out(instance.parts, WIDTH)
+    lines, width = lay_out(instance.parts, width)
     both = frozenset(units)
     sides = [_sides(lines, unit, offset=unit[::-1] in both) for unit in units]
     lanes = _Lanes()
@@ -178,7 +182,8 @@ class _Lanes:
 
     def depth(self, line: int, *, above: bool) -> float:
         """Height of the brackets on one side of a line."""
-        return LANE * len(self.taken.get((line, above), ()))
+        lanes = self.taken.get((line, above), ())
+        return LANE * len(lanes) + _OFF if lanes else 0.0
 
 
 def _rise(pair: tuple[Side, Side]) -> float:
@@ -201,12 +206,18 @@ def _tops(
     for number, line in enumerate(lines):
         if number:
             new_part = lines[number - 1].part != line.part
-            passed = any(start < number <= end for start, end in crossings)
-            y += (_BAND if new_part else _ROUTED_LEADING) if passed else _LEADING * (1 + 2 * new_part)
+            passed = sum(start < number <= end for start, end in crossings)
+            y += _passage(passed, new_part=new_part) if passed else _LEADING * (1 + 2 * new_part)
         y += lanes.depth(number, above=True) + rises.get(number, 0.0)
         tops.append(y)
         y += TEXT + lanes.depth(number, above=False)
     return tuple(tops), y + MARGIN
+
+
+def _passage(arcs: int, *, new_part: bool) -> float:
+    """Height between two lines that arcs pass: the more arcs, the higher, so that they fan out."""
+    least, more, most = _ROUTED_LEADING
+    return _BAND if new_part else min(most, least + more * (arcs - 1))
 
 
 def _is_over(pair: tuple[Side, Side]) -> bool:
@@ -217,7 +228,7 @@ def _arc(gaps: Gaps, tops: Sequence[float], pair: tuple[Side, Side], lanes: Sequ
     ends: list[XY] = []
     brackets: list[Bracket] = []
     for side, lane in zip(pair, lanes, strict=True):
-        away = LANE * (lane + 1) if bracketed else 0.0
+        away = LANE * (lane + 1) + _OFF if bracketed else 0.0
         heights = {at: tops[at.line] - away if side.above else tops[at.line] + TEXT + away for at in side.stretches}
         ends.append(XY(side.x, heights[side.end]))
         brackets += _brackets(gaps.lines, heights, _FOOT if side.above else -_FOOT) if bracketed else []
@@ -270,8 +281,7 @@ def over(start: XY, end: XY, rise: float) -> tuple[str, tuple[XY, ...]]:
         start, end = start._replace(x=start.x - _SPREAD), end._replace(x=end.x + _SPREAD)
     top = min(start.y, end.y) - rise + 6
     path = f"M{start.x:.1f} {start.y:.1f}C{start.x:.1f} {top:.1f} {end.x:.1f} {top:.1f} {end.x:.1f} {end.y:.1f}"
-    apex = (start.y + 6 * top + end.y) / 8
-    return path, (XY((start.x + end.x) / 2, apex),)
+    return path, tuple(_on_arch(start, end, top, share) for share in _SPOTS)
 
 
 def routed(
@@ -296,6 +306,13 @@ def routed(
         path += f"C{a.x:.1f} {half:.1f} {b.x:.1f} {half:.1f} {b.x:.1f} {b.y:.1f}"
     longest = max(bends, key=lambda bend: bend[1].y - bend[0].y)
     return path, tuple(_on_bend(*longest, share) for share in _SPOTS)
+
+
+def _on_arch(start: XY, end: XY, top: float, t: float) -> XY:
+    """A point of the curve between two positions that rises to `top`."""
+    before, after, rest = (1 - t) ** 3, t**3, 3 * t * (1 - t)
+    along = after + rest * t
+    return XY(start.x + (end.x - start.x) * along, before * start.y + after * end.y + rest * top)
 
 
 def _on_bend(a: XY, b: XY, t: float) -> XY:

@@ -7,11 +7,11 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from verax.report.arc_layout import XY, Arc, ArcLayout, Bracket, lay_out_arcs
+from verax.report.arc_layout import WIDTH, XY, Arc, ArcLayout, Bracket, lay_out_arcs
 from verax.report.lines import SIZE, TEXT, Box
-from verax.report.words import annotated_words, words_html
+from verax.report.words import Look, annotated_words, look, words_html, written
 from verax.results.render.markup import Html, join, tag
-from verax.results.render.numbers import count, plural, signed
+from verax.results.render.numbers import count, plural
 from verax.results.render.text_width import FONT, fitted, label
 from verax.types import Highlight, Instance, Unit
 
@@ -21,10 +21,11 @@ CHOICES = (1, 3, 5, 10)
 """Numbers of pairs that a reader can choose to see."""
 TOP = 5
 """Number of pairs that are visible by default."""
-INKS = {"for": "#b05800", "against": "#0072b2", "neither": "#707784"}
+INKS: dict[Look, str] = {"for": "#b05800", "against": "#0072b2", "size": "#915ac8", "neither": "#707784"}
 """Colours with enough contrast to white figures and to light and dark pages."""
 _PEOPLE_SHOWN = 30
 _RADIUS = 7.5
+_APART = 1.5
 _RANK_SIZE = 10.0
 _ARROW = 6.0
 _BASELINE = 15.0
@@ -72,31 +73,51 @@ def _step(rank: int) -> str:
     return f"k{next(choice for choice in CHOICES if rank <= choice)}"
 
 
-def picture(highlight: Highlight, instance: Instance, *, inline: bool, top: int = SHOWN) -> Html:
+def picture(
+    highlight: Highlight,
+    instance: Instance,
+    *,
+    inline: bool,
+    top: int = SHOWN,
+    signed: bool = True,
+    width: float = WIDTH,
+) -> Html:
     """Coloured words for an explanation by words, arcs for one by interactions.
 
     Args:
         inline: write styles into each element, for places without the style sheet of the page.
+        signed: whether scores say what supports and what opposes; else they are more or less, in a colour of their own.
+        width: of the lines under arcs, at most.
     """
     if highlight.kind == "token":
-        return words_html(highlight, instance, inline=inline)
-    return arcs_html(highlight, instance, inline=inline, top=top)
+        return words_html(highlight, instance, inline=inline, signed=signed)
+    return arcs_html(highlight, instance, inline=inline, top=top, signed=signed, width=width)
 
 
-def arcs_html(highlight: Highlight, instance: Instance, *, inline: bool, top: int = SHOWN) -> Html:
+def arcs_html(
+    highlight: Highlight,
+    instance: Instance,
+    *,
+    inline: bool,
+    top: int = SHOWN,
+    signed: bool = True,
+    width: float = WIDTH,
+) -> Html:
     """The pairs with the highest scores as arcs between their words or brackets, and as a table.
 
     Args:
         inline: for places without the style sheet of the page, which hides pairs beyond the reader's choice.
+        signed, width: as for `picture`.
     """
     pairs = top_pairs(highlight, instance, top)
     if not pairs:
         return tag("p", tag("em", "no pair of words or spans"))
     strongest = max(abs(score) for score in highlight.scores)
-    drawn = [_scored(pair, strongest, inline=inline) for pair in pairs]
+    drawn = [_scored(pair, strongest, inline=inline, signed=signed) for pair in pairs]
     spoken = f"The {plural(len(pairs), 'pair')} with the highest scores"
-    picture = _drawing(drawn, instance, spoken, bracketed=highlight.kind == "span_interaction", inline=inline)
-    return join(picture, _table(pairs, len(highlight.units), inline=inline))
+    bracketed = highlight.kind == "span_interaction"
+    picture = _drawing(drawn, instance, spoken, bracketed=bracketed, inline=inline, width=width)
+    return join(picture, _table(pairs, len(highlight.units), inline=inline, signed=signed))
 
 
 def people_html(instance: Instance, *, inline: bool) -> Html | None:
@@ -110,7 +131,7 @@ def people_html(instance: Instance, *, inline: bool) -> Html | None:
     return join(_drawing(drawn, instance, "Annotated pairs", bracketed=True, inline=inline), more)
 
 
-def _table(pairs: Sequence[RankedPair], total: int, *, inline: bool) -> Html:
+def _table(pairs: Sequence[RankedPair], total: int, *, inline: bool, signed: bool) -> Html:
     """Rank, words and score of each pair, on demand: the picture for readers who cannot see it."""
     head = tag("tr", [tag("th", name, scope="col") for name in ("#", *heads(pairs), "score")])
     rows = [
@@ -118,7 +139,7 @@ def _table(pairs: Sequence[RankedPair], total: int, *, inline: bool) -> Html:
             "tr",
             tag("td", pair.rank),
             [tag("td", tag("bdi", words)) for words in pair.words],
-            tag("td", signed(pair.score)),
+            tag("td", written(pair.score, signed=signed)),
             class_=None if inline else _step(pair.rank),
         )
         for pair in pairs
@@ -155,17 +176,21 @@ class _Drawn(NamedTuple):
         }
 
 
-def _scored(pair: RankedPair, strongest: float, *, inline: bool) -> _Drawn:
-    tooltip = f"{pair.rank}. {(' → ' if pair.directed else ' ↔ ').join(pair.words)} {signed(pair.score)}"
-    ink = INKS["for" if pair.score > 0 else "against" if pair.score < 0 else "neither"]
+def _scored(pair: RankedPair, strongest: float, *, inline: bool, signed: bool) -> _Drawn:
+    tooltip = (
+        f"{pair.rank}. {(' → ' if pair.directed else ' ↔ ').join(pair.words)} {written(pair.score, signed=signed)}"
+    )
+    side = look(pair.score, signed=signed)
     share = abs(pair.score) / strongest if strongest else 0.0
     step = None if inline else _step(pair.rank)
-    return _Drawn(pair.unit, tooltip, pair.rank, ink, share, pair.score < 0, pair.directed, step)
+    return _Drawn(pair.unit, tooltip, pair.rank, INKS[side], share, side == "against", pair.directed, step)
 
 
-def _drawing(drawn: Sequence[_Drawn], instance: Instance, title: str, *, bracketed: bool, inline: bool) -> Html:
+def _drawing(
+    drawn: Sequence[_Drawn], instance: Instance, title: str, *, bracketed: bool, inline: bool, width: float = WIDTH
+) -> Html:
     """Arcs at the bottom, words over them, ranks on top."""
-    plan = lay_out_arcs(instance, [pair.unit for pair in drawn], bracketed=bracketed)
+    plan = lay_out_arcs(instance, [pair.unit for pair in drawn], bracketed=bracketed, width=width)
     # Weak ones first, so that strong ones are drawn over them.
     arcs = [
         _arc(plan, pair, arc, tinted=not bracketed) for pair, arc in reversed([*zip(drawn, plan.arcs, strict=True)])
@@ -243,7 +268,7 @@ def _label_spots(arcs: Sequence[Arc]) -> list[XY]:
     chosen: list[XY] = []
     for arc in arcs:
         clear = [min((math.dist(spot, other) for other in chosen), default=99.0) for spot in arc.spots]
-        good = next((index for index, distance in enumerate(clear) if distance > 2 * _RADIUS), None)
+        good = next((index for index, distance in enumerate(clear) if distance > 2 * _RADIUS + _APART), None)
         chosen.append(arc.spots[clear.index(max(clear)) if good is None else good])
     return chosen
 

@@ -34,8 +34,8 @@ def section(content: Content) -> Html:
         _block("Unreadable data", _unreadable(content.run.problems), wide=True),
         _block("Methods", _entries(manifest.methods, _METHOD_COLUMNS), wide=True),
         _block("Metrics", _entries(manifest.metrics, _METRIC_COLUMNS), wide=True),
-        _block("Environment", _environment(manifest)),
-        _block("Spec", _spec(manifest)),
+        _block("Environment", _environment(manifest), wide=True),
+        _block("Spec", _spec(manifest), wide=True),
     )
 
 
@@ -188,7 +188,12 @@ def _spec(manifest: Manifest) -> Html:
     """The spec as YAML, ready to be copied."""
     if not manifest.spec:
         return _value(None)
-    return tag("pre", tag("code", yaml.safe_dump(manifest.spec, sort_keys=False, allow_unicode=True)), tabindex=0)
+    return tag(
+        "pre",
+        tag("code", yaml.safe_dump(manifest.spec, sort_keys=False, allow_unicode=True)),
+        tabindex=0,
+        class_="spec",
+    )
 
 
 def _environment(manifest: Manifest) -> Html:

@@ -41,8 +41,8 @@ def human_texts(instance: Instance) -> Html | None:
     """The human explanations of an instance."""
     if instance.human is None or not instance.human.explanations:
         return None
-    source = tag("span", "People: ", class_="quiet")
-    return tag("div", [tag("p", source, text, dir="auto") for text in instance.human.explanations], class_="human")
+    texts = [tag("p", text, dir="auto") for text in instance.human.explanations]
+    return tag("div", tag("p", "People say", class_="quiet"), texts, class_="human")
 
 
 def missing(method: str, skips: Iterable[Skip]) -> Html:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 
 from verax.report.arcs import CHOICES, TOP, people_html, picture
 from verax.report.content import Content
@@ -16,7 +17,7 @@ from verax.report.elements import (
     select,
     wrong_flag,
 )
-from verax.report.words import words_html
+from verax.report.words import annotated_words, words_html
 from verax.results.render.markup import Html, join, tag
 from verax.results.render.numbers import count, number
 from verax.types import Highlight, Instance, Prediction, Skip
@@ -38,8 +39,9 @@ def section(content: Content, *, controls: bool = True) -> Html:
     arcs = any(_has_arcs(content, instance) for instance in content.instances)
     return join(
         instance_count(content) if controls else None,
-        _legend(content, arcs=arcs),
+        _legend(content),
         _filter(content) if controls else None,
+        scores_choice() if any(row.kind == "token" for row in content.highlights.values()) else None,
         _choice_of_pairs() if arcs else None,
         tag("div", [_instance(content, instance) for instance in content.instances], id="instances-list"),
         tag("nav", id="instances-pages", aria_label="Pages of instances", hidden=True, class_="pages")
@@ -48,28 +50,46 @@ def section(content: Content, *, controls: bool = True) -> Html:
     )
 
 
-def _legend(content: Content, *, arcs: bool) -> Html:
-    supports = "supports what is explained (the predicted class, unless a method says otherwise)"
-    samples = (
-        ("for8", "orange, solid line", supports),
-        ("against8", "blue, dotted line", "opposes it"),
-        ("gold", "boxed", "annotated by people"),
-    )
-    keys = [tag("li", tag("mark", sample, class_=f"word {look}"), f" {meaning}") for look, sample, meaning in samples]
-    strength = "Deeper and thicker is stronger, compared with the strongest word of the same explanation."
-    notes = [strength, "Point at a word for its score."]
+def _legend(content: Content) -> Html:
+    """What the colours, lines, boxes and arcs mean, of those that are on the page."""
+    shown = {(row.kind, content.manifest.method(row.method).two_sided) for row in content.highlights.values()}
+    kinds, scales = {kind for kind, _ in shown}, {signed for _, signed in shown}
+    keys = colour_keys(scales, annotated=any(annotated_words(instance) for instance in content.instances))
+    notes = []
+    if "token" in kinds:
+        notes.append("Deeper and thicker is stronger, compared with the strongest word of the same explanation.")
+    if kinds - {"token"}:
+        notes.append(
+            "An arc joins two words or spans; its number is its rank by score, highest first. Thicker is stronger, "
+            "compared with the strongest pair of the same explanation. Annotated pairs are grey."
+        )
     if _masked(content):
         notes.append(
             "The small curve is the probability of the gold class while words are masked by this explanation, from "
             "none to all (0 to 1); in grey, masked at random."
         )
-    if arcs:
-        notes.append(
-            "An arc joins two words or spans that work together; its number is its rank by score, highest first. It is "
-            "thicker the stronger the pair, compared with the strongest pair of the same explanation; orange and solid "
-            "supporting, blue and dotted opposing. Point at an arc for its score. Annotated pairs are grey."
-        )
     return tag("ul", keys, [tag("li", note) for note in notes], class_="legend keys")
+
+
+def colour_keys(scales: AbstractSet[bool], *, annotated: bool = False) -> list[Html]:
+    """Entries of a legend: of scores with a sign (True in `scales`), of those without one, and of annotated words."""
+    samples = []
+    if True in scales:
+        samples += [
+            ("for8", "orange, solid line", "supports what is explained (the predicted class, unless a method says so)"),
+            ("against8", "blue, dotted line", "opposes it"),
+        ]
+    if False in scales:
+        samples.append(("size8", "violet", "more or less, of methods whose scores have no sign"))
+    if annotated:
+        samples.append(("gold", "boxed", "annotated by people"))
+    return [tag("li", tag("mark", sample, class_=f"word {look}"), f" {meaning}") for look, sample, meaning in samples]
+
+
+def scores_choice() -> Html:
+    """A control for the script of the page, which then prints scores next to their words; hidden without it."""
+    box = tag("input", type="checkbox", id="print-scores", autocomplete="off")
+    return tag("p", tag("label", box, " scores next to words", class_="check"), id="scores-choice", hidden=True)
 
 
 def _has_arcs(content: Content, instance: Instance) -> bool:
@@ -154,16 +174,18 @@ def _people(instance: Instance) -> Html | None:
 
 def _explanation(content: Content, instance: Instance, method: str, skips: Iterable[Skip]) -> Html:
     highlight = content.highlights.get((instance.id, method))
-    target = None
+    facts: list[str] = []
     if highlight is not None:
-        shown = picture(highlight, instance, inline=False)
-        if str(highlight.target) != "prediction":
-            target = tag("small", f" explains {highlight.target}", dir="auto")
+        signed = content.manifest.method(method).two_sided
+        shown = picture(highlight, instance, inline=False, signed=signed)
+        facts += [] if signed else ["no sign"]
+        facts += [f"explains {highlight.target}"] if str(highlight.target) != "prediction" else []
     else:
         shown = join(missing(method, skips), words_html(None, instance, inline=False))
     sparks = _sparks(content, instance, method)
     curves = tag("dd", sparks, class_="curves") if sparks else None
-    return tag("div", tag("dt", method_label(content, method), target), tag("dd", shown), curves, data_method=method)
+    note = tag("small", ", ".join(facts), dir="auto") if facts else None
+    return tag("div", tag("dt", method_label(content, method), note), tag("dd", shown), curves, data_method=method)
 
 
 def _masked(content: Content) -> list[str]:

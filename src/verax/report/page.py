@@ -17,8 +17,10 @@ from verax.results.render.markup import Html, join, tag, visible
 from verax.results.render.numbers import plural
 from verax.results.roar import has_result, load_result
 from verax.results.run import Run
+from verax.results.study import Findings
 from verax.store.files import replace_file
 from verax.store.verify import signed_page
+from verax.studies.leaderboard.conclusion import conclusion
 from verax.studies.masking.roar import roar_findings
 
 REPORT = "verax report"
@@ -63,7 +65,7 @@ def _roar_page(folder: Path) -> str:
     facts = [plural(len(result.measures), "measure"), plural(int(result.cost["trainings"]), "training")]
     recipe = tag("pre", json.dumps(dict(result.spec), indent=1, ensure_ascii=False))
     sections = [("masking", "Recursive ROAR", findings_html(roar_findings([folder]))), ("card", "Recipe", recipe)]
-    return _page(f"{model} on {data}", _title(model, data, facts), sections, f"seed {result.spec['seed']}")
+    return _page(f"{model} on {data}", _title(model, data, " · ".join(facts)), sections, f"seed {result.spec['seed']}")
 
 
 def _page(
@@ -72,11 +74,17 @@ def _page(
     links = [tag("a", name, href=f"#{anchor}") for anchor, name, _ in sections]
     body = join(
         tag("a", "Skip to the content", href="#content", class_="skip-link"),
-        tag("header", tag("div", head, tag("nav", links, aria_label="Sections")), class_="top"),
+        *top(head, links, "Sections"),
         tag("main", problems, [section_html(*section) for section in sections], id="content"),
         tag("footer", tag("p", footer)),
     )
     return _document(title, body)
+
+
+def top(head: Html, links: Sequence[Html], name: str) -> tuple[Html, Html]:
+    """The header of a page, and its navigation, which stays in view."""
+    listed = tag("div", links, class_="scroll")
+    return tag("header", tag("div", head), class_="top"), tag("nav", listed, aria_label=name, class_="bar")
 
 
 def _sections(content: Content) -> Iterator[tuple[str, str, Html]]:
@@ -90,14 +98,41 @@ def _sections(content: Content) -> Iterator[tuple[str, str, Html]]:
 def study_sections(run: Run) -> Iterator[tuple[str, str, Html]]:
     """Anchor, title and content of the verdicts and of the studies that apply."""
     found = run.findings()
-    verdicts = [findings.verdict for findings in found if findings.verdict is not None]
-    if verdicts:
-        yield "judgement", "Verdict", join(list(map(verdict_html, verdicts)))
+    if verdicts := verdicts_html(run, found):
+        yield "judgement", "Verdict", join(verdicts, _notes(run))
+    elif notes := _notes(run):
+        yield "judgement", "Notes", notes
     for findings in found:
         yield findings.study.name, findings.study.title, findings_html(findings)
     if not found:
         nothing = tag("p", "This run holds no scores, so there is nothing to rank.", class_="note")
         yield "leaderboard", "Leaderboard", nothing
+
+
+def verdicts_html(run: Run, found: Sequence[Findings], *, folded: bool = False) -> Html:
+    """Which method to use, and the verdicts of all studies on each; empty for a run without scores.
+
+    Args:
+        folded: show what each verdict says of each method on demand.
+    """
+    verdicts = [findings.verdict for findings in found if findings.verdict is not None]
+    ranked = any(findings.study.name == "leaderboard" for findings in found)
+    return join(_conclusion(run) if ranked else None, [verdict_html(table, folded=folded) for table in verdicts])
+
+
+def _conclusion(run: Run) -> Html | None:
+    """Which method to use and how certain that is; None for a run that ranks no methods."""
+    board = run.study("leaderboard")
+    if board is None or not any(made.boards for made in board.runs):
+        return None
+    found = conclusion(board)
+    return tag(
+        "div",
+        tag("h3", "Which method to use"),
+        tag("p", found.use, class_="use", dir="auto"),
+        tag("p", found.certainty, class_="note", dir="auto"),
+        class_="conclusion",
+    )
 
 
 def section_html(anchor: str, title: str, html: Html) -> Html:
@@ -107,30 +142,35 @@ def section_html(anchor: str, title: str, html: Html) -> Html:
 
 
 def banners(run: Run) -> Html:
-    """Banners of what could not be read or is not finished, how results stopped the run, and its warnings."""
-    banners = [(run.problems, "alarm", "alert"), (run.notices + run.manifest.warnings, "warnings", "note")]
-    return join(
-        [
-            tag("ul", [tag("li", line, dir="auto") for line in lines], class_=look, role=role)
-            for lines, look, role in banners
-            if lines
-        ]
-    )
+    """What could not be read or is not finished."""
+    return _listed(run.problems, class_="alarm", role="alert")
+
+
+def _notes(run: Run) -> Html:
+    """How results stopped the run, and its warnings."""
+    return _listed(run.notices + run.manifest.warnings, class_="warnings", role="note")
+
+
+def _listed(lines: Sequence[str], **attributes: str) -> Html:
+    # a role on the list itself would hide from screen readers that it is one
+    return tag("div", tag("ul", [tag("li", line, dir="auto") for line in lines]), **attributes) if lines else join()
 
 
 def head(run: Run, brand: str = REPORT) -> Html:
     """Model, data, and the size of the run, below the name of what shows them."""
     data = run.manifest.data
-    counts = [run.status_line, plural(len(run.instances), "instance"), plural(len(run.methods), "method")]
+    status = tag("span", run.status_line, class_="status-line")
+    counts = [plural(len(run.instances), "instance"), plural(len(run.methods), "method")]
     counts.append(plural(len(run.metrics), "metric"))
     if run.accuracies:
         counts.append(f"accuracy {run.accuracy_in_words}")
-    return _title(run.manifest.model.name, data.name + (f" ({data.split})" if data.split else ""), counts, brand)
+    facts = join(status, [f" · {fact}" for fact in counts])
+    return _title(run.manifest.model.name, data.name + (f" ({data.split})" if data.split else ""), facts, brand)
 
 
-def _title(model: str, data: str, facts: Sequence[str], brand: str = REPORT) -> Html:
+def _title(model: str, data: str, facts: str, brand: str = REPORT) -> Html:
     named = tag("h1", tag("span", model, dir="auto"), tag("small", " on "), tag("span", data, dir="auto"))
-    return tag("div", tag("p", brand, class_="brand"), named, tag("p", " · ".join(facts), class_="facts-line"))
+    return tag("div", tag("p", brand, class_="brand"), named, tag("p", facts, class_="facts-line"))
 
 
 def style() -> str:

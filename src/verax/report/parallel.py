@@ -103,12 +103,15 @@ def _first(found: CrossLingual, methods: Sequence[Explainer]) -> int:
 
 def _reading(found: CrossLingual, pairs: Sequence[ParallelPair]) -> str:
     shown = len({pair.reference.id for pair in pairs})
+    inputs = "One input" if shown == 1 else f"The first {plural(shown, 'input')}"
+    translations = "its translations" if shown == 1 else "their translations"
     return (
-        f"The first {plural(shown, 'input')} in {found.reference}, above, and their translations, below. Each side is "
+        f"{inputs} in {found.reference}, above, and {translations}, below. Each side is "
         "coloured by its own explanation, of the class that is predicted for it: orange over a solid line supports it, "
-        "blue over a dotted one opposes it, deeper is stronger. A line joins words that are aligned: the stronger both "
-        "words, the stronger the line; orange or blue where both are. Where texts are cut, numbers are at both ends of "
-        "a link that leads to another line. Point at a word for its score. ρ is the correlation of this pair."
+        "blue over a dotted one opposes it; violet is more or less, of a score without a sign. Deeper is stronger. A "
+        "line joins words that are aligned: the stronger both words, the stronger the line; coloured where both are. "
+        "Where texts are cut, numbers are at both ends of a link that leads to another line. ρ is the correlation of "
+        "this pair."
     )
 
 
@@ -129,11 +132,15 @@ def _choice(pairs: Sequence[ParallelPair], methods: Sequence[Explainer], first: 
 
 def _pair(view: Content, found: CrossLingual, pair: ParallelPair, methods: Sequence[Explainer], first: int) -> Html:
     """One pair: method, predictions, and the picture."""
-    sides = [tuple(_scored(_highlight(view, one, method.label), one) for one in pair[:2]) for method in methods]
+    signed = [view.manifest.method(method.label).two_sided for method in methods]
+    sides = [
+        tuple(_scored(_highlight(view, one, method.label), one, signed=has_sign) for one in pair[:2])
+        for method, has_sign in zip(methods, signed, strict=True)
+    ]
     values = [_value(view, found, pair.translation, method.label) for method in methods]
     painted = [
-        [[_short(side.scores, instance) for side, instance in zip(both, pair[:2], strict=True)], value]
-        for both, value in zip(sides, values, strict=True)
+        [[_short(side.scores, instance) for side, instance in zip(both, pair[:2], strict=True)], value, has_sign]
+        for both, value, has_sign in zip(sides, values, signed, strict=True)
     ]
     upper, lower = sides[first]
     return tag(
@@ -162,11 +169,11 @@ def _trouble(alignment: Alignment | None) -> Html | None:
     return tag("span", f"not aligned: {alignment.reason}", title=alignment.detail or None, class_="quiet", dir="auto")
 
 
-def _scored(highlight: Highlight | None, instance: Instance) -> Scored:
+def _scored(highlight: Highlight | None, instance: Instance, *, signed: bool) -> Scored:
     """Scores by the number of the word over all parts."""
     numbers = {(unit[0].part, unit[0].start): place for place, unit in enumerate(instance.units)}
     scores = {} if highlight is None else strongest_scores(highlight)
-    return Scored({numbers[place]: score for place, score in scores.items()})
+    return Scored({numbers[place]: score for place, score in scores.items()}, signed)
 
 
 def _short(scores: Mapping[int, float], instance: Instance) -> list[float | None]:

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from verax.report.lines import SIZE, TEXT, Box
 from verax.report.parallel_layout import LinkNumber, ParallelLayout, Strand, WordRow, lay_out_parallel
-from verax.report.words import LEVELS, largest, level
+from verax.report.words import LEVELS, largest, level, look, written
 from verax.results.render.markup import Html, join, tag
-from verax.results.render.numbers import signed
 from verax.results.render.text_width import FONT, fitted, label
 from verax.types import Instance, Links
 
@@ -21,21 +20,24 @@ _MARK_SIZE = 10.0
 
 
 class Scored(NamedTuple):
-    """Scores of the words of one side, by their numbers over all parts."""
+    """Scores of the words of one side, by their numbers over all parts, and whether they have a sign."""
 
     scores: Mapping[int, float]
+    signed: bool = True
 
     def level(self, word: int) -> int:
         """Strength relative to the strongest word, in ten steps."""
         return level(self.scores.get(word, 0.0), largest(self.scores))
 
+    def title(self, word: int) -> str:
+        """The score of a word as text."""
+        return written(self.scores[word], signed=self.signed) if word in self.scores else "not scored"
+
     def look(self, word: int) -> str:
-        """CSS class of a word: for, against, neither (too weak to be visible) or unscored."""
+        """CSS class of a word: for, against, size, neither (too weak to be visible) or unscored."""
         if word not in self.scores:
             return "unscored"
-        if not self.level(word):
-            return "neither"
-        return "for" if self.scores[word] > 0 else "against"
+        return look(self.scores[word], signed=self.signed) if self.level(word) else "neither"
 
 
 def drawing(reference: Instance, translation: Instance, links: Links, sides: tuple[Scored, Scored]) -> Html:
@@ -83,7 +85,7 @@ def _word(box: Box, top: float, side: int, scored: Scored) -> Html:
         before,
         tag(
             "g",
-            tag("title", signed(scored.scores[box.word]) if box.word in scored.scores else "not scored"),
+            tag("title", scored.title(box.word)),
             tag("rect", **place, rx="2", fill_opacity=f"{_DEEPEST * depth:.2f}"),
             tag("line", x1=left, x2=f"{box.right + 1:.1f}", y1=y, y2=y, stroke_width=f"{2 + 2 * depth:.1f}"),
             shown,
@@ -97,13 +99,13 @@ def _strand(strand: Strand, words: Sequence[Sequence[str]], sides: tuple[Scored,
     """A link: stronger the more both words weigh, and in their colour if it is the same."""
     a, b = strand.ends
     looks = sides[0].look(a), sides[1].look(b)
-    look = looks[0] if looks[0] == looks[1] and looks[0] in {"for", "against"} else "neither"
+    both = looks[0] if looks[0] == looks[1] and looks[0] in {"for", "against", "size"} else "neither"
     weight = sides[0].level(a) * sides[1].level(b) / LEVELS**2
     return tag(
         "path",
         tag("title", f"{words[0][a]} ↔ {words[1][b]}"),
         d=strand.path,
-        class_=f"link {look}",
+        class_=f"link {both}",
         stroke_opacity=f"{_FAINTEST + (1 - _FAINTEST) * weight:.2f}",
         data_ends=f"{a} {b}",
     )

@@ -72,7 +72,7 @@ def _card(content: Content, instance: Instance) -> Html:
     gold = None if instance.label is None else tag("p", "gold ", tag("strong", instance.label, dir="auto"))
     return tag(
         "article",
-        tag("header", tag("h4", instance.id, dir="auto"), gold),
+        tag("header", tag("h3", instance.id, dir="auto"), gold),
         tag("div", [tag("p", part.raw, dir="auto") for part in instance.parts], class_="input"),
         human_texts(instance),
         [_explanation(content, instance, label) for label in content.run.text_methods],
@@ -95,7 +95,7 @@ def _explanation(content: Content, instance: Instance, label: str) -> Html:
     ]
     return tag(
         "section",
-        tag("h5", tag("span", method_name(label), dir="auto", class_="label"), _predicted(instance, nle)),
+        tag("h4", tag("span", method_name(label), dir="auto", class_="label"), _predicted(instance, nle)),
         missing(label, content.skips.get(instance.id, ())) if nle is None else tag("blockquote", nle.text, dir="auto"),
         _notes(nle),
         [_test(instance, nle, test, score) for test, score in found],

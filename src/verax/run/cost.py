@@ -130,16 +130,16 @@ def _expected(left: Remaining, sample: Sample, labels: int) -> Expected:
     def add(kind: str, passes: float, by_words: float) -> None:
         totals[kind] = totals[kind][0] + passes, totals[kind][1] + by_words
 
-    for cell, load in left.cells.items():
+    for group, load in left.groups.items():
         if load.inputs:
-            asked, wrote = sample.planned.get(cell, Load()).inputs, sample.computed.get(cell, Load()).forward
+            asked, wrote = sample.planned.get(group, Load()).inputs, sample.computed.get(group, Load()).forward
             # an answer compares all labels or writes one, and an explanation is one text more
             passes = load.inputs * (wrote / asked if asked else 1 + labels)
             add("text", passes, passes * load.words / load.rows)
             continue
         for kind in ("forward", "backward"):
             numbers = (kind, f"{kind}_words")
-            add(kind, *(sample.share(cell, number) * getattr(load, number) for number in numbers))
+            add(kind, *(sample.share(group, number) * getattr(load, number) for number in numbers))
     seconds: float | None = sample.seconds_per_row * (left.rows - left.done - left.deferred)
     if any(passes for passes, _ in totals.values()):
         forward, backward = sample.pace("forward"), sample.pace("backward")
@@ -160,9 +160,11 @@ def _disk(left: Remaining, rows: list[KeyedRow]) -> int:
         table, plain = encode(key, position, row)
         sampled.setdefault(table, []).append(plain)
     missing: Counter[TableName] = Counter({"instances": left.new})
-    for cell, load in left.cells.items():
+    for group, load in left.groups.items():
         explained: TableName = "texts" if load.inputs else "explanations"
-        missing["scores" if cell.metric else "predictions" if cell.explainer == PREDICTION else explained] += load.rows
+        missing["scores" if group.metric else "predictions" if group.explainer == PREDICTION else explained] += (
+            load.rows
+        )
     total, spare = 0.0, list[float]()
     for table, members in sampled.items():
         half = len(members) // 2

@@ -10,11 +10,12 @@ from verax.report import instances, parallel, texts
 from verax.report.content import Content
 from verax.report.elements import select
 from verax.report.page import section_html
-from verax.results.figure import Figure, Line, Panel, Scale, Series
+from verax.results.figure import SHAPES, Figure, Line, Panel, Scale, Series
 from verax.results.manifest import MetricEntry
 from verax.results.render.html import figure_html
 from verax.results.render.markup import Html, join, tag
 from verax.results.render.numbers import count, number, plural
+from verax.results.render.svg import COLOURS
 from verax.results.selection import Order, Query
 from verax.types import Estimate, UserError
 from verax.view.library import OpenRun
@@ -153,9 +154,9 @@ def instance_page(entry: OpenRun, place: int) -> str:
 
 
 AXES = {
-    "recursive_masking": ("words masked", "probability of the gold class"),
-    "comprehensiveness": ("top words removed", "drop of the predicted class"),
-    "sufficiency": ("top words kept", "drop of the predicted class"),
+    "recursive_masking": ("words masked [%]", "probability of the gold class"),
+    "comprehensiveness": ("top words removed [%]", "drop of the predicted class"),
+    "sufficiency": ("top words kept [%]", "drop of the predicted class"),
 }
 """What the axes of a stored curve are, by the name of the metric."""
 
@@ -165,11 +166,15 @@ def _curves(content: Content) -> Html:
     scores = [score for rows in content.scores.values() for score in rows if score.curve]
     manifest = content.manifest
     methods = list(dict.fromkeys(score.method for score in scores))
-    series = tuple(Series(manifest.display(name), baseline=manifest.method(name).random) for name in methods)
+    series = tuple(
+        # as many methods as there are colours share a shape
+        Series(manifest.display(name), SHAPES[place // COLOURS % len(SHAPES)], baseline=manifest.method(name).random)
+        for place, name in enumerate(methods)
+    )
     panels = [
         _panel(entry, {methods.index(score.method): score.curve for score in scores if score.metric == entry.label})
         for entry in manifest.metrics
-        if any(score.metric == entry.label for score in scores)
+        if entry.ranked and any(score.metric == entry.label for score in scores)
     ]
     if not panels:
         return join()

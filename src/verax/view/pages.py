@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from verax.report import card
 from verax.report.content import Content
-from verax.report.page import banners, head, made_by, section_html, study_sections
-from verax.results.render.html import findings_html, table_html, verdict_html
+from verax.report.page import banners, head, made_by, section_html, study_sections, top, verdicts_html
+from verax.results.render.html import findings_html, table_html
 from verax.results.render.markup import Child, Html, join, tag, visible
 from verax.results.render.numbers import plural
 from verax.results.run import Run
@@ -40,7 +40,7 @@ def document(title: str, heading: Html, links: Sequence[Html], content: Child, *
     close = tag("form", tag("button", "Close"), method="dialog")
     body = join(
         tag("a", "Skip to the content", href="#content", class_="skip-link"),
-        tag("header", tag("div", heading, tag("nav", links, aria_label="Pages")), class_="top"),
+        *top(heading, links, "Pages"),
         tag("main", content, id="content", tabindex=-1),
         tag("footer", tag("p", footer)) if footer else None,
         tag(
@@ -105,12 +105,13 @@ def _run_card(entry: OpenRun, *, choice: bool) -> Html:
 def summary(entry: OpenRun) -> Html:
     """Model and data of a run, its status, its size and its verdict."""
     run = entry.run
-    return join(tag("p", tag("strong", run.name, dir="auto")), status(entry), _sizes(run), verdict(entry))
+    facts = (tag("strong", run.name, dir="auto"), " · ", _sizes(run))
+    return join(tag("p", facts), status(entry), verdict(entry, folded=True))
 
 
 def _sizes(run: Run) -> Html:
     sizes = [plural(len(run.instances), "instance"), plural(len(run.methods), "method")]
-    return tag("p", " · ".join([*sizes, plural(len(run.metrics), "metric")]), class_="facts-line")
+    return tag("span", " · ".join([*sizes, plural(len(run.metrics), "metric")]), class_="quiet")
 
 
 def status(entry: OpenRun) -> Html:
@@ -142,7 +143,10 @@ def run_links(entry: OpenRun, current: str) -> list[Html]:
 def run_page(entry: OpenRun) -> str:
     """Status and problems of a run; verdict, tables and figures follow."""
     results = lazy(f"/runs/{entry.name}/findings", "The results are being computed.")
-    content = join(banners(entry.run), status(entry) if entry.run.status == "unfinished" else None, results)
+    unfinished = entry.run.status == "unfinished"
+    # that a run is unfinished is a problem of its own, which the status says, and keeps up to date
+    problems = banners(entry.run) if len(entry.run.problems) > unfinished else None
+    content = join(problems, status(entry) if unfinished else None, results)
     return page_of(entry, "", content)
 
 
@@ -164,12 +168,12 @@ def findings(entry: OpenRun) -> Html:
         return join([section_html(*section) for section in study_sections(entry.run)])
 
 
-def verdict(entry: OpenRun) -> Html:
-    """The verdicts of a run."""
+def verdict(entry: OpenRun, *, folded: bool = False) -> Html:
+    """The verdicts of a run; of one that ranks no methods, the first sentence of each study."""
     with entry.analysing:
         found = entry.run.findings()
-    tables = [one.verdict for one in found if one.verdict is not None]
-    return join([verdict_html(table) for table in tables]) or tag("p", "No verdict: nothing was scored.")
+        first = [tag("p", sentence, dir="auto") for one in found for sentence in one.sentences[:1]]
+        return verdicts_html(entry.run, found, folded=folded) or join(first) or tag("p", "Nothing was scored.")
 
 
 def tables(entry: OpenRun, prefix: str) -> Html:

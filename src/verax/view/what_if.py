@@ -8,16 +8,16 @@ from typing import Any
 
 from starlette.datastructures import QueryParams
 
-from verax.api import SideBySide, explain_all
+from verax.api import Explanation, SideBySide, explain_all
 from verax.registry import entries
 from verax.report.arcs import picture
-from verax.report.instances import labels_html
+from verax.report.instances import colour_keys, labels_html, scores_choice
 from verax.report.page import section_html
 from verax.results.render.markup import Html, join, tag, visible
-from verax.run.checking import check_fit
+from verax.run.checking import check_fit, removing
 from verax.run.parameters import from_config
 from verax.store.keys import key_of
-from verax.types import Highlight, Instance, Undefined, UserError
+from verax.types import Instance, Undefined, UserError
 from verax.view.library import OpenRun
 from verax.view.pages import VIEW, WHAT_IF_PATH, document, link
 
@@ -44,7 +44,7 @@ class WhatIf:
         if entry.kind not in KINDS or entry.reference == "control":
             return False
         try:
-            check_fit(from_config("methods", entry.name, 0), self.model)
+            check_fit(from_config("methods", removing(entry.name, self.model, 0), 0), self.model)
         except UserError:
             return False
         return True
@@ -86,22 +86,27 @@ class WhatIf:
         return join(
             _outcome(before, after),
             _switches(before.instance, off, _identity(texts)),
+            tag("ul", colour_keys({made.entry.two_sided for made in before.explanations}), class_="legend keys"),
             tag("dl", self._explained(before, after), class_="methods answer"),
         )
 
     def _explained(self, before: SideBySide, after: SideBySide) -> Iterator[Html]:
         """The explanation by each method; below it that of the whole text where words are off."""
         sides = {ALL: before} if after is before else {OFF: after, ALL: before}
-        rows = {(made.row.method, note): made.row for note, side in sides.items() for made in side.explanations}
+        rows = {(made.row.method, note): made for note, side in sides.items() for made in side.explanations}
         skips = {(skip.method, note): skip for note, side in sides.items() for skip in side.skipped}
         for method in dict.fromkeys(method for method, _ in (*rows, *skips)):
             shown = []
             for note in sides:
-                row, skip = rows.get((method, note)), skips.get((method, note))
-                drawn = picture(row, before.instance, inline=False) if isinstance(row, Highlight) else None
+                made, skip = rows.get((method, note)), skips.get((method, note))
+                drawn = None if made is None else _drawn(made)
                 why = tag("p", f"{skip.reason}: {skip.detail}", class_="skip", dir="auto") if skip else None
                 shown.append(tag("div", tag("small", note) if len(sides) > 1 else None, drawn, why))
             yield tag("div", tag("dt", self.methods.get(method, method), dir="auto"), tag("dd", shown))
+
+
+def _drawn(made: Explanation) -> Html:
+    return picture(made.highlight, made.instance, inline=False, signed=made.entry.two_sided)
 
 
 def _off(given: Sequence[str]) -> list[Word]:
@@ -132,7 +137,8 @@ def _form(texts: Sequence[str], chosen: Sequence[str], methods: dict[str, str]) 
         for name, display in methods.items()
     ]
     group = tag("details", tag("summary", "Methods"), tag("fieldset", tag("legend", "Explained by"), boxes))
-    return tag("form", fields, group, tag("button", "Explain"), id="search", action=WHAT_IF_PATH, class_="editor")
+    controls = (tag("button", "Explain"), scores_choice())
+    return tag("form", fields, group, controls, id="search", action=WHAT_IF_PATH, class_="editor")
 
 
 def _outcome(before: SideBySide, after: SideBySide) -> Html:

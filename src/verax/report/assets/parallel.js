@@ -17,25 +17,26 @@
     const strongest = Math.max(...scores.map((score) => Math.abs(score ?? 0)), 0);
     return scores.map((score) => (strongest ? Math.round((LEVELS * Math.abs(score ?? 0)) / strongest) : 0));
   };
-  const look = (score, level) => {
+  const look = (score, level, signed) => {
     if (score === null) return "unscored";
-    return level === 0 ? "neither" : score > 0 ? "for" : "against";
+    if (level === 0 || (!signed && score < 0)) return "neither";
+    return !signed ? "size" : score > 0 ? "for" : "against";
   };
 
   const paint = (pair, place) => {
-    const [scores, value] = pair.painted[place];
+    const [scores, value, signed] = pair.painted[place];
     const steps = scores.map(levels);
-    const looks = scores.map((side, number) => side.map((score, word) => look(score, steps[number][word])));
+    const looks = scores.map((side, number) => side.map((score, word) => look(score, steps[number][word], signed)));
     for (const [word, side, number] of pair.words) {
       const score = scores[side][number];
       const share = steps[side][number] / LEVELS;
       word.setAttribute("class", "scored " + looks[side][number]);
-      word.querySelector("title").textContent = score === null ? "not scored" : (score > 0 ? "+" : "") + score;
+      word.querySelector("title").textContent = score === null ? "not scored" : (signed && score > 0 ? "+" : "") + score;
       word.querySelector("rect").setAttribute("fill-opacity", (0.6 * share).toFixed(2));
       word.querySelector("line").setAttribute("stroke-width", (2 + 2 * share).toFixed(1));
     }
     for (const [link, above, below] of pair.links) {
-      const both = looks[0][above] === looks[1][below] && ["for", "against"].includes(looks[0][above]);
+      const both = looks[0][above] === looks[1][below] && ["for", "against", "size"].includes(looks[0][above]);
       const weight = (steps[0][above] * steps[1][below]) / (LEVELS * LEVELS);
       link.setAttribute("class", "link " + (both ? looks[0][above] : "neither"));
       link.setAttribute("stroke-opacity", (0.25 + 0.75 * weight).toFixed(2));

@@ -1,4 +1,30 @@
 "use strict";
+// Prints scores next to their words, for readers without a mouse; they are in the titles of the words in any case.
+function printScores() {
+  const box = document.getElementById("print-scores");
+  if (!box) return;
+  document.getElementById("scores-choice").hidden = false;
+  document.body.classList.toggle("with-scores", box.checked);
+  if (!box.checked) return;
+  for (const word of document.querySelectorAll(".part > [title]:not([data-score])")) {
+    const score = parseFloat(word.title);
+    const sign = word.title.startsWith("+") ? "+" : "";
+    if (!Number.isNaN(score)) word.dataset.score = sign + Number(score.toPrecision(2));
+  }
+}
+document.addEventListener("input", (event) => event.target.id === "print-scores" && printScores());
+printScores();
+
+// Places that scroll can be reached by keyboard, wherever they have no other name and place in the tab order.
+function reachable() {
+  for (const place of document.querySelectorAll(".scroll:not([role])")) {
+    if (place.scrollWidth > place.clientWidth) place.tabIndex = 0;
+    else place.removeAttribute("tabindex");
+  }
+}
+addEventListener("resize", reachable);
+addEventListener("load", reachable);
+
 // Filters and pages the instances. The page is whole without it: everything is in the document and merely hidden here.
 (() => {
   const form = document.getElementById("filter");

@@ -60,7 +60,13 @@ class VerdictLine(NamedTuple):
 
     section: str
     name: str
-    words: str
+    verdict: str
+    facts: str = ""
+
+    @property
+    def words(self) -> str:
+        """The verdict, and what it follows from."""
+        return "; ".join(filter(None, (self.verdict, self.facts)))
 
 
 def verdict_lines(table: Table) -> list[VerdictLine]:
@@ -73,5 +79,5 @@ def verdict_lines(table: Table) -> list[VerdictLine]:
         ]
         facts = [f"{title} {cell.line}" for title, cell in written if cell.line not in {"", MISSING}]
         head, judged = (write(table.columns[place], row.cells[place]).line for place in (name, verdict))
-        lines.append(VerdictLine(row.section, head, "; ".join([judged, *facts])))
+        lines.append(VerdictLine(row.section, head, judged, "; ".join(facts)))
     return lines

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from verax.results.figure import Figure, Ticks, ticks_over
 from verax.results.render.cells import Written, is_numeric, verdict_lines, write
 from verax.results.render.markup import Html, join, tag
+from verax.results.render.numbers import plural
 from verax.results.render.svg import figure_svg, swatch
 from verax.results.render.text_width import TICK, label
 from verax.results.study import Findings
@@ -15,6 +16,8 @@ from verax.results.table import Cell, Column, Mark, Table, TableRow
 from verax.types import Estimate
 
 _MARGIN = 6.0
+_LISTED = 10
+"""A verdict on more methods is folded."""
 
 
 def findings_html(findings: Findings) -> Html:
@@ -31,17 +34,27 @@ def findings_html(findings: Findings) -> Html:
     )
 
 
-def verdict_html(table: Table) -> Html:
-    """A verdict as a list: a line for each row."""
+def verdict_html(table: Table, *, folded: bool = False) -> Html:
+    """A verdict as a list: a line for each row; a long one is shown on demand.
+
+    Args:
+        folded: show any list on demand, and no notes.
+    """
     items: list[Html] = []
     section = ""
     for line in verdict_lines(table):
         if line.section != section:
             section = line.section
             items.append(tag("dt", section, class_="part", dir="auto"))
-        items += [tag("dt", line.name, dir="auto"), tag("dd", line.words, dir="auto")]
+        facts = tag("span", line.facts, class_="why") if line.facts else None
+        items += [tag("dt", line.name, dir="auto"), tag("dd", line.verdict, "; " if facts else None, facts, dir="auto")]
     notes = [tag("p", note, class_="note", dir="auto") for note in table.notes]
-    return join(tag("p", table.verdict) if table.verdict else None, tag("dl", items, class_="judged"), notes)
+    lines = tag("dl", items, class_="judged")
+    if folded or len(table.rows) > _LISTED:
+        lines = tag("details", tag("summary", f"{table.title} on each of {plural(len(table.rows), 'method')}"), lines)
+    if folded:
+        return lines
+    return join(tag("p", table.verdict) if table.verdict else None, lines, notes)
 
 
 def _legend(marks: Sequence[Mark]) -> Html:
@@ -50,7 +63,7 @@ def _legend(marks: Sequence[Mark]) -> Html:
 
 def _reading(lines: Sequence[str]) -> Html:
     items = [tag("li", line, dir="auto") for line in lines]
-    return tag("details", tag("summary", "How to read this"), tag("ul", items), open=True, class_="how")
+    return tag("details", tag("summary", "How to read this"), tag("ul", items), class_="how")
 
 
 def figure_html(figure: Figure) -> Html:

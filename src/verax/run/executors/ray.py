@@ -19,7 +19,7 @@ from typing import Any
 
 from verax.run.executors.processes import pickled
 from verax.run.executors.tasks import Failed, Task, result_of
-from verax.run.executors.worker import Assignment, Died, Incoming, Message, Order, Stopped, enter, serve
+from verax.run.executors.worker import Aborted, Assignment, Died, Incoming, Message, Order, enter, serve
 from verax.run.placement import Placement
 from verax.types import UserError
 from verax.types.errors import first_line
@@ -49,7 +49,7 @@ class Actor:
         Thread(target=serve, args=(assignment, self._emit, self._incoming), daemon=True).start()
 
     def _emit(self, message: Message) -> None:
-        if isinstance(message, Stopped):
+        if isinstance(message, Aborted):
             message = message._replace(message=f"on {platform.node()}: {message.message}")
         self._outgoing.put(message)
 
@@ -195,10 +195,13 @@ def connect(placement: Placement) -> tuple[Any, Callable[[], None]]:
         cores = os.cpu_count() or 1
         if cpus is not None and cpus > cores:
             raise UserError(f"workers: {cpus} cores are requested, and this machine has {cores}")
-        options |= {"num_cpus": cpus, "include_dashboard": False}
+        # `local`: otherwise Ray joins a cluster that anyone has started on this machine
+        options |= {"address": "local", "num_cpus": cpus, "include_dashboard": False}
     else:
         _check_reachable(placement.address)
         options["address"] = placement.address
+    if not (placement.address or "").startswith("ray://"):  # whose server adds no folder
+        options["job_config"] = _job(ray)
     try:
         ray.init(**options)
     except (ConnectionError, RuntimeError, ValueError) as error:
@@ -206,6 +209,18 @@ def connect(placement: Placement) -> tuple[Any, Callable[[], None]]:
             f"address: no Ray cluster at {placement.address or 'this machine'}: {first_line(error)}"
         ) from error
     return ray, ray.shutdown
+
+
+def _job(ray: Any) -> Any:
+    """The job for Ray, with the path of this process for modules that are not installed.
+
+    Ray would add the current folder to the path of all workers: a module there would shadow an installed one.
+    """
+    installed = (sys.prefix, sys.base_prefix)
+    paths = [str(Path(path).absolute()) for path in reversed(sys.path)]  # each is put before those before it
+    job = ray.job_config.JobConfig(_py_driver_sys_path=[path for path in paths if not path.startswith(installed)])
+    job._runtime_env_has_working_dir = lambda: True
+    return job
 
 
 def _check_reachable(address: str) -> None:

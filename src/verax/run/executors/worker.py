@@ -60,7 +60,7 @@ class Computed(NamedTuple):
     row: Row
 
 
-class Stopped(NamedTuple):
+class Aborted(NamedTuple):
     """A worker cannot go on, and no other one could: invalid input, or an unexpected error with its traceback."""
 
     message: str
@@ -74,7 +74,7 @@ class Died(NamedTuple):
     last_words: str = ""
 
 
-Message = Ready | Begun | Computed | Stopped
+Message = Ready | Begun | Computed | Aborted
 Incoming = SimpleQueue["tuple[Order, ...] | None"]
 
 
@@ -160,9 +160,9 @@ def serve(assignment: Assignment, emit: Callable[[Message], None], incoming: Inc
                 for key, row in execution.rows(stream.works()):
                     emit(Computed(key, row))
     except UserError as error:
-        emit(Stopped(str(error), is_user_error=True))
+        emit(Aborted(str(error), is_user_error=True))
     except Exception:  # noqa: BLE001 - the driver raises it
-        emit(Stopped(traceback.format_exc(), is_user_error=False))
+        emit(Aborted(traceback.format_exc(), is_user_error=False))
 
 
 class _Stream:

@@ -31,6 +31,7 @@ async function load(place) {
     place.replaceChildren(parse(await (await get(place.dataset.load)).text()));
     place.querySelectorAll(".sheet table").forEach(equip);
     place.querySelectorAll("[data-watch]").forEach(watch);
+    reachable();
   } catch (error) {
     complain(place, error);
   }
@@ -118,7 +119,8 @@ function watch(line) {
       setTimeout(look, 5000); // the server was stopped; it may come back
       return;
     }
-    line.querySelector(".status-line").textContent = now.line;
+    const shown = [line, document.querySelector("header.top")].map((place) => place.querySelector(".status-line"));
+    for (const place of shown) if (place) place.textContent = now.line;
     const bar = line.querySelector("progress");
     bar.max = Math.max(now.planned, 1);
     bar.value = now.done;
@@ -153,6 +155,8 @@ function answering(form) {
       const { name, value } = document.activeElement;
       while (form.nextSibling) form.nextSibling.remove();
       while (made.lastElementChild.id !== "search") form.after(made.lastElementChild);
+      printScores();
+      reachable();
       const again = [...form.elements].find((one) => one.name === name && one.value === value && !form.contains(one));
       again?.focus();
       history.replaceState(null, "", url);
