@@ -7,7 +7,9 @@ import os
 import signal
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -110,6 +112,28 @@ def test_pieces_are_halved_when_memory_runs_out_and_the_gradients_stay(monkeypat
     _small_memory(training, 3, monkeypatch)
     _assert_equal(_gradients(training), _gradients(_classifier()))
     assert training.micro_batch == 2
+
+
+def _failing_once(training: Loop, at: int, monkeypatch: pytest.MonkeyPatch) -> tuple[float, list[Tensor]]:
+    """Gradients with dropout of a training whose memory runs out once, at a piece."""
+    loss, calls = training._loss, count(1)
+
+    def limited(rows: Sequence[Any]) -> tuple[Tensor, int]:
+        if next(calls) == at:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return loss(rows)
+
+    training.console = Console(quiet=True)
+    training.model.train()
+    monkeypatch.setattr(training, "_loss", limited)
+    torch.manual_seed(1)
+    return _gradients(training)
+
+
+def test_a_mini_batch_that_starts_again_draws_the_same_dropout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first piece has drawn its dropout when the second one does not fit."""
+    again, at_once = _failing_once(_classifier(8), 2, monkeypatch), _failing_once(_classifier(4), 0, monkeypatch)
+    _assert_equal(again, at_once)
 
 
 def test_an_input_that_does_not_fit_into_memory_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,6 +243,22 @@ def test_a_killed_training_continues_within_its_epoch_and_gives_the_same_bits(
     finally:
         torch.set_num_threads(threads)
     assert all(torch.equal(tensor, continued[name]) for name, tensor in whole.items())
+
+
+def test_states_within_an_epoch_are_stored_by_the_minute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps of one minute on a clock of the test; the end of an epoch (0) is stored in any case."""
+    now, saved = [0.0], list[int]()
+    step = fine_tuning._ClassifierTraining._step
+
+    def minute(self: Any, number: int, rows: Sequence[Any]) -> float:
+        now[0] += 60
+        return step(self, number, rows)
+
+    monkeypatch.setattr("verax.train.loop.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(fine_tuning._ClassifierTraining, "_step", minute)
+    monkeypatch.setattr(Resume, "save", lambda *state: saved.append(state[-1].get("done", [0])[0]))
+    _fit(Resume(tmp_path, "key", save_every=4), None)
+    assert saved == [4, 0, 4, 0]
 
 
 def test_the_best_weights_are_copies_on_the_cpu() -> None:
