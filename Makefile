@@ -12,10 +12,10 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constrain
 BENCHES = $(filter-out peer_% static_encoder gallery,$(basename $(notdir $(shell grep -l __main__ bench/*.py))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test index check wheel bench gallery clean
+.PHONY: help setup demo test index check wheel docs notebooks bench gallery clean
 
 help:  ## list what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: .venv/installed  ## make the environment in .venv and install verax
 
@@ -39,6 +39,13 @@ wheel: .venv/installed-test  ## build the release in dist/ and check it
 	$(BIN)/python -m hatchling build -d dist
 	VERAX_WHEEL=$$(ls dist/*.whl) $(BIN)/python -m pytest -q tests/test_packaging.py
 
+docs: .venv/installed-test  ## build the documentation as a site in site/ and check it
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	VERAX_SITE=site $(BIN)/python -m pytest -q tests/test_site.py
+
+notebooks: .venv/installed-test  ## execute the notebooks of the documentation and store their outputs
+	$(BIN)/python docs/_site/notebooks.py
+
 bench: .venv/installed-test .bench/interpreto/installed  ## run every benchmark
 	@set -e; for name in $(BENCHES); do echo "== bench.$$name"; $(BIN)/python -m bench.$$name; done
 
@@ -46,15 +53,15 @@ gallery: .venv/installed-test  ## renew the pictures of the documentation; needs
 	$(BIN)/python -m bench.gallery
 
 clean:  ## remove the environment and every cache; runs stay
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .bench build dist
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .bench build dist site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Two processes share the cores, so each computes in one thread; nothing may reach for the network.
-test: export OMP_NUM_THREADS = 1
-test: export MKL_NUM_THREADS = 1
-test: export OPENBLAS_NUM_THREADS = 1
-test: export TOKENIZERS_PARALLELISM = false
-test: export HF_HUB_OFFLINE = 1
+test notebooks: export OMP_NUM_THREADS = 1
+test notebooks: export MKL_NUM_THREADS = 1
+test notebooks: export OPENBLAS_NUM_THREADS = 1
+test notebooks: export TOKENIZERS_PARALLELISM = false
+test notebooks: export HF_HUB_OFFLINE = 1
 
 .venv/python:
 	@test -n "$(PYTHON)" || { echo "verax needs Python 3.11, 3.12 or 3.13, and none was found: make setup PYTHON=/path/to/python" >&2; exit 1; }

@@ -3,10 +3,10 @@
     python -m bench.faults --kills 200              # both executors
     python -m bench.faults --kills 10 --executor ray --seed 3
 
-A driver process runs a spec of float64 rows on the shipped model. Again and again something is killed: mostly a worker,
-sometimes the driver, which is then started again in the same folder, and under Ray sometimes a node of three, in whose
-place another one joins. In the end the run is finished, by the executor `inline` where the number of kills is odd, and
-compared with a run that nothing disturbed.
+A driver process runs a spec of float64 rows on the shipped model. Again and again something is killed: a worker or all
+of them at once, sometimes the driver, which is then started again in the same folder, and under Ray sometimes a node of
+three, in whose place another one joins. When the number is reached or the run is over, it is finished by processes or
+inline, and compared with a run that nothing disturbed; then the next run begins.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from typing import Any
 import psutil
 import yaml
 
+from verax.run.executors.supervisor import STARTS
 from verax.store.read import read_rows
 from verax.store.tables import Row, encode
 from verax.types import Cost
@@ -37,9 +38,10 @@ from verax.types import Cost
 SPEC: dict[str, Any] = {
     "model": {"name": "world/nli", "dtype": "float64", "device": "cpu"},
     "data": {"name": "world/nli"},
-    "methods": ["random", "leave_one_out", "integrated_gradients"],
+    "methods": ["random", "leave_one_out", "saliency"],
     "metrics": ["comprehensiveness", "complexity"],
 }
+WORKERS = 2
 PATIENCE = 180.0
 """Seconds in which a driver has rows to show after it was started."""
 
@@ -80,23 +82,24 @@ class Campaign:
         files = [path for path in self.out.rglob("*") if path.suffix in {".log", ".parquet"}]
         return sum(path.stat().st_size for path in files if path.exists())
 
-    def kill_driver(self) -> None:
-        """End the driver as a power cut would, and see its workers end."""
+    def kill_driver(self, number: int, workers: list[psutil.Process]) -> None:
+        """End the driver by a signal, and see its workers end."""
         assert self._driver is not None  # noqa: S101 - `driver` has started it
-        children = psutil.Process(self._driver.pid).children(recursive=True)
-        self._driver.send_signal(signal.SIGKILL)
-        self._driver.wait()
+        self._driver.send_signal(number)
+        self._driver.wait(timeout=PATIENCE)
         self._driver = None
-        orphans = psutil.wait_procs(children, timeout=60)[1]
+        orphans = psutil.wait_procs(workers, timeout=60)[1]
         if orphans:
             raise RuntimeError(f"orphans of the driver: {[one.cmdline() for one in orphans]}")
 
     def finish(self, *options: str) -> None:
-        """Let the run end, and once more for rows whose worker was killed twice."""
+        """Let the run end, if need be by another executor, and once more for rows whose worker was killed twice."""
+        if self._driver is not None and (driver := self.driver()) is not None:
+            driver.send_signal(signal.SIGTERM)
         if self._driver is not None:
             self._driver.wait()
-        for _ in range(2):
-            subprocess.run(self.command(*options), check=False, capture_output=True)
+        if subprocess.run(self.command(*options), check=False, capture_output=True).returncode:
+            subprocess.run(self.command(), check=True, capture_output=True)
 
 
 def rows_in(folder: Path) -> Counter[tuple[str, str]]:
@@ -129,8 +132,13 @@ def workers_of(driver: psutil.Process) -> list[psutil.Process]:
 
 
 def actors(_: psutil.Process) -> list[psutil.Process]:
-    """The actors on this machine, whichever node they belong to."""
-    return [one for one in psutil.process_iter(["name"]) if (one.info["name"] or "").startswith("ray::Actor")]
+    """The actors of the cluster that this process has started, whichever node they belong to."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if process.name().startswith("ray::Actor"):
+                found.append(process)
+    return found
 
 
 def disturb(
@@ -142,32 +150,32 @@ def disturb(
 ) -> Counter[str]:
     """Kill until the number is reached or the run is finished; returns what was killed how often."""
     killed: Counter[str] = Counter()
-    while killed.total() < kills:
-        driver = campaign.driver()
-        if driver is None:
-            break
-        # mostly after new rows; else at any time, while workers load, too
-        before, until = campaign.stored(), time.monotonic() + (PATIENCE if rng.random() < 0.8 else rng.uniform(0, 10))
+    since_rows = 0  # workers killed since the last new row: of five in a row that die while they load the run ends
+    while killed.total() < kills and (driver := campaign.driver()) is not None:
+        # at any time, while workers load, too; but half of the time not before there are new rows
+        before, patience = campaign.stored(), rng.choice([rng.uniform(0, 8), PATIENCE])
+        until = time.monotonic() + (PATIENCE if since_rows + WORKERS >= STARTS else patience)
         while campaign.stored() == before and time.monotonic() < until and campaign.driver() is not None:
             time.sleep(0.1)
-        time.sleep(rng.uniform(0, 3))
-        choice = rng.random()
+        time.sleep(rng.uniform(0, 2))
+        if campaign.stored() != before:
+            since_rows = 0
+        choice, alive = rng.random(), _alive(workers, driver)
         if campaign.driver() is None:
             break
-        if choice < 0.15:
-            campaign.kill_driver()
+        if choice < 0.1:
+            campaign.kill_driver(rng.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT]), alive)
             killed["driver"] += 1
-        elif choice < 0.3 and kill_node is not None:
+        elif choice < 0.2 and kill_node is not None:
             kill_node()
             killed["node"] += 1
-        elif alive := _alive(workers, driver):
-            victim = rng.choice(alive)
-            number = rng.choice([signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGILL])
-            try:
-                os.kill(victim.pid, number)
-            except ProcessLookupError:
-                continue
-            killed["worker"] += 1
+        elif alive and since_rows + WORKERS < STARTS:
+            # both at the same time, too
+            victims = rng.sample(alive, min(rng.choice([1, len(alive)]), kills - killed.total()))
+            died = sum(_kill(one, rng) for one in victims)
+            killed["worker"] += died
+            since_rows += died
+        print(f"{campaign.stored()} bytes, {dict(killed)}", file=sys.stderr, flush=True)
     return killed
 
 
@@ -176,6 +184,15 @@ def _alive(workers: Callable[[psutil.Process], list[psutil.Process]], driver: ps
         return workers(driver)
     except psutil.NoSuchProcess:
         return []
+
+
+def _kill(process: psutil.Process, rng: random.Random) -> bool:
+    """Kill a process in one of several ways; False if it has ended."""
+    try:
+        process.send_signal(rng.choice([signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGILL]))
+    except psutil.NoSuchProcess:
+        return False
+    return True
 
 
 @contextmanager
@@ -198,31 +215,31 @@ def ray_cluster() -> Iterator[tuple[str, Callable[[], None]]]:
         cluster.shutdown()
 
 
-def campaign(executor: str, kills: int, limit: int, seed: int) -> dict[str, Any]:
-    """One campaign against an executor."""
-    rng, killed = random.Random(seed), Counter[str]()
+def campaign(executor: str, kills: int, limit: int, seed: int, undisturbed: Path) -> dict[str, Any]:
+    """One campaign against an executor; `undisturbed` is the folder of a run that nothing disturbed."""
+    rng, killed, start = random.Random(seed), Counter[str](), time.monotonic()
     totals: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as scratch:
-        undisturbed = Campaign(Path(scratch), [], limit)
-        subprocess.run(undisturbed.command(out=Path(scratch) / "undisturbed"), check=True, capture_output=True)
-        while killed.total() < kills:
-            with tempfile.TemporaryDirectory() as place:
-                killed += _one_run(executor, Path(place), kills - killed.total(), limit, rng)
-                totals.update(compare(Path(place) / "run", Path(scratch) / "undisturbed"))
-                totals["runs"] += 1
+    while killed.total() < kills:
+        with tempfile.TemporaryDirectory() as place:
+            killed += _one_run(executor, Path(place), kills - killed.total(), limit, rng)
+            totals.update(compare(Path(place) / "run", undisturbed))
+            totals["runs"] += 1
+        so_far = f"{executor}: {dict(killed)}, {dict(totals)} after {(time.monotonic() - start) / 60:.1f} min"
+        print(so_far, file=sys.stderr, flush=True)
     return {"executor": executor, "killed": dict(killed), **totals}
 
 
 def _one_run(executor: str, place: Path, kills: int, limit: int, rng: random.Random) -> Counter[str]:
+    others: list[list[str]] = [[], ["--workers", str(WORKERS)]]
     if executor == "processes":
-        run = Campaign(place, ["--workers", "2"], limit)
+        run = Campaign(place, ["--workers", str(WORKERS)], limit)
         killed = disturb(run, kills, rng, workers_of, None)
-        run.finish()
+        run.finish(*rng.choice(others))
         return killed
     with ray_cluster() as (address, replace_node):
         run = Campaign(place, ["--executor", "ray", "--address", address], limit)
         killed = disturb(run, kills, rng, actors, replace_node)
-        run.finish()
+        run.finish(*rng.choice(others))
     return killed
 
 
@@ -235,12 +252,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background, and so by drivers
     names = ["processes", "ray"] if given.executor == "both" else [given.executor]
     bad = 0
-    for name in names:
-        verdict = campaign(name, given.kills // len(names), given.limit, given.seed)
-        bad += verdict["lost"] + verdict["doubled"] + verdict["different"]
-        print(json.dumps(verdict) if given.json else verdict)
+    with tempfile.TemporaryDirectory() as scratch:
+        undisturbed = Campaign(Path(scratch), [], given.limit)
+        subprocess.run(undisturbed.command(), check=True, capture_output=True)
+        for name in names:
+            verdict = campaign(name, given.kills // len(names), given.limit, given.seed, undisturbed.out)
+            bad += verdict["lost"] + verdict["doubled"] + verdict["different"]
+            print(json.dumps(verdict) if given.json else verdict, flush=True)
     sys.exit(bool(bad))
 
 

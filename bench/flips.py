@@ -2,20 +2,24 @@
 
     python -m bench.flips --times 10000
 
-Each time a copy of a run, finished or stopped half-way, gets one fault: a bit of a random file is flipped. Every file
-is also deleted, truncated, emptied, and swapped with every other file and with its namesake of another run. The run is
-then read as `verax show` reads it, verified, repaired, and read again. A fault is silent if what is read differs and
-nothing says so; a crash is any error that is not one clear line.
+Each time a copy of a run gets one fault: a bit of a random file is flipped. The runs are a finished one with its
+report, one that was stopped half-way, one made by `verax audit`, and one that was computed by workers and has trained
+agents. Every file is also deleted, truncated, emptied, and swapped with every other file and with its namesake of
+another run. The run is then read as `verax show` reads it, verified, repaired, and read again. A fault is silent if
+what is read differs and nothing says so; a crash is any error that is not one clear line.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import math
 import random
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -30,7 +34,11 @@ from bench.kill import prepare_pairs
 from verax.report.page import write_report
 from verax.results.render.plain import to_json
 from verax.results.run import Run
+from verax.run.audit import execute_audit, plan_audit
 from verax.run.execute_run import execute_run
+from verax.run.placement import Placement
+from verax.run.prepare import prepare
+from verax.run.spec import parse_spec
 from verax.store.journal import read_journal, unpack
 from verax.store.shards import read_index, read_shard
 from verax.store.store import Store
@@ -99,6 +107,23 @@ def make_samples(root: Path) -> list[Sample]:
     return [_sample(root / "finished"), _sample(root / "stopped")]
 
 
+def make_more_samples(root: Path) -> list[Sample]:
+    """A run made by `verax audit` (until decided), and one that was computed by two workers and has trained agents."""
+    quiet = Console(quiet=True)
+    audit = {"model": {"name": "world/nli"}, "data": {"name": "world/nli", "limit": INSTANCES}, "seed": 0}
+    execute_audit(plan_audit(audit), root / "audited", console=quiet)
+    agents = {"simulatability": {"seeds": 1, "epochs": 1, "learning_rate": 1e-3}}
+    spec = {
+        "model": "world/nli",
+        "data": {"name": "world/nli", "limit": 25},
+        "methods": ["random", "attention", {"louvain": {"over": "attention_interaction"}}],
+        "metrics": ["comprehensiveness", agents],
+    }
+    workers = Placement("processes", workers=2)
+    execute_run(prepare(parse_spec(spec)), root / "workers", command="bench.flips", console=quiet, placement=workers)
+    return [_sample(root / name) for name in ("audited", "workers")]
+
+
 def _sample(folder: Path) -> Sample:
     index = read_index(folder)
     keys = {f"shards/{shard.name}": set(read_shard(folder, shard)["key"].to_pylist()) for shard in index.shards}
@@ -110,11 +135,19 @@ def _sample(folder: Path) -> Sample:
         return Sample(folder, content, problems, {key: repr(row) for key, row in store.rows()}, keys)
 
 
-def read(folder: Path) -> tuple[str, tuple[str, ...]]:
-    """Everything that a run shows, and its problems."""
+def read(folder: Path, known: dict[bytes, str] = {}) -> tuple[str, tuple[str, ...]]:  # noqa: B006 - kept on purpose
+    """Everything that a run shows, and its problems.
+
+    Args:
+        known: what studies find, by a hash of all that they read: many faults leave the same rows.
+    """
     run = Run(folder)
     rows = {name: [repr(row) for row in run.tables.rows(name)] for name in TABLES}
-    return json.dumps([run.manifest.card(), rows, to_json(run.findings())], default=str), run.problems
+    stored = json.dumps([run.manifest.card(), rows, run.problems], default=str)
+    key = hashlib.sha256(stored.encode("utf-8", "surrogatepass")).digest()
+    if key not in known:
+        known[key] = json.dumps(to_json(run.findings()), default=str)
+    return json.dumps([run.manifest.card(), rows, known[key]], default=str), run.problems
 
 
 def flips(sample: Sample, rng: random.Random) -> Iterator[tuple[list[str], Callable[[Path], None]]]:
@@ -219,13 +252,18 @@ def _repair(verdict: Verdict, sample: Sample, damaged: list[str], folder: Path) 
     return [f"repair: {damaged}: {lines}: lost {len(lost)}, {changed}, {left}"] if lost or changed or left else []
 
 
-def campaign(times: int, seed: int) -> tuple[Verdict, list[str]]:
-    """So many flipped bits, and every other fault once."""
+def campaign(times: int, seed: int, *, more: bool = False, minutes: float | None = None) -> tuple[Verdict, list[str]]:
+    """Every other fault once, and so many flipped bits.
+
+    Args:
+        minutes: flip no more bits after so many.
+        more: also damage an audit, and a run with workers and agents.
+    """
     torch.set_num_threads(1)
     rng, verdict, wrong = random.Random(seed), Verdict(), list[str]()
     with tempfile.TemporaryDirectory(prefix="verax-flips-") as name:
         root = Path(name)
-        samples = make_samples(root)
+        samples = make_samples(root) + (make_more_samples(root) if more else [])
 
         def apply(sample: Sample, damaged: list[str], fault: Callable[[Path], Any]) -> None:
             shutil.copytree(sample.folder, root / "copy")
@@ -234,12 +272,16 @@ def campaign(times: int, seed: int) -> tuple[Verdict, list[str]]:
             shutil.rmtree(root / "copy")
 
         endless = [flips(sample, rng) for sample in samples]
-        for number in range(times):
-            apply(samples[number % 2], *next(endless[number % 2]))
+        end = time.perf_counter() + 60 * (minutes or math.inf)
         for sample in samples:
             for damaged, fault in other_faults(sample, root / "other", rng):
                 verdict.other_faults += 1
                 apply(sample, damaged, fault)
+        for number in range(times):
+            if time.perf_counter() > end:
+                break
+            place = number % len(samples)
+            apply(samples[place], *next(endless[place]))
     return verdict, wrong
 
 
@@ -248,9 +290,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=1000, help="how many flipped bits")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--minutes", type=float, help="flip no more bits after so many minutes")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
-    verdict, wrong = campaign(options.times, options.seed)
+    verdict, wrong = campaign(options.times, options.seed, more=True, minutes=options.minutes)
     for line in wrong[:20]:
         print(line, file=sys.stderr)
     found = asdict(verdict)

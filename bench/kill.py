@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import signal
@@ -139,8 +140,8 @@ def _child(prepared: Prepared, folder: Path, witness: Witness) -> int:
     return pid
 
 
-def campaign(times: int, seed: int, instances: int) -> Verdict:
-    """Kill so many times; a run that comes through is checked and a new one begun."""
+def campaign(times: int, seed: int, instances: int, minutes: float | None = None) -> Verdict:
+    """Kill so many times, or for so many minutes; a run that comes through is checked and a new one begun."""
     torch.set_num_threads(1)
     rng, verdict, prepared = random.Random(seed), Verdict(), prepare_pairs(instances)
     with tempfile.TemporaryDirectory(prefix="verax-kill-") as name:
@@ -151,7 +152,8 @@ def campaign(times: int, seed: int, instances: int) -> Verdict:
             raise RuntimeError("the undisturbed run failed")
         whole = time.perf_counter() - start
         expected = _numbers(root / "undisturbed")
-        while verdict.kills < times:
+        end = time.perf_counter() + 60 * (minutes or math.inf)
+        while verdict.kills < times and time.perf_counter() < end:
             folder = root / f"run-{verdict.finished}"
             witness = Witness(root / f"run-{verdict.finished}.log")
             acknowledged = set(witness.read("!"))
@@ -199,9 +201,10 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=100, help="how many kills")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--instances", type=int, default=24)
+    parser.add_argument("--minutes", type=float, help="stop after so many minutes")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
-    verdict = campaign(options.times, options.seed, options.instances)
+    verdict = campaign(options.times, options.seed, options.instances, options.minutes)
     found = asdict(verdict)
     print(json.dumps(found) if options.json else ", ".join(f"{name} {value}" for name, value in found.items()))
     sys.exit(0 if verdict.holds else 1)

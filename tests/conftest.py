@@ -14,6 +14,7 @@ from verax.engine.batch_size import BatchSize
 from verax.metrics.free_text.wordnet import DEBIAN, VARIABLE
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
+from verax.run.cost import estimate_cost
 from verax.types import Human, Instance
 
 pytest_plugins = ["support.browser", "support.cli", "support.plug_ins", "support.reading"]
@@ -47,9 +48,19 @@ def some_wordnet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def fixed_batch_sizes() -> Iterator[None]:
-    """The size of batches is not chosen by their times: no result depends on a clock, not even its last bits."""
+    """No batch or matrix product is chosen by its time: results depend on no clock, not even in their last bits."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("verax.engine.engine.BatchSize", lambda tokens, **_: BatchSize(tokens, settled=True))
+        patch.setattr("verax.models.packed._packing_pays", lambda _: True)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def short_samples() -> Iterator[None]:
+    """Estimates of cost time a tenth of a second of a run, not four seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(estimate_cost.__kwdefaults__, "seconds", 0.1)
+        patch.setattr("verax.run.audit.SECONDS", 0.1)
         yield
 
 

@@ -6,14 +6,17 @@ import importlib.metadata
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import matplotlib.figure
 import pandas as pd
 import pytest
 import torch
 import transformers
 
 import verax
+from support.runs import word_run
 from verax import Dataset, Explanation, Instance, UserError
 from verax.data.text import split_words
 from verax.models.classifier import Classifier
@@ -122,6 +125,30 @@ def test_interactions_are_given_as_pairs_and_not_as_scores_of_words() -> None:
     assert 'aria-label="The 2 pairs with the highest scores: 1. small red boat ↔ ship +0.5' in made._repr_html_()
 
 
+def test_explanations_and_runs_are_plotted(classifier: Callable[..., Classifier], tmp_path: Path) -> None:
+    model, texts = classifier("bert"), ("the small red boat", "a lake")
+    shapley = verax.explain(model, *texts, method="exact_shapley")
+    for kind in ("bar", "waterfall", "text"):
+        page = shapley.plot(kind, out=tmp_path / f"{kind}.pdf")
+        assert isinstance(page, matplotlib.figure.Figure)
+        assert (tmp_path / f"{kind}.pdf").read_bytes().startswith(b"%PDF")
+    legend = [text.get_text() for text in shapley.plot("waterfall").texts]
+    assert "remainder" not in legend, "Shapley values sum to the difference"
+    dropped = [text.get_text() for text in verax.explain(model, *texts, method="leave_one_out").plot("waterfall").texts]
+    assert "remainder" in dropped, "what leave-one-out leaves is shown"
+    assert any(line.startswith("without words (mask)") for line in dropped)
+    assert r"\colorbox" in shapley.to_latex()
+    with pytest.raises(UserError, match="unknown plot 'bars'; did you mean 'bar'"):
+        shapley.plot("bars")  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="needs an explanation made by `explain`"):
+        replace(shapley, subject=None).plot("waterfall")
+    run = word_run(tmp_path / "run")
+    assert isinstance(verax.open_run(run.folder).plot("leaderboard"), matplotlib.figure.Figure)
+    verax.plot([run, word_run(tmp_path / "other").folder], "leaderboard", width="text", out=tmp_path / "two.svg")
+    assert (tmp_path / "two.svg").exists()
+    assert verax.plot(run, "beeswarm", method="random", title=False).size[0] == 3.3
+
+
 def test_a_pipeline_is_the_model_in_it(
     checkpoint: Callable[[str], Path], classifier: Callable[..., Classifier]
 ) -> None:
@@ -172,3 +199,29 @@ def test_short_forms(classifier: Callable[..., Classifier], instances: list[Inst
 
 def test_the_version_is_that_of_the_distribution() -> None:
     assert verax.__version__ == importlib.metadata.version("verax")
+
+
+def test_a_model_that_was_not_loaded_is_rejected_with_what_to_do() -> None:
+    def probabilities(texts: list[tuple[str, ...]]) -> list[list[float]]:
+        return [[0.5, 0.5] for _ in texts]
+
+    rows = [{"text": "a good film", "label": "pos"}]
+    for call in (
+        lambda: verax.explain(probabilities, "a good film"),
+        lambda: verax.explain_all(probabilities, "a good film"),
+        lambda: verax.evaluate(probabilities, rows, ["leave_one_out"], ["comprehensiveness"]),
+        lambda: verax.audit(probabilities, rows),
+    ):
+        with pytest.raises(UserError, match="got function; load_model takes names, folders, pipelines and functions"):
+            call()
+
+
+def test_an_audit_takes_tables_in_memory(tmp_path: Path) -> None:
+    def probabilities(texts: list[tuple[str, ...]]) -> list[list[float]]:
+        return [[0.9, 0.1] if "good" in text else [0.2, 0.8] for (text,) in texts]
+
+    rows = [{"text": f"a {word} film", "label": "pos"} for word in ("good", "bad", "good old")]
+    model = verax.load_model(probabilities, labels=["pos", "neg"])
+    run = verax.audit(model, pd.DataFrame(rows), out=tmp_path / "run", progress=False)
+    assert [one.parts[0].raw for one in run.inputs()] != []
+    assert len(run.instances) == 3

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import shlex
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
+import hooks
 import pytest
 import typer.main
 import yaml
 from pydantic import BaseModel
 
+import verax as verax_package
 from support.cli import CallVerax
 from support.plug_ins import InstallPlugIn
 from verax.align.protocol import Aligner
@@ -79,8 +82,7 @@ def test_the_page_of_the_spec_has_every_field(heading: str, model: type[BaseMode
 
 @pytest.mark.parametrize("namespace", ["methods", "metrics"])
 def test_every_method_and_metric_has_its_page_and_no_page_is_left_over(namespace: Namespace) -> None:
-    assert {page.stem for page in (DOCS / namespace).glob("*.md")} == set(built_in(namespace))
-    assert all(f"{namespace}/{name}.md" in read(DOCS / "README.md") for name in built_in(namespace))
+    assert {page.stem for page in (DOCS / namespace).glob("*.md")} == {*built_in(namespace), "README"}
 
 
 @pytest.mark.parametrize(("namespace", "name"), EXPLAINED)
@@ -145,9 +147,9 @@ def test_every_command_has_its_example() -> None:
     assert set(shown) == set(commands)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", [*PAGES, *DOCS.rglob("*.ipynb")], ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_relative_link_leads_somewhere(page: Path) -> None:
-    for link in re.findall(r"\]\(([^)\s]+)\)", read(page)):
+    for link in re.findall(r"\]\(([^)\s]+)\)", NOTEBOOK_TEXT.get(page) or read(page)):
         if "://" in link:
             continue
         file, _, anchor = link.partition("#")
@@ -156,9 +158,79 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(read(target)), link
 
 
-def test_the_index_leads_to_every_page() -> None:
-    index = read(DOCS / "README.md")
-    assert [page for page in PAGES[1:] if f"({page.relative_to(DOCS)})" not in index] == [DOCS / "README.md"]
+def test_the_navigation_leads_to_every_page_once() -> None:
+    def pages(nav: list[Any]) -> Iterator[str]:
+        for entry in nav:
+            for page in entry.values() if isinstance(entry, dict) else [entry]:
+                yield from [page] if isinstance(page, str) else pages(page)
+
+    notebooks = [path.with_suffix(".md") for path in DOCS.rglob("*.ipynb")]
+    expected = [str(page.relative_to(DOCS)) for page in [*PAGES[1:], *notebooks]]
+    assert sorted(pages(hooks.navigation())) == sorted([*expected, *hooks.OUTSIDE])
+
+
+def test_the_page_of_the_python_interface_has_every_public_name() -> None:
+    names = hooks.PUBLIC.findall(read(DOCS / "api.md"))
+    assert sorted(name for name in names if "." not in name) == verax_package.__all__
+
+
+def test_the_extras_of_the_page_of_installation_exist() -> None:
+    extras = tomllib.loads(read(ROOT / "pyproject.toml"))["project"]["optional-dependencies"]
+    assert set(table(section(read(DOCS / "install.md"), "Extras"))) <= set(extras)
+
+
+def commands_in(text: str) -> list[str]:
+    """The verax commands of a page: in blocks, and as code in a line; without those that only show the form."""
+    text = re.sub(r"\\\n\s*", "", text)
+    every = re.findall(r"^```(.*)\n((?s:.*?))^```$", text, flags=re.M)
+    fenced = [content for kind, content in every if kind in {"", "sh"}]
+    indented = re.findall(r"\n\n((?: {4}.*\n)+)", text)
+    found = re.findall(r"^ *(verax [a-z-]+ .*)$", "".join([*fenced, *indented]), flags=re.M)
+    found += re.findall(r"`(verax [a-z-]+ [^`\n]*)`", text)
+    return [command for command in found if not re.search(r"\.\.\.|[\[$]", command)]
+
+
+NOTEBOOK_TEXT = {
+    path: "\n".join("".join(cell["source"]) for cell in json.loads(read(path))["cells"])
+    for path in sorted(DOCS.rglob("*.ipynb"))
+}
+COMMANDS = {
+    (path.name, command): command
+    for path, text in {**{page: read(page) for page in [*PAGES, ROOT / "CONTRIBUTING.md"]}, **NOTEBOOK_TEXT}.items()
+    for command in commands_in(text)
+}
+
+
+def misread(command: str) -> list[str]:
+    """What the command line cannot make sense of in a command."""
+    arguments = shlex.split(command, comments=True)[1:]
+    found: Any = typer.main.get_command(app)
+    while hasattr(found, "commands"):
+        if arguments[0].startswith("--"):  # an option of several commands: `verax train --workers`
+            return (
+                []
+                if any(arguments[0] in each.opts for one in found.commands.values() for each in one.params)
+                else arguments
+            )
+        if arguments[0] not in found.commands:
+            return arguments
+        found = found.commands[arguments.pop(0)]
+    mention = "of an option that is named without its value"
+    if arguments and arguments[-1].startswith("--") and arguments[-1] != "--help":
+        arguments.append(mention)
+    try:
+        left = found.make_parser(typer.Context(found)).parse_args(arguments)[1]
+    except typer.TyperException as error:
+        return [str(error)]
+    return [argument for argument in left if argument != mention]
+
+
+def test_every_command_that_is_shown_has_known_options_and_arguments() -> None:
+    assert len(COMMANDS) > 150
+    wrong = {place: left for place, command in COMMANDS.items() if (left := misread(command))}
+    assert wrong == {}
+    assert misread("verax run spec.yaml --no-such-option 1")
+    assert misread("verax no-such-command")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,9 @@ Conclusions are drawn twice. From the recorded rows they must be equal, interval
 computed anew seeded p-values are still equal, since they count draws, but the ends of intervals are not compared: of a
 few inputs, many resamples have on paper the mean of the inputs themselves, the bias correction counts those below it,
 and so the last bit of a row can move an end by 0.04.
+
+The commands run in this process, and their passes are pooled, as in every other precision: alone, those of float64 take
+several times as long and give the same numbers up to the tolerance. `run/test_reproducible.py` is about the bits.
 """
 
 from __future__ import annotations
@@ -24,6 +27,8 @@ import pytest
 
 from golden import adapter
 from golden.record import CASES, FURTHER_RUNS, HERE, pairs, recorded
+from support.cli import CallVerax
+from verax.metrics.free_text.wordnet import word_lists
 
 TOLERANCE = 1e-9
 PRODUCTS, ROUNDING = "conclusions", 1e-12
@@ -107,10 +112,27 @@ def read(name: str) -> Any:
     return json.loads((HERE / name).read_text("utf-8"))
 
 
+@pytest.fixture
+def verax(call_verax: CallVerax, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Call the command line in a folder with files of its own; it must succeed."""
+    monkeypatch.setattr("verax.engine.engine.passes_are_alone", lambda: False)
+    word_lists.cache_clear()
+
+    def call(*arguments: str, cwd: Path) -> None:
+        monkeypatch.chdir(cwd)
+        for name, value in adapter.own_files(cwd).items():
+            monkeypatch.setenv(name, value)
+        answer = call_verax(*arguments)
+        assert answer.code == 0, answer.err
+
+    yield call
+    word_lists.cache_clear()
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_a_new_run_gives_what_was_recorded(name: str, tmp_path: Path) -> None:
+def test_a_new_run_gives_what_was_recorded(name: str, tmp_path: Path, verax: Callable[..., None]) -> None:
     golden = read(f"{name}.json")
-    folder = CASES[name].run(tmp_path)
+    folder = CASES[name].run(tmp_path, verax)
     new = recorded(CASES[name], folder)
     for part in ("command", "spec.yaml", "rows", "conclusions"):
         check({part: exact(golden[part])}, {part: exact(new[part])}, TOLERANCE)
@@ -133,10 +155,10 @@ def test_two_old_runs_give_what_was_recorded() -> None:
 
 
 @pytest.mark.parametrize("name", ["unified", "nle"])
-def test_an_old_run_is_resumed(name: str, tmp_path: Path) -> None:
+def test_an_old_run_is_resumed(name: str, tmp_path: Path, verax: Callable[..., None]) -> None:
     """The same command on an old folder finds every row: nothing is computed, added or changed."""
     shutil.copytree(CASES[name].stored, tmp_path / "run")
-    CASES[name].run(tmp_path)
+    CASES[name].run(tmp_path, verax)
     check(read(f"{name}.keys.json"), adapter.keys(tmp_path / "run"))
     check(read(f"{name}.json")["rows"], adapter.rows(tmp_path / "run"))
 
@@ -146,9 +168,9 @@ def test_every_preset_is_recorded() -> None:
     assert set(adapter.presets()) - open_ended == {case.preset for case in CASES.values() if case.preset}
 
 
-def test_the_demo_is_the_recorded_one(tmp_path: Path) -> None:
+def test_the_demo_is_the_recorded_one(tmp_path: Path, verax: Callable[..., None]) -> None:
     """`verax demo` runs in float32: its methods and metrics are compared here, their values in float64 above."""
-    adapter.verax("demo", "--limit", "2", "--out", "run", cwd=tmp_path)
+    verax("demo", "--limit", "2", "--out", "run", cwd=tmp_path)
     leaderboards = adapter.conclusions(tmp_path / "run"), read("demo.json")["conclusions"]
     shown, golden = (
         [(metric, method) for metric, rows in one["leaderboard"].items() for method in rows] for one in leaderboards

@@ -33,12 +33,15 @@ EXTRAS = (
     "datasets",
     "IPython",
     "jieba",
+    "matplotlib",
+    "mlflow",
     "pythainlp",
     "ray",
     "sacrebleu",
     "shap",
     "shapiq",
     "spacy",
+    "wandb",
     "wn",
 )
 """Modules of extras and of tests, which an environment need not have."""

@@ -11,7 +11,21 @@ import pytest
 
 from support.runs import word_run
 
-HEAVY = ("torch", "transformers", "scipy.stats", "sklearn", "datasets", "huggingface_hub", "shapiq", "ray", "spacy")
+HEAVY = (
+    "torch",
+    "transformers",
+    "pandas",
+    "scipy.stats",
+    "scipy.optimize",
+    "sklearn",
+    "datasets",
+    "huggingface_hub",
+    "shapiq",
+    "ray",
+    "spacy",
+    "matplotlib",
+    "matplotlib.pyplot",
+)
 PAIR = ("A boat.", "A lake.")
 
 
@@ -36,7 +50,7 @@ except SystemExit as stopped:
 
 
 def test_modules_are_seen_when_they_are_imported() -> None:
-    assert imported_by("import scipy.stats") == {"scipy.stats"}
+    assert imported_by("import scipy.stats") == {"scipy.stats", "scipy.optimize"}
 
 
 def test_explain_is_imported_without_torch() -> None:
@@ -67,4 +81,6 @@ def test_misspelt_names_are_rejected_before_anything_heavy_is_imported(
 def test_stored_results_are_shown_and_components_listed_without_torch(tmp_path: Path) -> None:
     word_run(tmp_path / "run")
     assert imported_by_command("show", str(tmp_path / "run")) == set()
+    figure = ("--figure", "leaderboard", "--out", str(tmp_path / "figure.svg"))
+    assert imported_by_command("show", str(tmp_path / "run"), *figure) == {"matplotlib"}, "and no torch, no pyplot"
     assert imported_by_command("list") == set()

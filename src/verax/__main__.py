@@ -19,7 +19,7 @@ def main() -> None:
 
     from verax.cli import main as run_command  # noqa: PLC0415 - takes long enough to be interrupted
 
-    run_command()
+    run_command(own_process=True)
 
 
 def _stop(number: int, _: FrameType | None) -> None:

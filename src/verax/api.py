@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,19 +17,25 @@ from verax.data.memory import is_table
 from verax.data.segmenters import Splitter
 from verax.engine.engine import Engine, Task, TaskResult
 from verax.engine.protocols import Method, Metric
-from verax.engine.questions import QuestionGenerator
+from verax.engine.questions import Outputs, QuestionGenerator, resolve_target
+from verax.exports.export import export as export_to
+from verax.exports.hub import push_dataset
+from verax.loggers.record import logger_named, record_of
+from verax.methods.integrated_gradients import REMOVED
 from verax.models.classifier import Classifier
 from verax.models.self_explainer import SelfExplainer
 from verax.models.subject import Subject
-from verax.registry import Namespace, entries
+from verax.registry import Namespace, entries, unknown
 from verax.report.arcs import span_texts
 from verax.report.notebook import highlight_html, side_by_side_html
 from verax.report.page import write_report
+from verax.report.plots import MOST_WORDS, PLOT_KINDS, Ends, PlotKind, PlottedExplanation, draw_words, figure_of
 from verax.results.manifest import MethodEntry
+from verax.results.plot import draw_figure, written
 from verax.results.render.console import TerminalConsole
 from verax.results.run import Run as _Run
 from verax.results.table import Table
-from verax.run.audit import audit_cost, execute_audit, plan_audit, within
+from verax.run.audit import execute_audit, fitted, plan_audit
 from verax.run.card import method_entry
 from verax.run.checking import check_fit, check_prompts
 from verax.run.context import TEXT
@@ -41,13 +47,12 @@ from verax.run.rows import as_explanation, predict
 from verax.run.rows import explain as explain_by
 from verax.run.spec import parse, parse_spec
 from verax.studies.leaderboard import compare_runs
-from verax.studies.leaderboard.analysis import analyse as leaderboard
-from verax.studies.leaderboard.conclusion import Conclusion
-from verax.studies.leaderboard.conclusion import conclusion as conclude
-from verax.types import Dataset, Highlight, Instance, Nle, Prediction, Skip, Span, Target, Undefined, UserError
+from verax.studies.leaderboard.conclusion import Conclusion, conclusion_of
+from verax.types import Dataset, Highlight, Instance, Nle, Prediction, Removal, Skip, Span, Target, Undefined, UserError
 
 if TYPE_CHECKING:
     from verax.jobs.training.spec import TrainSpec
+    from verax.results.render.paper.canvas import Page
 
 T = TypeVar("T")
 _TOP = 3
@@ -62,6 +67,7 @@ class Explanation:
     prediction: Prediction
     row: Highlight | Nle
     entry: MethodEntry
+    subject: Subject | None = field(default=None, repr=False, compare=False)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -115,6 +121,56 @@ class Explanation:
             "notes": dict(row.notes),
         }
 
+    def plot(
+        self,
+        kind: PlotKind = "bar",
+        *,
+        top: int = MOST_WORDS,
+        width: str | float = "column",
+        title: bool = True,
+        out: Path | str | None = None,
+    ) -> Page:
+        """The explanation as a figure of matplotlib (`pip install 'verax[figures]'`), which notebooks show.
+
+        Args:
+            kind: `bar`, the strongest words or pairs; `waterfall`, how the scores of words lead from the value without
+                words to that of the input; `text`, the text in colour.
+            top: number of words or pairs in bars.
+            width: `column`, `text`, or inches.
+            title: say above it what is explained by what.
+            out: a file to write as well: SVG, PNG or PDF by its suffix.
+        """
+        if kind not in PLOT_KINDS:
+            raise UserError(unknown("plot", kind, PLOT_KINDS))
+        highlight = self.highlight
+        plotted = PlottedExplanation(highlight, self.instance, self.prediction, self.entry)
+        if kind == "text":
+            return written(draw_words(plotted, width, title=title), out)
+        figure = plotted.bars(top) if kind == "bar" else plotted.waterfall(top, self._ends(plotted), self._removal)
+        return draw_figure(figure, width, title=title, out=out)
+
+    def to_latex(self) -> str:
+        """The text with its words in colour, as LaTeX that needs the package xcolor."""
+        return PlottedExplanation(self.highlight, self.instance, self.prediction, self.entry).latex()
+
+    @property
+    def _removal(self) -> Removal:
+        """How the method removes words, or replaces all of them at the start of its path."""
+        removal: Removal = self.parameters.get("removal", REMOVED.get(self.parameters.get("baseline", ""), "mask"))
+        return removal
+
+    def _ends(self, plotted: PlottedExplanation) -> Ends:
+        """The explained value of the input without its words, and of the input."""
+        plotted.require_additive()
+        if self.subject is None:
+            raise UserError("waterfall: it asks the model for two values, so it needs an explanation made by `explain`")
+        try:
+            ends = _outcome(Engine(), _values(self.subject, self.highlight.target, self._removal)).value
+        except Undefined as undefined:
+            raise UserError(f"waterfall: the value without words is not defined: {undefined}") from undefined
+        assert ends is not None  # noqa: S101 - it has ended without an error
+        return ends
+
     def __repr__(self) -> str:
         if isinstance(self.row, Nle):
             shown = repr(self.row.text)
@@ -159,16 +215,51 @@ class SideBySide:
 
 
 class Run(_Run):
-    """A run that can also write its report."""
+    """A run that can also write its report and its figures."""
 
     def report(self, out: Path | str | None = None) -> Path:
         """Write the report as one HTML file; `report.html` in the run's folder by default."""
         return write_report(self.folder, None if out is None else Path(out))
 
+    def plot(
+        self,
+        figure: str,
+        *,
+        method: str | Sequence[str] | None = None,
+        width: str | float = "column",
+        title: bool = True,
+        out: Path | str | None = None,
+    ) -> Page:
+        """A figure of this run; as `verax.plot`."""
+        return plot(self, figure, method=method, width=width, title=title, out=out)
+
+    def export(self, format: str, out: Path | str, **options: Any) -> Path:  # noqa: A002 - the natural name
+        """Write the word scores of a method as JSONL in another project's format: `eraser` or `thermostat`.
+
+        Args:
+            options: `method` (by default the only one that scores words); of `eraser` `top`, the share of the tokens in
+                a hard rationale; of `thermostat` the `tokenizer`.
+        """
+        export_to(self, format, Path(out), **options)
+        return Path(out)
+
+    def push(self, repository: str, **options: Any) -> str:
+        """Upload the explanations to the Hugging Face hub as a dataset with its card; returns the address.
+
+        Args:
+            options: `private`, `token_env` (an environment variable), `licence` (an identifier of the hub).
+        """
+        return push_dataset(self, repository, **options)
+
+    def log(self, *loggers: str) -> list[str]:
+        """Log the run to trackers of experiments: `mlflow`, `wandb` or those of plug-ins; returns where."""
+        found = [logger_named(name) for name in loggers]
+        logged = record_of(self, self.report())
+        return [logger(logged) for logger in found]
+
     def conclusion(self) -> Conclusion | None:
         """Which method to use, how certain that is, and what fails; None for a run that ranks no methods."""
-        board = leaderboard([self])
-        return None if board is None else conclude(board)
+        return conclusion_of(self)
 
 
 def explain(
@@ -193,6 +284,7 @@ def explain(
         lang: language of the texts.
         seed: for methods that draw at random.
     """
+    _check_model(model)
     instance = _as_instance(texts, label, lang)
     given = default_method(model) if method is None else method
     if target is not None:
@@ -207,6 +299,14 @@ def explain(
         check_prompts(named, model, instance)
         return _explanation(engine, x, None, named)
     return _explanation(engine, x, _outcome(engine, predict(x)).value, named)
+
+
+def _check_model(model: Any) -> None:
+    if not hasattr(model, "capabilities"):
+        raise UserError(
+            f"model: expected what load_model or load_self_explainer returns, got {type(model).__name__}; load_model "
+            "takes names, folders, pipelines and functions"
+        )
 
 
 def default_method(model: Classifier | SelfExplainer) -> str:
@@ -236,6 +336,7 @@ def explain_all(
         without: words, by part and position, that are deleted from the input that the model reads. The target is still
             that of the whole input.
     """
+    _check_model(model)
     if methods is not None and (isinstance(methods, str) or not methods):
         raise UserError(f"explain_all: methods: expected a list of methods, got {methods!r}")
     instance, engine = _as_instance(texts, label, lang), Engine()
@@ -302,7 +403,15 @@ def _explanation(engine: Engine, x: Subject, prediction: Prediction | None, name
     if isinstance(row, Nle):
         prediction = Prediction(x.instance.id, row.label, row.labels, row.probabilities)
     assert prediction is not None  # noqa: S101 - scores are of a prediction
-    return Explanation(x.instance, prediction, row, method_entry(named))
+    asked = x.copy({}) if isinstance(row, Highlight) else None  # without the answers, which take memory
+    return Explanation(x.instance, prediction, row, method_entry(named), asked)
+
+
+def _values(x: Subject, target: Target, removal: Removal) -> QuestionGenerator[Ends]:
+    """The target without any word, and with all of them."""
+    readout = yield from resolve_target(target, x)
+    logits = yield Outputs(x, np.zeros((1, x.n_units), bool), removal, and_full=True)
+    return Ends(*readout(logits).tolist())
 
 
 def _outcome(engine: Engine, generator: QuestionGenerator[T]) -> TaskResult[T]:
@@ -384,6 +493,8 @@ def evaluate(
         progress: show a progress bar.
     """
     placement = placement_of(executor, workers, address, cpus_per_worker)
+    if not isinstance(model, (str, Path, Mapping)):
+        _check_model(model)
     data = load_dataset(data) if is_table(data) else data
     validation = load_dataset(validation) if is_table(validation) else validation
     folder = Path(tempfile.mkdtemp(prefix="verax-")) if out is None else Path(out)
@@ -433,7 +544,7 @@ def _echo(namespace: Namespace, given: Any, seed: int) -> Any:
 
 def audit(
     model: str | Path | Mapping[str, Any] | Classifier | SelfExplainer,
-    data: str | Path | Mapping[str, Any] | Dataset,
+    data: str | Path | Mapping[str, Any] | Dataset | Any,
     *,
     budget: float | None = None,
     out: Path | str | None = None,
@@ -448,11 +559,14 @@ def audit(
     """
     stop_at = None if budget is None else time.monotonic() + budget
     folder = Path(tempfile.mkdtemp(prefix="verax-")) / "audit" if out is None else Path(out)
-    content = {"model": _section(model), "data": _section(data), "seed": seed}
+    data = load_dataset(data) if is_table(data) else data
     loaded = None if isinstance(model, (str, Path, Mapping)) else model
+    if loaded is not None:
+        _check_model(loaded)
+    content = {"model": _section(model), "data": _section(data), "seed": seed}
     planned = plan_audit(content, loaded, data if isinstance(data, Dataset) else None)
-    if stop_at is not None:
-        planned = within(planned, audit_cost(planned, folder, budget), stop_at - time.monotonic())
+    if stop_at is not None or planned.prepared.run.spec.model.endpoint is not None:
+        planned, _ = fitted(planned, folder, budget, stop_at)
     execute_audit(planned, folder, console=TerminalConsole(stderr=True, quiet=not progress), stop_at=stop_at)
     return Run(folder)
 
@@ -525,6 +639,32 @@ def _train(spec: TrainSpec, out: Path) -> list[Path]:
 def open_run(folder: Path | str) -> Run:
     """The run in a folder."""
     return Run(folder)
+
+
+def plot(
+    runs: _Run | Path | str | Sequence[_Run | Path | str],
+    figure: str,
+    *,
+    method: str | Sequence[str] | None = None,
+    width: str | float = "column",
+    title: bool = True,
+    out: Path | str | None = None,
+) -> Page:
+    """A figure of a run, or of several together, as a figure of matplotlib (`pip install 'verax[figures]'`).
+
+    Args:
+        runs: opened runs or their folders.
+        figure: a name such as `leaderboard`, `curves` or `beeswarm`; `verax show DIR --figure list` prints those of a
+            run.
+        method: for `beeswarm`: one method, or several; the first six that score words by default.
+        width: `column` (3.3 inches), `text` (6.9 inches), or inches.
+        title: write the title and the caption of the figure above it.
+        out: a file to write as well: SVG, PNG or PDF by its suffix.
+    """
+    given = [runs] if isinstance(runs, _Run | Path | str) else list(runs)
+    opened = [one if isinstance(one, _Run) else Run(one) for one in given]
+    methods = [method] if isinstance(method, str) else method
+    return draw_figure(figure_of(opened, figure, methods), width, title=title, out=out)
 
 
 def compare(first: _Run | Path | str, second: _Run | Path | str) -> Table:

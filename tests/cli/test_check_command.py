@@ -18,9 +18,12 @@ def _parsed(file: Path) -> ElementTree.Element:
 
 def test_all_requirements_met(verax: CallVerax, tmp_path: Path) -> None:
     score_run(tmp_path / "run", TABLE)
-    said = verax("check", "run", "--require", "loo: comp > random", "--require", "comp >= 0.6")
+    said = verax("check", "run", "--require", "LOO: comp > random", "--require", "comp >= 0.6")
     assert said.code == 0
     assert "All 2 checks met" in said.out
+    written = verax("check", "run", "--require", "comp >= 0.6", "--format", "json", "--out", "checks.json")
+    assert (written.code, written.out) == (0, "")
+    assert [row["met"] for row in json.loads((tmp_path / "checks.json").read_text())] == [True]
 
 
 def test_a_requirement_that_is_not_met_fails_and_is_in_the_xml(verax: CallVerax, tmp_path: Path) -> None:
@@ -57,7 +60,7 @@ def test_worse_than_an_earlier_run_fails(verax: CallVerax, tmp_path: Path) -> No
     assert (row["method"], row["metric"], row["met"], row["value"]) == ("loo", "comp", False, 0.5)
     back = verax("check", "before", "--no-worse-than", "after")
     assert back.code == 0
-    assert "1 comparison with an earlier run met" in back.out
+    assert back.out == "All 1 checks met (1 comparison with an earlier run met)\n"
 
 
 def test_invalid_input(verax: CallVerax, tmp_path: Path) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
+import faulthandler
 import json
 import os
 import shutil
 import struct
-import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,14 @@ import pytest
 import torch
 
 from support.cli import CallVerax
+from support.runs import word_run
 from verax.api import evaluate
 from verax.data.text import split_words
+from verax.models.editor_wording import read_editor_facts
 from verax.models.load import load_model
-from verax.types import Dataset, Instance
+from verax.models.self_explainer import read_facts
+from verax.studies.free_text.annotation import read_sheet
+from verax.types import Dataset, Instance, UserError
 
 ROWS = '{"id": "a", "text": "a boat", "label": "yes"}\n{"id": "b", "text": "a lake", "label": "no"}\n'
 
@@ -39,12 +43,18 @@ def spec_of(tmp_path: Path, **changes: Any) -> Path:
     return tmp_path / "spec.yaml"
 
 
-def one_line(folder: Path, *args: str) -> str:
-    """Call the command line in a process of its own, which is ended after two minutes."""
-    program = [str(Path(sys.executable).with_name("verax")), *args]
-    done = subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done
-    return done.stderr
+@pytest.fixture
+def one_line(verax: CallVerax) -> Iterator[Callable[..., str]]:
+    """Call the command line; if it waits for a file, the process of the tests ends after two minutes."""
+
+    def call(*args: str) -> str:
+        said = verax(*args)
+        assert (said.code, said.err.count("\n")) == (2, 1), said
+        return said.err
+
+    faulthandler.dump_traceback_later(120, exit=True, file=sys.__stderr__)
+    yield call
+    faulthandler.cancel_dump_traceback_later()
 
 
 def panics_beyond_ascii() -> dict[str, str]:
@@ -162,14 +172,47 @@ def test_data_that_is_nested_without_end(verax: CallVerax, tmp_path: Path, copie
     ],
 )
 def test_a_pipe_in_place_of_a_file_is_not_waited_for(
-    pipe: str, command: tuple[str, ...], copied: Path, tmp_path: Path
+    pipe: str, command: tuple[str, ...], copied: Path, tmp_path: Path, one_line: Callable[..., str]
 ) -> None:
     spec_of(tmp_path, **({"explanations": ["made.jsonl"]} if pipe == "made.jsonl" else {}))
     path = tmp_path / pipe
     path.parent.mkdir(exist_ok=True)
     path.unlink(missing_ok=True)
     os.mkfifo(path)
-    assert one_line(tmp_path, *command).startswith("error: ")
+    assert one_line(*command).startswith("error: ")
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+@pytest.mark.parametrize(
+    "command",
+    [("show", "run", "--out"), ("check", "run", "--require", "comp > 0", "--junit")],
+    ids=" ".join,
+)
+def test_a_file_that_is_written_is_not_a_link_and_not_a_pipe(
+    kind: str, command: tuple[str, ...], verax: CallVerax, tmp_path: Path
+) -> None:
+    word_run(tmp_path / "run")
+    (tmp_path / "mine").write_text("precious")
+    if kind == "link":
+        (tmp_path / "written").symlink_to(tmp_path / "mine")
+    else:
+        os.mkfifo(tmp_path / "written")
+    said = verax(*command, "written")
+    assert (said.code, said.err.count("\n")) == (2, 1), said
+    assert "written is " in said.err
+    assert (tmp_path / "mine").read_text() == "precious"
+
+
+def test_a_sheet_that_is_a_pipe_and_facts_that_are_nested_without_end(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "sheet.csv")
+    with pytest.raises(UserError, match="not a regular file"):
+        read_sheet(tmp_path / "sheet.csv")
+    (tmp_path / "nle.json").write_text("[" * 100_000)
+    with pytest.raises(UserError, match=r"nle.json cannot be read"):
+        read_facts(tmp_path)
+    (tmp_path / "editor.json").write_text("[" * 100_000)
+    with pytest.raises(UserError, match=r"editor.json can't be read"):
+        read_editor_facts(tmp_path)
 
 
 DENSE = torch.tensor([[0.5, 0.25]])

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 import verax as package
+from support.cli import CallVerax
 from verax.store.store import Store
 from verax.types import Score
 
 VERAX = [sys.executable, "-m", "verax"]
-CallVerax = Callable[..., Any]
 WRITER = """
 import sys, time
 from pathlib import Path
@@ -156,7 +156,7 @@ def test_no_room_for_a_report_is_one_clear_line(tiny_run: Path) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 @pytest.mark.parametrize("state", ["full", "read-only"])
 def test_a_full_or_read_only_disk_is_one_clear_line_in_report_and_train(
-    tiny_run: Path, tmp_path: Path, state: str, checkpoint: Callable[[str], Path]
+    tiny_run: Path, tmp_path: Path, state: str, checkpoint: Callable[[str], Path], call_verax: CallVerax
 ) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -170,17 +170,17 @@ def test_a_full_or_read_only_disk_is_one_clear_line_in_report_and_train(
             subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
         else:
             (disk / "ballast").write_bytes(bytes(60_000))
-        report = [*VERAX, "report", str(tiny_run), "-o", str(disk / "report.html")]
+        report = ["report", tiny_run, "-o", disk / "report.html"]
         data = ["--data", str(tmp_path / "data.jsonl"), "--validation", str(tmp_path / "data.jsonl")]
-        train = [*VERAX, "train", "plain", "--base", str(checkpoint("bert")), *data, "--epochs", "1"]
+        train = ["train", "plain", "--base", checkpoint("bert"), *data, "--epochs", "1"]
         reason = "No space left on device" if state == "full" else "Read-only file system"
-        for command in (report, [*train, "--out", str(disk / "model")]):
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            assert done.returncode == 2, done.stderr
-            last = done.stderr.strip().splitlines()[-1]
+        for command in (report, [*train, "--out", disk / "model"]):
+            said = call_verax(*command)
+            assert said.code == 2, said.err
+            last = said.err.strip().splitlines()[-1]
             assert last.startswith("error: ")
             assert reason in last
-            assert "Traceback" not in done.stderr
+            assert "Traceback" not in said.err
             assert "unexpected" not in last
     finally:
         subprocess.run(["umount", str(disk)], check=True)

@@ -133,7 +133,7 @@ def test_an_unfinished_run_and_a_damaged_plan_say_so(spec: Callable[[str], list[
     said = verax("show", "runs/spec")
     assert said.code == 3
     assert said.out.startswith("Unfinished (")
-    assert "rows done, 1 missing): " in " ".join(said.out.split())
+    assert " rows done, 1 of their inputs and alignments missing): " in " ".join(said.out.split())
 
 
 @pytest.mark.parametrize(

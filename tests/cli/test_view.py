@@ -37,3 +37,6 @@ def test_invalid_input_is_one_line(verax: CallVerax, tmp_path: Path) -> None:
     answer = verax("view", tmp_path, "--host", "host.invalid")
     assert answer.code == 2
     assert "cannot listen on host.invalid" in answer.err
+    answer = verax("view", tmp_path, "--host", "a\x9bb")
+    assert answer.code == 2
+    assert "not a host name" in answer.err

@@ -53,7 +53,10 @@ def test_the_words_between_asterisks_are_gold_in_every_language(tmp_path: Path) 
 def test_words_that_its_tokenizer_did_not_know_are_skipped(tmp_path: Path) -> None:
     long = ["en", "neutral", "We saw 蠋 there yesterday.", "Ok.", "We *saw* [UNK] there *yesterday* .", "*Ok* ."]
     lost = ["en", "neutral", "蠋蠋蠋蠋 a", "Ok.", "*[UNK]* a", "*Ok* ."]
-    first, second = load_dataset(write(tmp_path / "a.csv", [long, lost])).instances
+    short = ["en", "neutral", "蠋 蠋 we go there", "Ok.", "[UNK] [UNK] we *go* there", "*Ok* ."]
+    first, second, third = load_dataset(write(tmp_path / "a.csv", [long, lost, short])).instances
+    assert third.human is not None
+    assert third.human.words == ((3,), (0,)), "its letters are none of the sentence"
     assert first.human is not None
     assert first.human.words == ((1, 4), (0,))
     assert second.human is None, "its highlights cannot be found"

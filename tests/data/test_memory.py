@@ -40,6 +40,12 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+def test_what_is_neither_a_name_nor_a_table_is_rejected() -> None:
+    for given in (iter([{"text": "a", "label": "b"}]), 3, {"text": ["a"]}):
+        with pytest.raises(UserError, match="data: expected a name, files, or a table"):
+            load_dataset(given)
+
+
 @pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
 def test_a_table_in_memory_is_read_like_a_file(make: Callable[..., Any], file: Path) -> None:
     expected, found = load_dataset(file), load_dataset(make(ROWS))

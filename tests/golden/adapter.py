@@ -42,18 +42,21 @@ def verax(*arguments: str, cwd: Path) -> None:
         AssertionError: the command failed.
     """
     defaults = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    # neither the installed WordNet nor what an earlier run kept in the user's cache may matter
-    own = {"WNSEARCHDIR": str(HERE / "wordnet"), "XDG_CACHE_HOME": str(cwd / "cache")}
-    fixed = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", **own}
+    fixed = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
     done = subprocess.run(
         [sys.executable, "-m", "verax", *arguments],
         cwd=cwd,
-        env={**defaults, **os.environ, **fixed},
+        env={**defaults, **os.environ, **fixed, **own_files(cwd)},
         capture_output=True,
         encoding="utf-8",
         check=False,
     )
     assert done.returncode == 0, f"verax {' '.join(arguments)}: exit code {done.returncode}\n{done.stderr[-4000:]}"
+
+
+def own_files(cwd: Path) -> dict[str, str]:
+    """Variables by which neither the installed WordNet nor what an earlier run kept in the user's cache matters."""
+    return {"WNSEARCHDIR": str(HERE / "wordnet"), "XDG_CACHE_HOME": str(cwd / "cache")}
 
 
 def presets() -> list[str]:

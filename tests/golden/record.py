@@ -16,7 +16,7 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -46,10 +46,10 @@ class Case:
         """Arguments of `verax`, in a folder that holds `spec.yaml`; the run is written to `run`."""
         return ["run", "spec.yaml", *(["--preset", self.preset] if self.preset else []), "--out", "run"]
 
-    def run(self, folder: Path) -> Path:
-        """Run the command in an existing folder; the folder of the run."""
+    def run(self, folder: Path, verax: Callable[..., None] = adapter.verax) -> Path:
+        """Run the command in an existing folder, in a process of its own by default; the folder of the run."""
         (folder / "spec.yaml").write_text(json.dumps(self.spec))  # JSON is YAML too
-        adapter.verax(*self.command, cwd=folder)
+        verax(*self.command, cwd=folder)
         return folder / "run"
 
     @property

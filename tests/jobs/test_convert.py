@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import pickle
+import resource
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -63,6 +65,38 @@ def test_what_is_more_than_weights_is_refused_and_not_run(pickled: Path, tmp_pat
     torch.save({"step": 3}, pickled / "pytorch_model.bin")
     with pytest.raises(UserError, match="no mapping from names to weights"):
         convert_checkpoint(pickled, tmp_path / "out")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.ones(1).as_strided((2**20, 2**20), (0, 0)),
+        lambda: torch.eye(2).to_sparse(),
+        lambda: torch.quantize_per_tensor(torch.eye(2), 0.1, 0, torch.qint8),
+        lambda: torch.empty(2, device="meta"),
+    ],
+    ids=["stride 0", "sparse", "quantised", "meta"],
+)
+def test_unusual_tensors_are_one_clear_line(make: Callable[[], torch.Tensor], pickled: Path, tmp_path: Path) -> None:
+    torch.save({"good": torch.ones(2), "strange": make()}, pickled / "pytorch_model.bin")
+    with pytest.raises(UserError, match="strange is not dense"):
+        convert_checkpoint(pickled, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_nothing_is_left_of_a_conversion_without_room(pickled: Path, tmp_path: Path) -> None:
+    """Files may have 1 kB at most, so the weights do not fit."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(Exception, match="File too large"):
+            convert_checkpoint(pickled, tmp_path / "out")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert not (tmp_path / "out").exists()
 
 
 def test_nothing_is_overwritten_and_what_is_missing_is_named(pickled: Path, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ import pytest
 import torch
 from rich.console import Console
 
+from support.masking import masked_word_run
 from verax.cli import main
 from verax.data.text import split_words
 from verax.engine.engine import Engine, Task
@@ -407,6 +408,9 @@ def test_it_is_a_column_next_to_recursive_masking_on_the_same_data(ran: Ran) -> 
         UserError, match=r"a: a ROAR on .*train\.jsonl and .*test\.jsonl can't be compared with runs on x"
     ):
         with_roar(MaskingResult((replace(one, data="x"),)), roar)
+    strange = replace(runs, display={curve.method: f"other {curve.method}" for curve in runs.curves})
+    with pytest.raises(UserError, match=r"a: none of its measures \(.*\) is among those of the runs \(other "):
+        with_roar(MaskingResult((strange,)), roar)
 
 
 def test_the_most_frequent_class_is_that_of_the_training_data(ran: Ran) -> None:
@@ -431,6 +435,22 @@ def test_show_and_the_report_read_it(
     for one in ran.found.measures[1:]:
         assert f"{100 * one.acu.value:.1f}" in page
     assert "&quot;learning_rate&quot;: 0.005" in page or '"learning_rate": 0.005' in page
+
+
+def test_runs_next_to_it_keep_their_status_and_accuracy(
+    ran: Ran, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measure = next(one for one in ran.found.measures if one.method != ran.found.baseline)
+    options: Any = {"methods": ("random", measure.name), "metrics": ("masking",)}
+    card = dict(masked_word_run(tmp_path / "made", **options).tables.card)
+    card["methods"][1]["parameters"] = measure.parameters
+    card["data"] = {"name": ran.found.spec["test"]["name"]}
+    masked_word_run(tmp_path / "run", **options, card=card, plan=[str(n) for n in range(99)])
+    folders = (str(tmp_path / "run"), str(ran.prepared.artifact.folder))
+    shown = verax(monkeypatch, capsys, *folders, command="show", code=3)
+    assert shown.startswith("Unfinished (")
+    assert "accuracy of the model" in " ".join(shown.split())
+    assert "R-ROAR" in shown
 
 
 @pytest.mark.parametrize(

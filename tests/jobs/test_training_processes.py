@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +9,7 @@ import pytest
 import torch
 from rich.console import Console
 
-from support import tiny
+from support import small_tasks, tiny
 from verax.jobs.training.classifier import train_classifiers
 from verax.jobs.training.spec import parse_plain
 from verax.run import placement
@@ -31,21 +29,9 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def _die(_: int) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _reject(_: int) -> None:
-    raise UserError("data: it is empty")
-
-
-def _double(worker: int) -> int:
-    return 2 * worker
-
-
 def test_a_process_that_dies_or_fails_stops_no_other_one() -> None:
     """One at a time, so that the second one starts after the death of the first."""
-    tasks = {"first": _die, "second": _reject, "third": _double}
+    tasks = {"first": small_tasks.die, "second": small_tasks.reject, "third": small_tasks.double}
     assert dict(run_tasks(tasks, Placement("processes", 1), "testing", QUIET)) == {
         "first": Failed("the process was killed by SIGKILL"),
         "second": Failed("data: it is empty"),

@@ -11,7 +11,7 @@ from support import tiny
 from verax.data.text import split_words
 from verax.models.encoding import PerturbedInput
 from verax.models.load import load_model
-from verax.models.packed import PackedLinears, _can_pack
+from verax.models.packed import PackedLinears, _can_pack, _packing_pays
 from verax.models.untouched import embedded, stopped_after, word_embeddings
 from verax.types import Instance
 
@@ -37,6 +37,18 @@ def test_layers_are_really_packed_where_they_can_be() -> None:
     assert len(packed._layers) == (len(linear) if _can_pack() else 0)
     with torch.inference_mode(), packed.in_use():
         assert sum("forward" in vars(module) for module in linear) == len(packed._layers)
+
+
+@pytest.mark.parametrize("packing_pays", [True, False])
+def test_layers_are_packed_unless_the_own_product_is_clearly_faster(
+    packing_pays: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a clock of the test: calls come in turns, torch's own product first."""
+    seconds = iter([1.0, 1.05, 3.0, 9.0, 9.0, 9.0] if packing_pays else [1.0, 1.2, 3.0, 9.0, 9.0, 1.15])
+    monkeypatch.setattr("verax.models.packed._packing_pays", _packing_pays)
+    monkeypatch.setattr("verax.models.packed._seconds", lambda call: (call(), next(seconds))[1])
+    model, _ = tiny.build("bert")
+    assert bool(PackedLinears(model)._layers) == (packing_pays and _can_pack())
 
 
 def test_only_layers_that_are_called_are_packed() -> None:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,14 +17,14 @@ from transformers.utils import logging
 
 from support import hidden_place, tiny
 from support.killed import deaths_of
-from verax.api import Run, evaluate
+from verax.api import Run, evaluate, open_run
 from verax.data.text import split_words
 from verax.models.classifier import Classifier
 from verax.models.load import load_model
 from verax.models.subject import Subject
 from verax.run.execute_run import execute_run
 from verax.run.prepare import prepare
-from verax.run.providers.agents import Split
+from verax.run.providers.agents import AgentsProvider, Elsewhere, Split, train
 from verax.run.spec import parse_spec
 from verax.stats.simulation import simulated_f1
 from verax.train.agent import Agent, AgentData, AgentInput, find_start
@@ -388,9 +389,12 @@ def test_agents_that_collapse_to_one_class_are_warned_of(run: Callable[..., Run]
 
 
 def test_states_of_agents_are_small_and_only_the_latest(
-    run: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Callable[..., Run], trained: list[Agent], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After the last epoch no optimiser is stored; states of other agents and of finished ones are removed."""
+    """After the last epoch no optimiser is stored; states of other agents and of finished ones are removed.
+
+    A kill may come after the answers of an agent were stored, and before its state was removed.
+    """
     sizes: list[tuple[int, bool]] = []
     save = Resume.save
 
@@ -409,6 +413,37 @@ def test_states_of_agents_are_small_and_only_the_latest(
     run(30, metrics=[{"simulatability": QUICK | {"epochs": 2}}])
     assert set(sizes) == {(0, True), (1, False)}
     assert not list((tmp_path / "run" / "agents").glob("*.resume"))
+    left = tmp_path / "run" / "agents" / f"{trained[-1].key}.resume"
+    left.mkdir()
+    (left / "epoch.safetensors").write_bytes(b"old")
+    train([(trained[-1], "finished")], Console(quiet=True))
+    assert not left.exists()
+
+
+def test_the_key_of_a_score_names_the_lessons() -> None:
+    provider: Any = AgentsProvider.__new__(AgentsProvider)
+    metric: Any = SimpleNamespace(label="simulatability")
+    provider.starts = {metric.label: SimpleNamespace(key="start")}
+    keys = set()
+    for lessons in ({}, {metric.label: SimpleNamespace(key="a")}, {metric.label: SimpleNamespace(key="b")}):
+        provider._elsewhere = lessons
+        keys.add(provider.key(metric))
+    assert len(keys) == 3
+
+
+@pytest.mark.parametrize("link", ["agents", "agents/x.resume", "agents/x.json"])
+def test_nothing_outside_a_received_run_is_written_or_removed(
+    run: Callable[..., Run], tmp_path: Path, link: str
+) -> None:
+    run(30, metrics=["complexity"])
+    (tmp_path / "mine" / "y.resume").mkdir(parents=True)
+    (tmp_path / "mine" / "notes").write_text("precious")
+    (tmp_path / "mine" / "y.resume" / "notes").write_text("precious")
+    (tmp_path / "run" / link).parent.mkdir(exist_ok=True)
+    (tmp_path / "run" / link).symlink_to(tmp_path / "mine")
+    with pytest.raises(UserError, match="is a symbolic link"):
+        run(30, metrics=[{"simulatability": QUICK}])
+    assert len(list((tmp_path / "mine").rglob("*"))) == 3
 
 
 def test_agents_learn_from_another_split_and_all_inputs_are_held_out(
@@ -429,6 +464,10 @@ def test_agents_learn_from_another_split_and_all_inputs_are_held_out(
     assert tuple(map(len, agent.data)) == (142, 48, 20)
     shown = [{one.texts for one in part} for part in agent.data]
     assert not shown[2] & (shown[0] | shown[1])
+    known = Elsewhere(open_run(tmp_path / "first")).key
+    assert known == Elsewhere(open_run(tmp_path / "first")).key
+    run(out="first", data=rest, metrics=["complexity"])
+    assert known != Elsewhere(open_run(tmp_path / "first")).key, "scores depend on the lessons in the folder"
     other = hidden_place.save_model(tmp_path / "other")
     (other / "config.json").write_text((other / "config.json").read_text().replace('"hot"', '"warm"'))
     with pytest.raises(UserError, match=r"lessons: .* explains another model"):

@@ -21,9 +21,21 @@ from verax.cli.auditing import duration_of
 from verax.data.text import split_words
 from verax.models.black_box import BlackBox
 from verax.models.classifier import Classifier
+from verax.run import audit as auditing
 from verax.run import execute_run as driver
-from verax.run.audit import METHODS, SHARE, Contents, audit_cost, execute_audit, plan_audit, spec_file, within
-from verax.run.cost import Expected
+from verax.run.audit import (
+    COSTLY,
+    INTERACTIONS,
+    METHODS,
+    SHARE,
+    Contents,
+    execute_audit,
+    fitted,
+    plan_audit,
+    spec_file,
+    within,
+)
+from verax.run.cost import Expected, estimate_cost
 from verax.run.execute_run import OutOfTime
 from verax.run.until_decided import FIRST
 from verax.store.verify import verify_folder
@@ -54,7 +66,10 @@ def test_a_model_with_gradients_and_attention_gets_every_method(model: Classifie
     planned = plan_audit(CONTENT, model, data)
     assert planned.content["methods"] == list(METHODS)
     assert planned.content["metrics"] == ["comprehensiveness", "sufficiency"]
-    assert planned.left_out == {"agreement": "the data have no human highlights"}
+    assert planned.left_out == {
+        "agreement": "the data have no human highlights",
+        **dict.fromkeys(INTERACTIONS, "it scores pairs of words from two parts, and inputs have 1"),
+    }
     assert planned.most == len(data)
 
 
@@ -67,8 +82,51 @@ def test_a_function_gets_the_methods_that_ask_for_outputs_alone(data: Dataset) -
     assert _names(planned.content["methods"]) == ["leave_one_out", "lime", "shapley_sampling"]
     assert planned.content["methods"][0] == "leave_one_out"  # `mask` writes dots for a word
     assert planned.content["methods"][1:] == [{name: {"removal": "delete"}} for name in ("lime", "shapley_sampling")]
-    assert set(planned.left_out) == {*METHODS[3:], "agreement"}
+    assert set(planned.left_out) == {*METHODS[3:], *INTERACTIONS, "agreement"}
     assert "needs gradients" in planned.left_out["saliency"]
+
+
+def pairs(data: Dataset) -> Dataset:
+    """Inputs of two parts."""
+    return replace(
+        data, instances=tuple(replace(one, parts=(*one.parts, split_words("a coat"))) for one in data.instances)
+    )
+
+
+def test_pairs_of_words_are_scored_where_inputs_have_two_parts(model: Classifier, data: Dataset) -> None:
+    planned = plan_audit(CONTENT, model, pairs(data))
+    assert planned.content["methods"] == [*METHODS, *INTERACTIONS, "random_interaction"]
+    assert planned.without_costly() is not None
+
+    def outputs(texts: list[tuple[str, ...]]) -> Any:
+        return np.full((len(texts), 3), 1 / 3)
+
+    function = plan_audit(CONTENT, BlackBox(outputs, labels=LABELS, name="even", version="1"), pairs(data))
+    assert _names(function.content["methods"])[3:] == ["bivariate_shapley", "random_interaction"]
+    lean = function.without_costly()
+    assert lean is not None
+    assert _names(lean.content["methods"]) == ["leave_one_out", "lime", "shapley_sampling"]
+    assert "the time is too short" in lean.left_out["bivariate_shapley"]
+    assert lean.without_costly() is None
+
+
+@pytest.mark.parametrize(("whole", "kept"), [(10.0, True), (1000.0, False)])
+def test_costly_methods_need_time_for_enough_inputs(
+    model: Classifier, data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: float, kept: bool
+) -> None:
+    planned = plan_audit(CONTENT, model, pairs(data))
+
+    def cost(prepared: Any, folder: Path, **_: Any) -> Any:
+        costly = any(one.name in COSTLY for one in prepared.run.methods)
+        rows = SimpleNamespace(rows=100, done=0)
+        return SimpleNamespace(left=rows, requests=None, expected=Expected(1, 1, 0, whole if costly else 1.0))
+
+    monkeypatch.setattr(auditing, "estimate_cost", cost)
+    chosen, found = fitted(planned, tmp_path, 100.0, auditing.time.monotonic() + 100.0)
+    assert (chosen.content["methods"] == planned.content["methods"]) is kept
+    assert chosen.most == len(data), "all inputs in either case"
+    assert found.expected is not None
+    assert found.expected.seconds == (whole if kept else 1.0)
 
 
 def test_highlights_and_translations_are_measured(model: Classifier, data: Dataset) -> None:
@@ -96,7 +154,7 @@ def test_a_model_that_explains_itself_is_tested_for_consistency() -> None:
 
 def test_the_number_of_inputs_fits_the_time(model: Classifier, data: Dataset, tmp_path: Path) -> None:
     planned = plan_audit(CONTENT, model, data)
-    cost = replace(audit_cost(planned, tmp_path / "run", 0.1), expected=Expected(1, 1, 0, 100.0))
+    cost = replace(estimate_cost(planned.prepared, tmp_path / "run", seconds=0.1), expected=Expected(1, 1, 0, 100.0))
     assert within(planned, cost, 100 / SHARE + 1) is planned
     fitted = within(planned, cost, 100 / SHARE * 0.8)
     assert fitted.most == int(0.8 * len(data)) > FIRST
@@ -143,6 +201,14 @@ def test_the_command_prints_a_verdict_and_saves_a_spec_that_repeats_it(
     assert repeated.code == 0
     assert "to do: 0," in repeated.err
     assert verax("verify", "runs/mine").code == 0
+
+
+def test_a_spec_that_someone_wrote_is_not_replaced(model: Classifier, data: Dataset, tmp_path: Path) -> None:
+    spec_file(tmp_path / "mine").write_text("model: world/nli\n")
+    with pytest.raises(UserError, match=r"mine.yaml was not written by an audit, and is not replaced"):
+        execute_audit(plan_audit(CONTENT, model, data), tmp_path / "mine", console=QUIET)
+    assert spec_file(tmp_path / "mine").read_text() == "model: world/nli\n"
+    assert not (tmp_path / "mine").exists()
 
 
 def test_a_dry_run_writes_nothing(verax: CallVerax, tmp_path: Path) -> None:

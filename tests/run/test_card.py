@@ -121,7 +121,8 @@ def test_a_new_card_has_the_fields_of_an_old_one(tmp_path: Path) -> None:
     model, data = "world/nli", {"name": "world/nli", "limit": 2}
     evaluate(model, data, ["leave_one_out"], ["comprehensiveness"], out=tmp_path, progress=False)
     new = json.loads((tmp_path / "run.json").read_text("utf-8"))
-    assert new.keys() == old.keys()
+    assert new.keys() == old.keys() | {"planned"}
+    assert new["planned"] == new["counts"]["rows"]
     for part in ("model", "data", "counts", "cost", "versions"):
         assert new[part].keys() == old[part].keys()
     for part in ("methods", "metrics"):

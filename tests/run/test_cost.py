@@ -24,7 +24,7 @@ from verax.models.classifier import Classifier
 from verax.results.render.numbers import duration
 from verax.run.cost import estimate_cost
 from verax.run.execute_run import execute_run
-from verax.run.plan import Cell, Load
+from verax.run.plan import Load, RowGroup
 from verax.run.prepare import Prepared, prepare
 from verax.run.sample import Sample, TimedBatch
 from verax.run.spec import parse_spec
@@ -136,6 +136,13 @@ def test_a_function_is_timed_with_the_threads_of_a_worker(dataset: Dataset, tmp_
     shown = {row.cells[0].value: row.cells[1].value for row in cost_table(cost).rows}
     assert shown["time with 2 workers"] == duration(cost.shared)
     assert shown["memory with 2 workers"] == decimal(3 * cost.memory.peak)
+    assert cost.expected.seconds is not None
+    idle = f"which is busy; idle: {duration(cost.expected.seconds / 2)}"
+    for waited, is_told in ((0.5, True), (0.1, False)):
+        how = next(
+            row.cells[2].value for row in cost_table(replace(cost, waited=waited)).rows if row.cells[0].value == "time"
+        )
+        assert (idle in str(how)) == ("busy" in str(how)) == is_told
 
 
 def test_time_is_up_after_a_batch(classifier: Callable[..., Classifier], dataset: Dataset, tmp_path: Path) -> None:
@@ -201,12 +208,12 @@ def test_the_pace_is_that_of_full_batches() -> None:
 
 
 def test_the_share_of_passes_is_that_of_finished_rows() -> None:
-    cell, other = Cell("lime"), Cell("saliency")
+    group, other = RowGroup("lime"), RowGroup("saliency")
     planned, done = Load(), Load()
     planned.add(10, Passes(8, 2))
     done.add(10, Passes(6, 2))
-    sample = Sample(planned={cell: planned}, computed={cell: done})
-    assert (sample.share(cell, "forward"), sample.share(cell, "backward"), sample.share(other, "forward")) == (
+    sample = Sample(planned={group: planned}, computed={group: done})
+    assert (sample.share(group, "forward"), sample.share(group, "backward"), sample.share(other, "forward")) == (
         0.75,
         1,
         1,

@@ -222,7 +222,8 @@ def test_rows_do_not_depend_on_the_executor(
                 yield from list(self._inner.map([shard]))[::-1]
 
     def run(out: str) -> list[Any]:
-        methods, metrics = ["leave_one_out", "louvain"], ["comprehensiveness", "comprehensiveness_flips"]
+        methods = ["leave_one_out", {"louvain": {"over": "attention_interaction"}}]
+        metrics = ["comprehensiveness", "comprehensiveness_flips"]
         found = evaluate(classifier("bert"), pairs, methods, metrics, out=tmp_path / out, progress=False)
         scores = [(row.instance_id, row.method, row.metric, round(row.value or 0, 9)) for row in found.score_rows()]
         return [scores, [(row.instance_id, row.method) for row in found.highlights()]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -199,7 +200,7 @@ class Half:
     version: ClassVar[int] = 1
     reference: ClassVar[str] = "none"
     higher_is_better: ClassVar[bool] = True
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, math.inf)
 
     def passes(self, n: int) -> Passes:
         return Passes(0, 0)
@@ -240,6 +241,7 @@ def test_methods_and_metrics_of_ones_own(small_run: Callable[..., Run]) -> None:
     failed = [skip for skip in run.skips() if skip.failed]
     assert all("KeyError" in skip.detail and "nobody foresaw" in skip.detail for skip in failed)
     assert {s.value for s in run.score_rows() if s.metric == "Half" and s.value is not None} == {0.5}
+    assert run.manifest.metric("Half").range == (0.0, None), "JSON has no infinity"
 
 
 def test_explanations_made_elsewhere_are_measured(

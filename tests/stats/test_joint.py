@@ -81,6 +81,29 @@ def test_p_values_are_those_of_the_definition(seed: int, missing: float) -> None
             assert found.difference[i, j] == pytest.approx(np.nanmean(values[:, i] - values[:, j]), abs=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("tolerance", [0.0, 0.3])
+def test_incomplete_methods_are_tested_as_each_pair_alone(seed: int, tolerance: float) -> None:
+    """All signs are flipped: sums of methods that are subtracted give the p-values of sums of differences."""
+    rng = np.random.default_rng(seed)
+    values = 1e3 + rng.normal(0.6 * np.arange(6), 1.0, size=(12, 6))
+    values[rng.random(values.shape) < 0.2] = NAN
+    left, right = np.triu_indices(6, k=1)
+    means, p = joint_differences(values[:, left] - values[:, right], tolerance=tolerance)
+    found = joint_test(values, tolerance=tolerance)
+    np.testing.assert_array_equal(found.p[left, right], p)
+    np.testing.assert_allclose(found.difference[left, right], means, atol=1e-12)
+
+
+def test_methods_that_differ_on_one_input_by_very_little_are_not_told_apart_by_rounding() -> None:
+    rng = np.random.default_rng(0)
+    values = np.repeat(rng.normal(size=(12, 1)), 3, axis=1)
+    values[:, 2] += 5 + rng.normal(size=12)
+    values[3, 0] += 1e-9  # every flip reaches it
+    values[[0, 1, 7], [0, 1, 1]] = NAN
+    assert joint_test(values).p[0, 1] == 1.0
+
+
 def test_two_methods_are_the_exact_paired_test() -> None:
     rng = np.random.default_rng(1)
     for n in range(2, 9):

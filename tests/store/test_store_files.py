@@ -170,6 +170,21 @@ def test_nothing_outside_the_folder_is_written_through_a_link(run, tmp_path, mak
     assert {path: path.read_bytes() for path in [outside, *outside.rglob("*")] if path.is_file()} == before
 
 
+def test_nothing_outside_the_folder_is_removed_or_moved_through_a_link(run, tmp_path, make_row):
+    """`shards` leads to another run of the reader's, where a process that is still writing has a temporary file."""
+    other = tmp_path / "other"
+    with Store.open(other) as store:
+        store.append("mine", make_row(1))
+    (other / "shards" / "scores-000001.parquet.0123456789abcdef.tmp").write_text("being written")
+    shutil.rmtree(run / "shards")
+    (run / "shards").symlink_to(other / "shards")
+    before = {path: path.read_bytes() for path in other.rglob("*") if path.is_file()}
+    for _ in range(2):
+        with pytest.raises(UserError, match="shards is a symbolic link"):
+            Store.open(run, rebuild=True)
+    assert {path: path.read_bytes() for path in other.rglob("*") if path.is_file()} == before
+
+
 def test_a_hard_link_to_another_file_is_not_written_to(run, tmp_path, make_row):
     (journal,) = run.glob("journal-*")
     os.link(journal, tmp_path / "mine")

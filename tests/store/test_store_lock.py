@@ -6,6 +6,7 @@ import time
 import pytest
 
 from verax.store.keys import canonical_json, hash_bytes
+from verax.store.lock import check_locks
 from verax.store.store import Store
 from verax.types import UserError
 
@@ -97,3 +98,36 @@ def test_nothing_is_written_after_the_lock_was_removed(tmp_path, make_row):
         with pytest.raises(UserError, match="was removed or replaced"):
             act()
     assert {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("change", ["folder moved", "lock is a link", "another file", "folder replaced"])
+def test_every_way_to_take_the_lock_away_is_noticed(tmp_path, make_row, change):
+    folder, lock = tmp_path / "run", tmp_path / "run" / "lock"
+    store = Store.open(folder)
+    store.append("k", make_row(0))
+    store.flush()
+    if change == "lock is a link":  # even if it leads to the file that is locked
+        lock.rename(tmp_path / "kept")
+        lock.symlink_to(tmp_path / "kept")
+    elif change == "another file":
+        (tmp_path / "new").write_text("1\n")
+        (tmp_path / "new").rename(lock)
+    else:
+        folder.rename(tmp_path / "moved")
+        if change == "folder replaced":
+            folder.mkdir()
+            lock.write_text("1\n")
+    for act in (lambda: store.append("x", make_row(1)), lambda: store.write_card({}), store.close):
+        with pytest.raises(UserError, match="was removed or replaced"):
+            act()
+    if change == "lock is a link":
+        lock.unlink()
+    with Store.open(tmp_path / "moved" if change.startswith("folder") else folder) as again:
+        assert set(again.keys) == {"k"}
+
+
+def test_the_check_ends_for_every_path(tmp_path):
+    """The folder itself, files and folders in it, those above it, and those elsewhere."""
+    with Store.open(tmp_path / "run"):
+        for path in (".", "x", "shards/x", "a/b/c", "..", "../x", "../../x", "/x", "/"):
+            check_locks(tmp_path / "run" / path)

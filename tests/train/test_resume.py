@@ -66,3 +66,12 @@ def test_a_training_whose_lock_was_taken_away_stores_nothing_more(
         write_weights(tmp_path / "resume" / "two", weights)
     assert [path.name for path in (tmp_path / "resume").iterdir()] == ["one"]
     lock.release()
+
+
+def test_nothing_is_removed_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes").write_text("precious")
+    (tmp_path / "run.resume").symlink_to(tmp_path / "mine")
+    with pytest.raises(UserError, match=r"run.resume is a symbolic link"):
+        Resume(tmp_path / "run.resume", "key").remove()
+    assert (tmp_path / "mine" / "notes").read_text() == "precious"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -71,7 +72,7 @@ def is_range(given: Any) -> bool:
     if not isinstance(given, tuple) or len(given) != 2:
         return False
     low, high = given
-    if not all(bound is None or isinstance(bound, int | float) for bound in given):
+    if not all(bound is None or (isinstance(bound, int | float) and not math.isnan(bound)) for bound in given):
         return False
     return low is None or high is None or low < high
 

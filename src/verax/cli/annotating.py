@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from verax.cli.app import FileOption, FormatOption, OutputFormat, app, json_text, out, print_results
+from verax.cli.app import FileOption, FormatOption, OutputFormat, app, json_text, out, print_results, write_output
 from verax.cli.show import open_all
 from verax.types import UserError
 
@@ -46,7 +46,7 @@ def annotate(
         if file is None:
             raise UserError("name the sheet to write (--out sheet.csv), or one that was filled in (--read sheet.csv)")
         table = sheet(runs, inputs=inputs, seed=seed)
-        file.write_text(to_csv([table]), "utf-8")
+        write_output("--out", file, to_csv([table]).encode())
         out.print(Text(f"Wrote {len(table.rows)} rows to {file}: fill in the column `mentioned`"))
         return
     tables = agreement(runs, [read_sheet(path) for path in read])

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,7 +21,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from verax.results.render.console import TerminalConsole
-from verax.store.files import disk_problem
+from verax.store.files import disk_problem, replace_file
 from verax.store.interrupt import interruptible, received_signal
 from verax.types import UserError
 
@@ -37,6 +38,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
+process = SimpleNamespace(own=False)
+"""Whether the process ends with the command, so that what it changes in other libraries matters to nobody."""
 out = TerminalConsole()
 notes = TerminalConsole(stderr=True)
 
@@ -49,6 +52,10 @@ class OutputFormat(StrEnum):
     csv = "csv"
     latex = "latex"
     markdown = "markdown"
+    parquet = "parquet"
+    svg = "svg"
+    png = "png"
+    pdf = "pdf"
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
@@ -58,8 +65,18 @@ Device = Annotated[
 DTypeOption = Annotated[
     str | None, typer.Option(help="float32 (default), float64, bfloat16, float16, or auto: that of the checkpoint.")
 ]
-FormatOption = Annotated[OutputFormat, typer.Option("--format", "-f", help="Output format.")]
+FormatOption = Annotated[
+    OutputFormat,
+    typer.Option("--format", "-f", help="Output format; parquet needs --out; svg, png and pdf: for figures."),
+]
 FileOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write to a file instead of the terminal.")]
+WidthOption = Annotated[
+    str,
+    typer.Option(help="Of a figure: column (3.3 in), text (6.9 in), or inches.", rich_help_panel="Figures"),
+]
+TitleOption = Annotated[
+    bool, typer.Option("--title/--no-title", help="Write the title above a figure.", rich_help_panel="Figures")
+]
 
 
 def _print_version(wanted: bool) -> None:
@@ -80,7 +97,7 @@ def _options(
     context.obj = {"debug": debug}
 
 
-def main() -> None:
+def main(*, own_process: bool = False) -> None:
     """Run the command line.
 
     Invalid input gives one line and exit code 2. Ctrl-C, SIGTERM and SIGHUP store finished work, and give one line and
@@ -88,6 +105,7 @@ def main() -> None:
     """
     # threads that wait by spinning make torch many times slower on a machine that others use too
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    process.own = own_process
     args = sys.argv[1:] or ["--help"]
     debug = "--debug" in args  # anywhere in the command
     try:
@@ -147,7 +165,7 @@ def print_results(
 
     Args:
         shown: what a terminal shows.
-        tables: for CSV, LaTeX and Markdown.
+        tables: for CSV, LaTeX, Markdown and Parquet.
         as_json: gives the JSON.
     """
     from verax.results.render import plain
@@ -169,13 +187,34 @@ def print_results(
             text = plain.to_latex(tables)
         case OutputFormat.markdown:
             text = plain.to_markdown(tables)
+        case OutputFormat.parquet:
+            from verax.results.render.parquet import to_parquet
+
+            if file is None:
+                raise UserError("--format parquet: name the file to write with --out FILE")
+            write_output("--out", file, to_parquet(tables))
+            return
+        case OutputFormat.svg | OutputFormat.png | OutputFormat.pdf:
+            raise UserError(f"--format {format.value}: figures have it: verax show --figure, verax explain --plot")
+    write_text(text, file)
+
+
+def write_text(text: str, file: Path | None) -> None:
+    """Print a text, or write it to a file if one is given."""
     if file is None:
         print_raw(text)
-        return
+    else:
+        write_output("--out", file, text.encode())
+
+
+def write_output(option: str, file: Path, data: bytes) -> None:
+    """Write the file that an option names, atomically; anything but a regular file is not replaced."""
     try:
-        file.write_text(text, "utf-8")
+        replace_file(file, data)
     except OSError as error:
-        raise UserError(f"--out: {file} cannot be written: {error.strerror}") from None
+        raise UserError(f"{option}: {file} cannot be written: {error.strerror}") from None
+    except UserError as error:
+        raise UserError(f"{option}: {error}") from None
 
 
 def print_table(
@@ -188,7 +227,7 @@ def print_table(
     from verax.results.render.terminal import TerminalTable
 
     data = records or table
-    tables = [data if format is OutputFormat.csv else table]
+    tables = [data if format in {OutputFormat.csv, OutputFormat.parquet} else table]
     print_results(format, file, shown=[TerminalTable(table)], tables=tables, as_json=lambda: json_text(data.records()))
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 import time
@@ -15,6 +16,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from verax.cli.app import Device, app, notes, out
+from verax.cli.exporting import LogOption, check_loggers, log_run
 from verax.cli.running import allow_imports
 from verax.types import UserError
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
+REQUESTS = 1000
+"""Requests that an endpoint is sent at most, by default."""
 PURPOSES = {
     "faithfulness": "does the model itself depend on the words that are ranked first?",
     "agreement": "do explanations agree with people?",
@@ -61,6 +65,38 @@ def audit(
             file_okay=False,
         ),
     ] = None,
+    endpoint: Annotated[
+        str | None,
+        typer.Option(
+            help="Base URL of a server of the OpenAI API that MODEL is asked at, by its name.",
+            metavar="URL",
+            rich_help_panel="Endpoint",
+        ),
+    ] = None,
+    key_env: Annotated[
+        str | None,
+        typer.Option(
+            help="Environment variable with its key; default: VERAX_API_KEY.",
+            metavar="NAME",
+            rich_help_panel="Endpoint",
+        ),
+    ] = None,
+    max_requests: Annotated[
+        int | None,
+        typer.Option(
+            help="Requests that it is sent at most; the number of inputs follows. Default: 1000.",
+            metavar="N",
+            min=1,
+            rich_help_panel="Endpoint",
+        ),
+    ] = None,
+    allow_insecure: Annotated[
+        bool,
+        typer.Option(
+            "--allow-insecure", help="Send keys over plain HTTP to other machines, too.", rich_help_panel="Endpoint"
+        ),
+    ] = False,
+    loggers: LogOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and its cost, and stop.")] = False,
 ) -> None:
     """Find out whether the explanations of a model can be trusted.
@@ -77,33 +113,37 @@ def audit(
     `verax audit my-model reviews.csv --budget 10m`
 
     `verax audit python:my_module:predict reviews.csv --import-from . --labels negative,positive`
+
+    `verax audit some-model pairs.jsonl --endpoint http://127.0.0.1:8000/v1 --max-requests 500`
     """
+    from verax.models.endpoint import Permissions
     from verax.report.page import write_report
-    from verax.run.audit import audit_cost, execute_audit, plan_audit, spec_file, within
+    from verax.run.audit import execute_audit, fitted, plan_audit, spec_file
     from verax.run.execute_run import OutOfTime
     from verax.run.spec import override
 
     started = time.monotonic()
+    check_loggers(loggers or ())
     seconds = None if budget is None else duration_of(budget)
     folder = folder or Path("runs") / f"audit-{_slug(model)}-{_slug(data)}"
     if import_from is not None:
         allow_imports(import_from, model)
     classes = None if labels is None else [label.strip() for label in labels.split(",")]
+    served = _served(endpoint, key_env, max_requests)
     sections: dict[str, dict[str, Any]] = {
-        "model": {"device": device, "labels": classes},
+        "model": {"device": device, "labels": classes, "endpoint": served},
         "data": {"split": split, "limit": limit},
     }
     content = override({"model": {"name": model}, "data": {"name": data}, "seed": seed}, {}, sections)
     with notes.status("loading model and data"):
-        planned = plan_audit(content)
+        permissions = Permissions(frozenset([key_env] if key_env else []), allow_insecure)
+        planned = plan_audit(content, permissions=permissions)
+    stop_at = None if seconds is None else started + seconds
     with notes.status("timing a few seconds of the audit"):
-        cost = audit_cost(planned, folder, seconds)
-        if seconds is not None:
-            planned = within(planned, cost, seconds - (time.monotonic() - started))
+        planned, cost = fitted(planned, folder, seconds, stop_at)
     _print_plan(planned, cost, None if dry_run else spec_file(folder), seconds)
     if dry_run:
         return
-    stop_at = None if seconds is None else started + seconds
     try:
         run = execute_audit(planned, folder, console=notes, stop_at=stop_at)
     except OutOfTime:
@@ -115,8 +155,20 @@ def audit(
     print_verdict(run)
     shown = shlex.quote(str(folder))
     out.print(Text(f"Report: {write_report(folder)}   All tables: verax show {shown}"), soft_wrap=True)
+    log_run(run, loggers or ())
     if run.exit_code:
         raise typer.Exit(run.exit_code)
+
+
+def _served(url: str | None, key_env: str | None, max_requests: int | None) -> dict[str, Any] | None:
+    """The section `model.endpoint` of the spec."""
+    if url is None:
+        for option, value in {"--key-env": key_env, "--max-requests": max_requests}.items():
+            if value is not None:
+                raise UserError(f"{option}: it is an option of --endpoint URL")
+        return None
+    key = {} if key_env is None else {"key_env": key_env}
+    return {"url": url, "max_requests": max_requests or REQUESTS, **key}
 
 
 def duration_of(text: str) -> float:
@@ -185,9 +237,14 @@ def _inputs(planned: Audit) -> str:
 
 def _cost(planned: Audit, cost: RunCost, budget: float | None) -> str:
     """The time of the inputs that are taken at most."""
-    from verax.results.render.numbers import count, duration
+    from verax.results.render.numbers import count, duration, plural
 
     limit = "" if budget is None else f"; it stops after {duration(budget).removeprefix('about ')}"
+    if cost.requests is not None and cost.requests.requests:
+        share = planned.most / planned.contents.inputs
+        most = [math.ceil(share * number) for number in cost.requests[:3]]
+        tokens = f"{count(most[1])} tokens of prompts and {count(most[2])} of answers"
+        return f"at most {plural(most[0], 'request')}, {tokens}; nothing was sent so far{limit}"
     if cost.expected is None or cost.expected.seconds is None:
         return f"{'nothing is left to compute' if cost.left.done == cost.left.rows else 'not known'}{limit}"
     wanted = cost.left.rows * planned.most / planned.contents.inputs - cost.left.done

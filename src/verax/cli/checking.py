@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from verax.cli.app import FormatOption, OutputFormat, app, notes, print_table
+from verax.cli.app import FileOption, FormatOption, OutputFormat, app, notes, out, print_table, write_output
 from verax.cli.show import open_all
 from verax.types import UserError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from verax.results.run import Run
     from verax.results.table import Table
-    from verax.studies.leaderboard.requirements import Checked
+    from verax.studies.leaderboard.requirements import Assessed
 
 
 @app.command()
@@ -41,6 +41,7 @@ def check(
     ] = False,
     junit: Annotated[Path | None, typer.Option(help="Write the outcome as JUnit XML, too.", metavar="FILE")] = None,
     format: FormatOption = OutputFormat.terminal,  # noqa: A002 - the name of the option
+    file: FileOption = None,
 ) -> None:
     """Check requirements on the results of a run, so that a build fails when explanations get worse.
 
@@ -74,7 +75,11 @@ def check(
             raise UserError(f"{folder} and {other.folder} share no method under the same metric")
         checked += compared
         _note_unshared(other, run)
-    print_table(_table(checked, run), format, records=_records(checked))
+    table = _table(checked, run)
+    if table.rows or format is not OutputFormat.terminal:
+        print_table(table, format, file, records=_records(checked))
+    else:  # comparisons that are met have no row
+        out.print(Text(table.title))
     if junit is not None:
         _write_junit(junit, checked, run)
     if not all(one.met for one in checked):
@@ -89,7 +94,7 @@ def _note_unshared(earlier: Run, run: Run) -> None:
         notes.print(Text(line, "yellow"))
 
 
-def _table(checked: Sequence[Checked], run: Run) -> Table:
+def _table(checked: Sequence[Assessed], run: Run) -> Table:
     """What is not met, then what is; comparisons that are met are only counted."""
     from verax.results.render.numbers import number, plural
     from verax.results.table import Cell, Column, Table, table_row
@@ -112,7 +117,7 @@ def _table(checked: Sequence[Checked], run: Run) -> Table:
     return Table("check", title, columns, tuple(rows))
 
 
-def _records(checked: Sequence[Checked]) -> Table:
+def _records(checked: Sequence[Assessed]) -> Table:
     """Every check with its numbers, for programs."""
     from verax.results.table import Column, Table, table_row
 
@@ -121,7 +126,7 @@ def _records(checked: Sequence[Checked]) -> Table:
     return Table("check", "Checks", tuple(Column(name, name) for name in names), rows)
 
 
-def _write_junit(file: Path, checked: Sequence[Checked], run: Run) -> None:
+def _write_junit(file: Path, checked: Sequence[Assessed], run: Run) -> None:
     """Write JUnit XML: a test case for each requirement and method."""
     from xml.etree import ElementTree
 
@@ -138,7 +143,4 @@ def _write_junit(file: Path, checked: Sequence[Checked], run: Run) -> None:
             value = "" if one.value is None else f" {one.value.value}"
             message = visible(f"{one.method}: {' '.join(filter(None, (one.metric + value, one.found)))}")
             ElementTree.SubElement(case, "failure", {"message": message, "type": "requirement"}).text = message
-    try:
-        ElementTree.ElementTree(root).write(file, encoding="utf-8", xml_declaration=True)
-    except OSError as error:
-        raise UserError(f"--junit: {file} cannot be written: {error.strerror}") from None
+    write_output("--junit", file, ElementTree.tostring(root, "utf-8", xml_declaration=True))

@@ -8,6 +8,8 @@ from verax.results.render.numbers import count, duration, plural
 from verax.results.table import Column, Table, table_row
 from verax.run.cost import Expected, RunCost
 
+BUSY = 0.2
+"""Share of waiting for a core from which on the machine counts as busy."""
 COLUMNS = (
     Column("what", "What it takes", "text"),
     Column("estimate", "Estimate", "text"),
@@ -49,7 +51,10 @@ def _time(cost: RunCost) -> list[tuple[str, str, str]]:
     if cost.expected is None or cost.expected.seconds is None:
         unknown = "not timed: nothing was sent" if cost.requests else "nothing is left"
         return [("time", "–", unknown if cost.expected is None else "some passes are too slow to be timed")]
-    rows = [("time", duration(cost.expected.seconds), f"{cost.timed:.1f} s of it timed on this machine")]
+    timed = f"{cost.timed:.1f} s of it timed on this machine"
+    if cost.waited > BUSY:
+        timed += f", which is busy; idle: {duration((1 - cost.waited) * cost.expected.seconds)}"
+    rows = [("time", duration(cost.expected.seconds), timed)]
     if cost.workers > 1 and cost.shared is not None:
         how = "on its share of cores or its own device"
         rows.append((f"time with {cost.workers} workers", duration(cost.shared), how))
@@ -59,7 +64,7 @@ def _time(cost: RunCost) -> list[tuple[str, str, str]]:
 def _memory(cost: RunCost) -> list[tuple[str, str, str]]:
     """Memory of this process and of workers."""
     model = "" if cost.memory.model is None else f"; weights {decimal(cost.memory.model)}"
-    rows = [("memory", decimal(cost.memory.peak), f"peak so far{model}")]
+    rows = [("memory", decimal(cost.memory.peak), f"peak of the sample, and what closing the run takes{model}")]
     if cost.workers > 1:
         total = decimal((1 + cost.workers) * cost.memory.peak)
         rows.append((f"memory with {cost.workers} workers", total, "one more such process each"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.table import Table
@@ -18,16 +18,19 @@ from verax.cli.app import (
     FormatOption,
     Json,
     OutputFormat,
+    TitleOption,
+    WidthOption,
     app,
     json_text,
     notes,
     out,
-    print_json,
     print_results,
+    write_text,
 )
 from verax.registry import NAMESPACES, described, entries, resolve, unknown
 from verax.types import Dataset, Undefined, UserError
 
+PLOTS = ("bar", "waterfall", "text")
 if TYPE_CHECKING:
     from verax.api import Explanation, SideBySide
     from verax.models.classifier import Classifier
@@ -85,9 +88,10 @@ def _summaries(namespace: str, components: Sequence[RegistryEntry]) -> Table:
     """Components of one namespace, a line each."""
     shown = Table(box=None, pad_edge=False, title=namespace, title_justify="left", show_header=False)
     shown.add_column(style="bold", min_width=max(len(component.name) for component in components))  # never cut off
-    shown.add_column(no_wrap=True, overflow="ellipsis")
+    shown.add_column()
     for component in components:
-        shown.add_row(Text(component.name), Text(component.summary))
+        # the text is cut off, and not its column: of columns that cannot wrap rich may leave nothing
+        shown.add_row(Text(component.name), Text(component.summary, no_wrap=True, overflow="ellipsis"))
     return shown
 
 
@@ -152,6 +156,14 @@ def explain(
     device: Device = None,
     dtype: DTypeOption = None,
     as_json: Json = False,
+    format: FormatOption = OutputFormat.terminal,  # noqa: A002 - the name of the option
+    file: FileOption = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(help=f"Write a plot to --out, as PDF, SVG or PNG: {', '.join(PLOTS)}.", rich_help_panel="Figures"),
+    ] = None,
+    width: WidthOption = "column",
+    title: TitleOption = True,
 ) -> None:
     """Explain one input: by scores of its words, or in free text by a model that explains itself.
 
@@ -160,9 +172,12 @@ def explain(
     `verax explain "A red kettle is in the kitchen." "The kettle is blue." --method all`
 
     `verax explain "A red kettle is in the kitchen." "The kettle is blue." --model world/nli-mt-ra`
+
+    `verax explain "A red kettle is here." "It is blue." --method kernel_shap --plot waterfall --out waterfall.pdf`
     """
     from verax.run.parameters import from_config
 
+    _check_output(plot, format, file, method, width)
     parameters = _parameters(settings or [])
     several = method is not None and (len(method) > 1 or "all" in method)
     if several and parameters:
@@ -192,14 +207,61 @@ def explain(
                 shown = explain_all(opened, *texts, methods=methods, target=target, **options)
     except Undefined as undefined:
         raise UserError(f"this input cannot be explained: {undefined}") from undefined
-    if as_json:
-        print_json(shown.to_dict())
+    if plot is not None or format is OutputFormat.latex:
+        assert not isinstance(shown, SideBySide)  # noqa: S101 - checked before
+        _write_explanation(shown, plot, file, width, title=title)
+    elif as_json or format is OutputFormat.json:
+        write_text(json_text(shown.to_dict()), file)
     elif isinstance(shown, SideBySide):
         made = [(one.row, one.entry) for one in shown.explanations]
         out.print(terminal.side_by_side(made, shown.instance, shown.prediction, shown.skipped))
     else:
         signed = shown.entry.two_sided
         out.print(terminal.explanation(shown.row, shown.instance, shown.prediction, signed=signed))
+
+
+def _check_output(
+    plot: str | None,
+    format: OutputFormat,  # noqa: A002
+    file: Path | None,
+    methods: Sequence[str] | None,
+    width: str,
+) -> None:
+    """Check how an explanation is to be written, before it is computed."""
+    several = methods is not None and (len(methods) > 1 or "all" in methods)
+    if plot is not None:
+        from verax.cli.figures import destination
+        from verax.results.plot import in_inches, require_matplotlib
+
+        if plot not in PLOTS:
+            raise UserError(f"--plot: {unknown('plot', plot, PLOTS)}")
+        if destination(format, file)[0] is None:
+            raise UserError(f"--out: name a file for the plot that ends in .pdf, .svg or .png, got {file}")
+        in_inches(width)
+        require_matplotlib()
+    elif format not in {OutputFormat.terminal, OutputFormat.json, OutputFormat.latex}:
+        raise UserError(
+            f"--format {format.value}: an explanation is written as terminal, json or latex, or with --plot"
+        )
+    elif format is OutputFormat.terminal and file is not None:
+        raise UserError("--out: it is for --plot, --format json and --format latex")
+    if several and (plot is not None or format is OutputFormat.latex):
+        raise UserError("--plot and --format latex show one explanation; name one --method")
+
+
+def _write_explanation(
+    made: Explanation,
+    plot: str | None,
+    file: Path | None,
+    width: str,
+    *,
+    title: bool,
+) -> None:
+    if plot is None:
+        write_text(made.to_latex(), file)
+        return
+    made.plot(cast(Any, plot), width=width, title=title, out=file)
+    out.print(Text(f"Wrote {file}"), soft_wrap=True)
 
 
 def _open_model(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +14,7 @@ import typer
 from rich.text import Text
 
 from verax.cli.app import Device, DTypeOption, app, model_line, notes, out, print_table
+from verax.cli.exporting import LogOption, check_loggers, log_run
 from verax.types import UserError
 
 if TYPE_CHECKING:
@@ -23,8 +24,15 @@ if TYPE_CHECKING:
     from verax.types import BoolArray, IntArray, Score, Skip
 
 
+_NOT_RECORDED = frozenset({"spec", "folder", "dry_run", "loggers", "retry_failed", "fail_on_error"}) | frozenset(
+    {"workers", "executor", "address", "cpus_per_worker"}
+)
+"""Parameters of `verax run` that its rows do not depend on, or that are recorded in another way."""
+
+
 @app.command()
 def run(
+    context: typer.Context,
     spec: Annotated[Path | None, typer.Argument(help="The YAML file of the run.", metavar="[SPEC.yaml]")] = None,
     preset: Annotated[
         str | None, typer.Option(help="A name from `verax list presets`: methods and metrics of a study.")
@@ -164,13 +172,14 @@ def run(
     address: Annotated[
         str | None,
         typer.Option(
-            help="Of --executor ray: a running cluster, auto or ray://head:10001; default: one is started here.",
+            help="Of --executor ray: a running cluster, auto or HOST:PORT; default: one is started here.",
             rich_help_panel="Workers",
         ),
     ] = None,
     cpus_per_worker: Annotated[
         int, typer.Option(help="Of --executor ray: cores of a worker.", min=1, rich_help_panel="Workers")
     ] = 1,
+    loggers: LogOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Time a few seconds of the run, print what it would take, and stop.")
     ] = False,
@@ -179,7 +188,7 @@ def run(
 
     Rows that failed for a reason that may pass (a callable that raised, a broken connection, out of memory) are
     computed again when the run is continued. The exit code is 0 if the run is finished, 1 if it is finished with
-    failures, 3 if it was stopped by --fail-on-error.
+    failures or a logger failed, 3 if it was stopped by --fail-on-error.
 
     Examples: `verax run spec.yaml --out runs/mine --limit 50`
 
@@ -225,30 +234,8 @@ def run(
     content = override(content, {"seed": seed, "methods": _names(methods), "metrics": _names(metrics)}, sections)
     content = _edited_by(content, preset, editor)
     folder = folder or Path("runs") / (preset if spec is None else spec.stem)  # type: ignore[operator]
-    command = ["verax", "run", *([] if spec is None else [str(spec)]), "--out", str(folder)]
-    flags: dict[str, Any] = {
-        "--preset": preset,
-        "--limit": limit,
-        "--sample": sample,
-        "--until-decided": until_decided,
-        "--max-inputs": max_inputs,
-        "--model": model,
-        "--on-long": on_long,
-        "--device": device,
-        "--dtype": dtype,
-        "--data": data,
-        "--columns": columns,
-        "--methods": methods,
-        "--metrics": metrics,
-        "--validation": validation,
-    }
-    flags |= {"--seed": seed, "--editor": editor, "--endpoint": endpoint, "--import-from": import_from}
-    flags |= {"--max-new-tokens": max_new_tokens}
-    for flag, value in flags.items():
-        command += [] if value is None else [flag, str(value)]
-    command += [part for name in allow_key_env or () for part in ("--allow-key-env", name)]
-    command += ["--allow-insecure"] * allow_insecure
     placement = placement_of(executor, workers, address, cpus_per_worker)
+    check_loggers(loggers or ())
     parsed = parse_spec(content)
     if import_from is not None:
         allow_imports(import_from, parsed.model.name)
@@ -258,8 +245,26 @@ def run(
         _estimate(prepared, folder, workers=placement.workers or 1, retry_failed=retry_failed)
         return
     how: Any = {"retry_failed": retry_failed, "fail_on_error": fail_on_error, "placement": placement}
-    show_run(prepared, folder, shlex.join(command), **how)
+    show_run(prepared, folder, _recorded(context, folder), loggers or (), **how)
     out.print(Text(f"Next: verax report {shlex.quote(str(folder))}"))
+
+
+def _recorded(context: typer.Context, folder: Path) -> str:
+    """The command as the card of the run records it: with all options that its rows depend on."""
+    spec = context.params["spec"]
+    command = ["verax", "run", *([] if spec is None else [str(spec)]), "--out", str(folder)]
+    for option in context.command.params:
+        value = context.params[str(option.name)]
+        if option.name in _NOT_RECORDED or value is None or value is False:
+            continue
+        flag = option.opts[0]
+        if value is True:
+            command.append(flag)
+        else:
+            command += [
+                part for one in (value if isinstance(value, (list, tuple)) else [value]) for part in (flag, str(one))
+            ]
+    return shlex.join(command)
 
 
 def _names(given: str | None) -> list[str] | None:
@@ -335,11 +340,13 @@ def show_run(
     prepared: Prepared,
     folder: Path,
     command: str,
+    loggers: Sequence[str] = (),
     **how: Any,
 ) -> None:
     """Execute a run, and print its findings, counts, missing values and warnings; exit with 1 if rows failed.
 
     Args:
+        loggers: trackers that the finished run is logged to.
         how: further arguments of `execute_run`.
     """
     from verax.cli.show import findings_of
@@ -369,6 +376,7 @@ def show_run(
         out.print(Text(line))
     for warning in run.manifest.warnings:
         notes.print(Text(f"warning: {warning}", "yellow"))
+    log_run(run, loggers)
     if counts is not None and counts.failed:
         first = _first_failure(run)
         notes.print(Text(f"{counts.failed} rows failed, the first: {first.method}: {first.detail}", "red"))

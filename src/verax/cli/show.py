@@ -10,10 +10,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from verax.cli.app import FileOption, FormatOption, OutputFormat, app, notes, out, print_results
+from verax.cli.app import (
+    FileOption,
+    FormatOption,
+    OutputFormat,
+    TitleOption,
+    WidthOption,
+    app,
+    notes,
+    out,
+    print_results,
+    process,
+)
 from verax.types import UserError
 
 if TYPE_CHECKING:
+    from verax.results.figure import Figure
     from verax.results.run import Run
     from verax.results.study import Findings, Study
 
@@ -21,6 +33,19 @@ if TYPE_CHECKING:
 TableOption = Annotated[
     list[str] | None,
     typer.Option("--table", help="Show only this table; repeat for several. `list` prints their names."),
+]
+FigureOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--figure",
+        help="Write this figure to --out, as PDF, SVG or PNG; repeat for several. `list` prints their names, `all` "
+        "means those of all studies.",
+        rich_help_panel="Figures",
+    ),
+]
+SwarmOption = Annotated[
+    list[str] | None,
+    typer.Option("--method", help="For --figure beeswarm: only this method; repeat it.", rich_help_panel="Figures"),
 ]
 
 
@@ -33,6 +58,10 @@ def show(
     table: TableOption = None,
     format: FormatOption = OutputFormat.terminal,  # noqa: A002 - the name of the option
     file: FileOption = None,
+    figure: FigureOption = None,
+    method: SwarmOption = None,
+    width: WidthOption = "column",
+    title: TitleOption = True,
 ) -> None:
     """Show the results of one run, or of several: seeds, models or data sets; or of a ROAR (`verax roar`).
 
@@ -52,23 +81,50 @@ def show(
     `verax show runs/mine --table comprehensiveness --format csv`
 
     `verax show runs/nle --study free_text --table cards --format csv --out cards.csv`
+
+    `verax show runs/mine --figure leaderboard --width text --out leaderboard.pdf`
     """
+    from verax.cli.figures import write_all, write_figures
     from verax.results.roar import has_result
     from verax.studies.masking.roar import findings_with_roar, roar_findings
 
+    if method and not figure:
+        raise UserError("--method: it is for --figure beeswarm")
+    if figure and len(folders) == 1 and (curves := _training_curves(folders[0])) is not None:
+        write_all({curves.name: curves}, format, file, width, title=title)
+        return
     roars = [folder for folder in folders if has_result(folder)]
     if study in {None, "masking"} and roars:
-        others = open_all([folder for folder in folders if folder not in roars])
-        found_roar = findings_with_roar(others, roars) if others else roar_findings(roars)
-        _print(_chosen([found_roar], table), format, file)
-        return
-    runs = open_all(folders, warn=format is not OutputFormat.terminal)
-    found = findings_of(runs, study)
+        rest = [folder for folder in folders if folder not in roars]
+        runs = open_all(rest, warn=format is not OutputFormat.terminal)
+        found = [findings_with_roar(runs, roars) if runs else roar_findings(roars)]
+    else:
+        runs = open_all(folders, warn=format is not OutputFormat.terminal)
+        found = findings_of(runs, study)
     if not found:
         open_all(folders)  # what cannot be read may be the reason
         raise UserError(f"{folders[0]}: no study applies to this run; `verax list studies` lists them")
-    _print(_chosen(found, table), format, file, _headlines(runs))
+    if figure:
+        write_figures(found, runs, figure, method, format, file, width, title=title)
+    else:
+        _print(_chosen(found, table), format, file, _headlines(runs))
     _exit_by_status(runs)
+
+
+def _training_curves(folder: Path) -> Figure | None:
+    """Performance by epoch of a trained classifier; None for other folders."""
+    from verax.jobs.training.folder import FACTS
+
+    if not (folder / FACTS).is_file():
+        return None
+    from verax.jobs.training.card import curves_figure
+    from verax.store.artifact import read_json
+
+    facts = read_json(folder / FACTS) or {}
+    try:
+        return curves_figure(facts["curves"], facts["metric"], facts["best_epoch"])
+    except KeyError as missing:
+        raise UserError(f"{folder / FACTS} holds no curves: it has no {missing}") from None
 
 
 @app.command()
@@ -119,7 +175,10 @@ def _exit_by_status(runs: Sequence[Run]) -> None:
 def open_all(folders: Sequence[Path], *, warn: bool = True) -> list[Run]:
     """Open runs, and warn about unreadable data and unfinished runs, unless the output itself says so."""
     from verax.results.run import open_runs
+    from verax.store.read import spare_pandas
 
+    if process.own:
+        spare_pandas()
     runs = open_runs(folders)
     for line in _problems(runs) if warn else ():
         notes.print(Text(line, "yellow"))

@@ -293,7 +293,7 @@ def _next_command(spec: TrainSpec, command: Command, model: str, folder: Path) -
 def _data_section(spec: TrainSpec, given: DataSpec | None) -> dict[str, Any]:
     """Data of a run that is read like the training data; FILE where it has no name."""
     fields = {"exclude_defaults": True, "mode": "json"}
-    section: dict[str, Any] = spec.data.model_dump(exclude={"name", "split", "limit"}, **fields)  # type: ignore[arg-type]
+    section: dict[str, Any] = spec.data.model_dump(exclude={"name", "split", "limit", "sample"}, **fields)  # type: ignore[arg-type]
     if given is not None:
         return section | given.model_dump(exclude={"limit"}, **fields)  # type: ignore[arg-type]
     return {"name": spec.data.name if spec.data.name in entries("datasets") else "FILE"} | section

@@ -84,6 +84,11 @@ def load_dataset(
     """
     table = open_table(name, split) if is_table(name) else None
     names = [name] if isinstance(name, (str, Path)) else name
+    if table is None and not (isinstance(names, (list, tuple)) and all(isinstance(one, (str, Path)) for one in names)):
+        raise UserError(
+            "data: expected a name, files, or a table (a pandas DataFrame, an Arrow table, a list of dicts, a Hugging "
+            f"Face Dataset), got {type(name).__name__}"
+        )
     request = _Request(
         title=", ".join(map(str, names)) if table is None else table.name,
         paths=tuple(named_files(name)) if table is None else (),

@@ -36,12 +36,16 @@ def convert_checkpoint(folder: Path, out: Path) -> list[str]:
     if out.exists():
         raise UserError(f"--out: {str(out)!r} exists; name a new folder")
     weights = _weights(source / PICKLED)
-    out.mkdir(parents=True)
-    # transformers recognises the framework by this entry
-    save_file(weights, out / SAFE, metadata={"format": "pt"})
     kept = {path for pattern in ("config.json", *TOKENIZER) for path in source.glob(pattern) if path.is_file()}
-    for path in sorted(kept):
-        shutil.copy2(path, out / path.name)
+    out.mkdir(parents=True)
+    try:
+        # transformers recognises the framework by this entry
+        save_file(weights, out / SAFE, metadata={"format": "pt"})
+        for path in sorted(kept):
+            shutil.copy2(path, out / path.name)
+    except BaseException:  # a full disk, Ctrl-C: the same command can be repeated
+        shutil.rmtree(out, ignore_errors=True)
+        raise
     return sorted(weights)
 
 
@@ -49,8 +53,17 @@ def _weights(path: Path) -> dict[str, torch.Tensor]:
     """The tensors of a pickled checkpoint by name, each in memory of its own."""
     try:
         content: Any = torch.load(path, map_location="cpu", weights_only=True)
-    except (UnpicklingError, RuntimeError, OSError, EOFError) as error:
+    except (UnpicklingError, RuntimeError, OSError, EOFError, ValueError, KeyError) as error:
         raise UserError(f"{path} holds more than weights, or is damaged: {first_line(error)}") from None
     if not isinstance(content, dict) or not all(isinstance(value, torch.Tensor) for value in content.values()):
         raise UserError(f"{path} is no mapping from names to weights")
+    if unusual := next((str(name) for name, value in content.items() if not _is_plain(value)), None):
+        raise UserError(f"{path}: {unusual} is not dense: it is sparse, quantised, or larger than its data")
     return {str(name): value.detach().clone().contiguous() for name, value in content.items()}
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is dense and no larger than its storage, as one with a stride of 0 would be."""
+    if tensor.layout != torch.strided or tensor.is_nested or tensor.is_quantized or tensor.is_meta:
+        return False
+    return tensor.numel() * tensor.element_size() <= tensor.untyped_storage().nbytes()

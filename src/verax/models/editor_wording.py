@@ -90,5 +90,5 @@ def read_editor_facts(folder: Path) -> EditorFacts:
         raise UserError(f"editor: {folder} holds no {FACTS}; make one with: verax train editor --out DIR") from None
     except KeyError as error:
         raise UserError(f"editor: {folder / FACTS} has no {error}") from None
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise UserError(f"editor: {folder / FACTS} can't be read: {error}") from None

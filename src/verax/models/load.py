@@ -14,6 +14,7 @@ from verax.models.black_box import BlackBox, OutputKind
 from verax.models.classifier import Classifier, Encoder
 from verax.models.generator import TextGenerator
 from verax.registry import entries, resolve, unknown
+from verax.store.artifact import check_artifact
 from verax.store.keys import hash_files
 from verax.types import UserError
 from verax.types.errors import first_line
@@ -138,6 +139,7 @@ def _checkpoint(
 ) -> tuple[Any, Any, dict[str, Any]]:
     """A model, its tokenizer, and its name, fingerprint and folder."""
     home = checkpoint_folder(str(name), revision)
+    check_artifact(home)
     facts = {"name": str(name), "fingerprint": fingerprint(home), "home": home}
     from verax.models.checkpoint import load_checkpoint  # noqa: PLC0415 - imports torch
 

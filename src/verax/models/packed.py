@@ -2,14 +2,16 @@
 
 At every call, the matrix product first copies the weights into blocks that fit the caches. Doing that once makes
 passes in float32 faster, by 10 % where torch's own product suits the CPU and twofold where it does not. The layers are
-those of oneDNN, as torch's compiler uses them for frozen models; without them, on another device or in another
-precision, the model computes as usual.
+those of oneDNN, as torch's compiler uses them for frozen models; without them, on another device, in another precision,
+or where a short measurement shows that torch's own product is faster, the model computes as usual.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +25,10 @@ KERNELS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "32", "LRU_CACHE_CAPACITY": "32"}
 """Number of compiled matrix products that oneDNN, and torch's interface to it, keep: one for each shape of a layer's
 inputs. By default they keep 1024, of which batches of all sizes fill some hundred megabytes; the layers of one batch
 share a few, and compiling the others anew takes no measurable time."""
+TIMED_ROWS, TIMES = 256, 3
+"""Tokens in a batch, and repetitions, that the two products are timed with: some hundredths of a second in all."""
+SLOWER = 1.1
+"""The packed product is used unless it takes more than so many times as long; a smaller difference may be noise."""
 MOST_BYTES = 2**30
 """Largest size of the linear layers of a model that is packed: packed weights are a second copy, and a third if
 gradients are computed."""
@@ -88,10 +94,11 @@ class PackedLinears:
         linear = [module for module in self.model.modules() if type(module) is nn.Linear]
         size = sum(module.weight.nbytes for module in linear)
         plain = all(module.weight.device.type == "cpu" and module.weight.dtype == torch.float32 for module in linear)
-        if plain and size <= MOST_BYTES and _can_pack():
-            self._layers = [_Layer(module) for module in linear]
+        if linear and plain and size <= MOST_BYTES and _can_pack():
             for name, value in KERNELS.items():  # read when oneDNN is first used
                 os.environ.setdefault(name, value)
+            if _packing_pays(linear):
+                self._layers = [_Layer(module) for module in linear]
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
@@ -103,6 +110,33 @@ class PackedLinears:
         finally:
             for layer in self._layers:
                 vars(layer.module).pop("forward", None)
+
+
+@torch.inference_mode()
+def _packing_pays(linear: Sequence[nn.Linear]) -> bool:
+    """Whether the packed product is not slower than torch's own, for the shape of layer that most weights have."""
+    sizes: Counter[torch.Size] = Counter()
+    for module in linear:
+        sizes[module.weight.shape] += module.weight.numel()
+    shape = sizes.most_common(1)[0][0]
+    module = next(module for module in linear if module.weight.shape == shape)
+    inputs, packed = torch.ones(TIMED_ROWS, shape[1]), _Packed()
+    products: tuple[Callable[[], Tensor], ...] = (
+        lambda: nn.functional.linear(inputs, module.weight, module.bias),
+        lambda: packed.product(inputs, module.weight, module.bias),
+    )
+    for product in products:  # the first call allocates, packs and compiles
+        product()
+    # in turns: what else the machine does at the time concerns both
+    seconds = [[_seconds(product) for product in products] for _ in range(TIMES)]
+    own, quick = (min(each[i] for each in seconds) for i in range(2))
+    return quick <= SLOWER * own
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
 
 
 def _can_pack() -> bool:

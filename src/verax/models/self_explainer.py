@@ -13,6 +13,7 @@ from verax.models.generator import ConcurrentGenerator, TextGenerator
 from verax.models.load import DeviceMap, DType, checkpoint_folder, fingerprint, load_generator
 from verax.models.wording import Wording, shipped_wording
 from verax.registry import unknown
+from verax.store.artifact import check_artifact
 from verax.store.keys import hash_files
 from verax.types import UserError, require_at_least
 
@@ -107,6 +108,7 @@ def load_self_explainer(
         return _prompted(str(name), load_generator(home, **options), labels, parts, prompts, longest)
     if prompts is not None:
         raise UserError(f"prompts: {str(name)!r} has the prompts that it was trained on; leave them out")
+    check_artifact(home)
     facts = read_facts(home)
     known = tuple(facts["labels"])
     if not set(labels) <= set(known):
@@ -155,7 +157,7 @@ def read_facts(home: Path) -> dict[str, Any]:
     try:
         facts: dict[str, Any] = json.loads((home / FACTS).read_text("utf-8"))
         missing = [name for name in ("setup", "labels", "explainer", "predictor") if name not in facts]
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise UserError(f"model: {home / FACTS} cannot be read: {error}") from None
     if missing:
         raise UserError(f"model: {home / FACTS} has no {missing[0]!r}")

@@ -29,6 +29,7 @@ PACKAGES: Mapping[str, Namespace] = {
     "verax.data": "datasets",
     "verax.models.shipped": "models",
     "verax.studies": "studies",
+    "verax.loggers": "loggers",
 }
 """Where components are searched for, and their namespace unless they declare a `namespace` of their own."""
 

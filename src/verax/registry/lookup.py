@@ -16,7 +16,16 @@ from typing import Any, Literal, TypeVar, get_args
 from verax.types import UserError
 
 Namespace = Literal[
-    "methods", "metrics", "aligners", "editors", "reconstructions", "datasets", "models", "presets", "studies"
+    "methods",
+    "metrics",
+    "aligners",
+    "editors",
+    "reconstructions",
+    "datasets",
+    "models",
+    "presets",
+    "studies",
+    "loggers",
 ]
 NAMESPACES: tuple[Namespace, ...] = get_args(Namespace)
 INDEX = Path(__file__).with_name("index.json")

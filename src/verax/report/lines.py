@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import NamedTuple
@@ -57,13 +57,23 @@ class TextLine(NamedTuple):
     boxes: tuple[Box, ...]
 
 
+def _estimated(shown: str) -> float:
+    return text_width(shown, SIZE)
+
+
 @lru_cache(maxsize=16)  # all explanations of an instance share their lines
-def lay_out(parts: tuple[Text, ...], width: float) -> tuple[tuple[TextLine, ...], float]:
-    """All parts one below the other in lines at most `width` wide, and the width of the widest with its margins."""
+def lay_out(
+    parts: tuple[Text, ...], width: float, measure: Callable[[str], float] = _estimated
+) -> tuple[tuple[TextLine, ...], float]:
+    """All parts one below the other in lines at most `width` wide, and the width of the widest with its margins.
+
+    Args:
+        measure: the width of a text in the font that it is drawn in; an estimate by default.
+    """
     wrapped = [
         (index, is_rtl(part), line)
         for index, part in enumerate(parts)
-        for line in _wrapped(_pieces(part), width - 2 * MARGIN)
+        for line in _wrapped(_pieces(part, measure), width - 2 * MARGIN)
     ]
     used = max(_LEAST_WIDTH, *(length(line) + 2 * MARGIN for _, _, line in wrapped))
     return tuple(TextLine(index, rtl, _placed(line, rtl=rtl, width=used)) for index, rtl, line in wrapped), used
@@ -90,7 +100,7 @@ class Piece(NamedTuple):
     order: tuple[int, float] = (0, 0.0)
 
 
-def _pieces(part: Text) -> list[Piece]:
+def _pieces(part: Text, measure: Callable[[str], float]) -> list[Piece]:
     """The words and the text between them, in reading order."""
     found: list[tuple[str, int | None, int]] = []
     end = 0
@@ -102,8 +112,8 @@ def _pieces(part: Text) -> list[Piece]:
     for raw, number, start in found:
         if shown := " ".join(visible(raw).split()) or ("\N{REPLACEMENT CHARACTER}" if number is not None else ""):
             space = raw[0].isspace() or (start > 0 and part.raw[start - 1].isspace())
-            pieces.append(Piece(shown, number, text_width(shown, SIZE), space))
-    return pieces or [Piece("(blank)", None, text_width("(blank)", SIZE), space=False)]
+            pieces.append(Piece(shown, number, measure(shown), space))
+    return pieces or [Piece("(blank)", None, measure("(blank)"), space=False)]
 
 
 def gap(piece: Piece) -> float:

@@ -1,4 +1,4 @@
-"""Figures as data: marks on axes, which `render.svg` draws and JSON exports."""
+"""Figures as data: marks on axes, which `render.svg` and `render.paper` draw and JSON exports."""
 
 from __future__ import annotations
 
@@ -86,7 +86,27 @@ class Region:
     label: str = ""
 
 
-AnyMark = Dot | Line | Area | Point | Rule | Region
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar over a range of x in one row of a panel, with a label at its end."""
+
+    row: str
+    start: float
+    end: float
+    sign: Literal["positive", "negative", "unsigned"]
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Swarm:
+    """Values of one row as small dots; dots in the same place are drawn next to each other."""
+
+    row: str
+    series: int
+    values: tuple[float, ...]
+
+
+AnyMark = Dot | Line | Area | Point | Rule | Region | Bar | Swarm
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +126,17 @@ class Scale:
     high: float | None = None
     better: Literal["low", "high"] | None = None
 
+    @property
+    def words(self) -> str:
+        """The label, with an arrow to the better end."""
+        if self.better is None:
+            return self.label
+        return f"{self.label}, better →" if self.better == "high" else f"← better, {self.label}"
+
+    def tick(self, value: float) -> str:
+        """A number on the axis."""
+        return f"{100 * value:.4g}" if self.percent else f"{value:.4g}"
+
 
 @dataclass(frozen=True, slots=True)
 class Panel:
@@ -124,6 +155,11 @@ class Panel:
     rows: tuple[str, ...] = ()
     caption: str = ""
     description: str = ""
+
+    def place_of(self, mark: Dot) -> tuple[int, int]:
+        """The number of a dot among the series that share its row, and how many these are."""
+        sharing = sorted({other.series for other in self.marks if isinstance(other, Dot) and other.row == mark.row})
+        return sharing.index(mark.series), len(sharing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +225,10 @@ def extent(marks: Iterable[AnyMark], axis: Literal["x", "y"]) -> list[float]:
                 values += list(mark.x if axis == "x" else mark.y)
             case Rule():
                 values += [mark.value] if mark.axis == axis else []
-            case Region():
+            case Region() | Bar():
                 values += [mark.start, mark.end] if axis == "x" else []
+            case Swarm():
+                values += mark.values if axis == "x" else []
     return [value for value in values if value is not None]
 
 

@@ -201,7 +201,7 @@ class UntilDecided(_Entry):
 class Manifest(_Entry):
     """The run card. Every field has a default: cards of earlier versions and damaged ones can be read too.
 
-    `left_out` says why metrics that `all` requested were not measured.
+    `left_out` says why metrics that `all` requested were not measured; `planned` is the number of rows of the plan.
     """
 
     format: int = FORMAT
@@ -219,6 +219,7 @@ class Manifest(_Entry):
     machine: str = NOT_RECORDED
     warnings: tuple[Label, ...] = ()
     cost: dict[str, int | FiniteFloat] = {}
+    planned: int | None = None
     counts: Counts | None = None
     requests: int | None = None
     until_decided: UntilDecided | None = None
@@ -288,6 +289,16 @@ class Manifest(_Entry):
     def display(self, label: str) -> str:
         """The short name of a method in tables and figures: `IG (sign)`, `LOO`."""
         return self._display.get(label, label)
+
+    def find_method(self, given: str, labels: Iterable[str]) -> str | None:
+        """Which of some methods is meant by a label, or by a name that only one of them has: `LOO`, `loo`, `lime`."""
+        known, wanted = list(labels), given.casefold()
+        if given in known:
+            return given
+        named = [
+            label for label in known if wanted in {self.display(label).casefold(), self.method(label).name.casefold()}
+        ]
+        return named[0] if len(named) == 1 else None
 
     def tolerance(self, metric: str) -> float:
         """Differences of a metric's values up to this are rounding noise, by the dtype of the model."""

@@ -250,8 +250,8 @@ class Run:
     @property
     def status_line(self) -> str:
         """The status with the number of rows that are missing or failed."""
-        planned, missing = self.tables.planned or 0, self.tables.missing
-        numbers = [f"{planned - missing} of {planned} rows done, {missing} missing"] if missing else []
+        missing = self.tables.missing
+        numbers = [self.tables.progress] if missing else []
         numbers += ["a file is damaged"] if len(self.tables.problems) > bool(missing) else []
         numbers += [f"{self.failed} rows failed"] if self.failed else []
         numbers += [self.manifest.until_decided.outcome] if self.manifest.until_decided is not None else []

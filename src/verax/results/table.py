@@ -122,9 +122,10 @@ class Table:
     def records(self) -> list[dict[str, Value]]:
         """One flat record per row, in full precision.
 
-        An estimate `x` gives `x`, `x_low` and `x_high`; differences give `x_difference` with its ends, marks
-        `x_marks`, and the reason of a missing value `x_reason`, where any cell of the column has one. A key that an
-        earlier column has already gets an underscore.
+        An estimate `x` gives `x`, `x_low` and `x_high`, and `x_n`, its number of inputs, if that is known and the table
+        has no column `n`. Differences give `x_difference` with its ends, marks `x_marks`, and the reason of a missing
+        value `x_reason`, where any cell of the column has one. A key that an earlier column has already gets an
+        underscore.
         """
         extended = [self._extended(place) for place in range(len(self.columns))]
         records = []
@@ -140,6 +141,8 @@ class Table:
         cells = [row.cells[place] for row in self.rows]
         found = {
             "estimate": any(isinstance(cell.value, Estimate) for cell in cells),
+            "n": all(column.name != "n" for column in self.columns)
+            and any(isinstance(cell.value, Estimate) and cell.value.n is not None for cell in cells),
             "difference": any(cell.difference is not None for cell in cells),
             "marks": self.columns[place].marked or any(cell.marks for cell in cells),
             "reason": any(cell.reason for cell in cells),
@@ -159,6 +162,8 @@ def _flat(name: str, cell: Cell, parts: frozenset[str]) -> dict[str, Value]:
     flat: dict[str, Value] = {}
     if "estimate" in parts:
         flat |= _ends(name, value if isinstance(value, Estimate) else None)
+    if "n" in parts:
+        flat[f"{name}_n"] = value.n if isinstance(value, Estimate) else None
     if not isinstance(value, Estimate):
         flat[name] = value
     if "difference" in parts:

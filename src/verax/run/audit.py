@@ -12,7 +12,8 @@ import yaml
 from rich.console import Console
 
 from verax.data.selection import draw_sample, input_names
-from verax.results.manifest import Manifest
+from verax.models.endpoint import Permissions
+from verax.results.manifest import RANDOM, Manifest
 from verax.results.run import Run
 from verax.run.checking import check_fit
 from verax.run.cost import SECONDS, RunCost, estimate_cost
@@ -23,7 +24,7 @@ from verax.run.parameters import from_config
 from verax.run.prepare import Prepared, prepare
 from verax.run.spec import parse_spec
 from verax.run.until_decided import FIRST
-from verax.store.files import replace_file
+from verax.store.files import read_regular, replace_file
 from verax.store.read import read_run_card
 from verax.studies.free_text.presets import NLE
 from verax.types import Dataset, UserError
@@ -38,7 +39,14 @@ METHODS = (
     "attention",
 )
 """Methods that score words, as far as the model supports them."""
+INTERACTIONS = ("attention_interaction", "bivariate_shapley")
+"""Methods that score pairs of words, one from each part, for inputs of two parts."""
+COSTLY = ("bivariate_shapley",)
+"""Methods that a short audit leaves out: they take more than all others together."""
+ENOUGH = 100
+"""Inputs that costly methods must leave time for."""
 FAITHFULNESS = ("comprehensiveness", "sufficiency")
+_HEAD = "# An audit of "
 SHARE = 0.7
 """Share of the time left that the estimate may take: other work on a machine makes a run slower than its sample."""
 
@@ -92,23 +100,44 @@ class Audit:
 
     def at_most(self, inputs: int) -> Audit:
         """The audit with no more than so many inputs."""
-        content = dict(self.content)
+        content, data = dict(self.content), self.prepared.recipe.data
         if "until_decided" in content:
             content["until_decided"] = {**content["until_decided"], "max_inputs": inputs}
         else:
             content["data"] = {**content["data"], "sample": inputs}
-        data = self.prepared.recipe.data
-        if data is not None and "until_decided" not in content:
-            data = draw_sample(data, inputs, self.prepared.run.spec.seed)
-        return replace(self, content=content, prepared=prepare(parse_spec(content), self.prepared.run.model, data))
+            data = None if data is None else draw_sample(data, inputs, self.prepared.run.spec.seed)
+        return self._with(content, data)
+
+    def without_costly(self) -> Audit | None:
+        """The audit without costly methods; None if it has none."""
+        kept = [one for one in self.content.get("methods", ()) if _name(one) not in COSTLY]
+        if len(kept) == len(self.content.get("methods", ())):
+            return None
+        if not any(_name(one) in INTERACTIONS for one in kept):
+            kept = [one for one in kept if one != RANDOM["token_interaction"]]
+        reason = f"the time is too short for it and for {ENOUGH} inputs"
+        fewer = self._with({**self.content, "methods": kept}, self.prepared.recipe.data)
+        return replace(fewer, left_out={**self.left_out, **dict.fromkeys(COSTLY, reason)})
+
+    def _with(self, content: dict[str, Any], data: Dataset | None) -> Audit:
+        """The audit by another spec, with the model that is loaded."""
+        permissions = self.prepared.recipe.permissions
+        prepared = prepare(parse_spec(content), self.prepared.run.model, data, permissions=permissions)
+        return replace(self, content=content, prepared=prepared)
 
 
-def plan_audit(content: Mapping[str, Any], model: Any = None, data: Dataset | None = None) -> Audit:
+def plan_audit(
+    content: Mapping[str, Any],
+    model: Any = None,
+    data: Dataset | None = None,
+    permissions: Permissions = Permissions(),
+) -> Audit:
     """Choose methods and metrics.
 
     Args:
         content: model, data and seed of a spec.
         model, data: loaded objects, in place of those that the content names.
+        permissions: of the model's endpoint, if it is at one.
     """
     spec = parse_spec({**content, "metrics": FAITHFULNESS})
     opened = open_data(spec.data, spec.seed) if data is None else data
@@ -123,20 +152,26 @@ def plan_audit(content: Mapping[str, Any], model: Any = None, data: Dataset | No
         data = opened
         chosen, left_out = _of_words(model, found, spec.seed)
     full = {**content, **chosen}
-    return Audit(full, found, left_out, prepare(parse_spec(full), model, data))
+    return Audit(full, found, left_out, prepare(parse_spec(full), model, data, permissions=permissions))
 
 
 def _of_words(model: Any, found: Contents, seed: int) -> tuple[dict[str, Any], dict[str, str]]:
     """Methods that score words, and metrics of their scores."""
     methods: list[Any] = []
     left_out: dict[str, str] = {}
-    for name in METHODS:
+    for name in (*METHODS, *INTERACTIONS):
+        if name in INTERACTIONS and found.parts != (2,):
+            parts = " or ".join(map(str, found.parts))
+            left_out[name] = f"it scores pairs of words from two parts, and inputs have {parts}"
+            continue
         try:
             method = _removing(name, model, seed)
             check_fit(from_config("methods", method, seed), model)
             methods.append(method)
         except UserError as error:
             left_out[name] = str(error)
+    if any(_name(method) in INTERACTIONS for method in methods):
+        methods.append(RANDOM["token_interaction"])
     metrics: list[Any] = list(FAITHFULNESS)
     if found.highlights:
         metrics.append("agreement")
@@ -149,6 +184,11 @@ def _of_words(model: Any, found: Contents, seed: int) -> tuple[dict[str, Any], d
         left_out["crosslingual_faithfulness"] = f"words are aligned by hidden states, and {model.name} gives none"
     chosen = {"methods": methods, "metrics": metrics, "until_decided": {"goal": "random"}}
     return chosen, left_out
+
+
+def _name(given: Any) -> str:
+    """The name of an entry of a spec."""
+    return str(next(iter(given))) if isinstance(given, Mapping) else str(given)
 
 
 def _removing(name: str, model: Any, seed: int) -> str | dict[str, Any]:
@@ -164,6 +204,38 @@ def _of_texts(content: Mapping[str, Any], found: Contents) -> tuple[dict[str, An
     return {"metrics": [metric for metric in metrics if str(metric) not in left_out]}, left_out
 
 
+def fitted(audit: Audit, folder: Path, budget: float | None, stop_at: float | None) -> tuple[Audit, RunCost]:
+    """The audit that fits into its time, or into the requests that its endpoint may be sent; and its cost.
+
+    Costly methods are kept if they leave time for enough inputs.
+
+    Args:
+        budget: seconds for all of it.
+        stop_at: when they are over, as `time.monotonic` tells it.
+    """
+    if budget is None or stop_at is None:
+        cost = estimate_cost(audit.prepared, folder)
+        return within_requests(audit, cost), cost
+    lean = audit.without_costly()
+    cost = _cost_within(lean or audit, folder, budget)
+    chosen = within(within_requests(lean or audit, cost), cost, stop_at - time.monotonic())
+    if lean is None or chosen is not lean or 3 * _seconds(cost) > stop_at - time.monotonic():
+        return chosen, cost
+    whole = _cost_within(audit, folder, budget)
+    full = within(audit, whole, stop_at - time.monotonic())
+    return (full, whole) if full.most >= min(ENOUGH, audit.most) else (chosen, cost)
+
+
+def _cost_within(audit: Audit, folder: Path, budget: float) -> RunCost:
+    """The cost from a sample that itself takes little of the budget."""
+    return estimate_cost(audit.prepared, folder, seconds=min(SECONDS, budget / 10))
+
+
+def _seconds(cost: RunCost) -> float:
+    """The estimated time, 0 if nothing is left or it is not known."""
+    return 0.0 if cost.expected is None else cost.expected.seconds or 0.0
+
+
 def within(audit: Audit, cost: RunCost, seconds: float) -> Audit:
     """The audit with so many inputs that its estimated cost fits into some seconds; the same one if all do.
 
@@ -172,18 +244,29 @@ def within(audit: Audit, cost: RunCost, seconds: float) -> Audit:
     rows = cost.left.rows - cost.left.done
     if cost.expected is None or cost.expected.seconds is None or not rows:
         return audit
-    affordable = SHARE * max(seconds, 0.0) * rows / max(cost.expected.seconds, 1e-9)
-    inputs = int(audit.most * min(1.0, (cost.left.done + affordable) / cost.left.rows))
-    return audit if inputs >= audit.most else audit.at_most(max(min(FIRST, audit.most), inputs))
+    affordable = SHARE * max(seconds, 0.0) / max(cost.expected.seconds, 1e-9)
+    return _shortened(audit, cost, affordable, min(FIRST, audit.most))
 
 
-def audit_cost(audit: Audit, folder: Path, budget: float | None) -> RunCost:
-    """What the audit takes at most, from a sample that itself takes little of the budget."""
-    return estimate_cost(audit.prepared, folder, seconds=SECONDS if budget is None else min(SECONDS, budget / 10))
+def within_requests(audit: Audit, cost: RunCost) -> Audit:
+    """The audit with so many inputs that its endpoint is sent no more requests than the spec allows."""
+    endpoint = audit.prepared.run.spec.model.endpoint
+    if cost.requests is None or endpoint is None or endpoint.max_requests is None or not cost.requests.requests:
+        return audit
+    return _shortened(audit, cost, endpoint.max_requests / cost.requests.requests, 1)
+
+
+def _shortened(audit: Audit, cost: RunCost, share: float, fewest: int) -> Audit:
+    """The audit with the inputs of a share of what is left; the same one if that is all."""
+    left = cost.left.rows - cost.left.done
+    inputs = int(audit.most * min(1.0, (cost.left.done + share * left) / cost.left.rows))
+    return audit if inputs >= audit.most else audit.at_most(max(fewest, inputs))
 
 
 def execute_audit(audit: Audit, folder: Path, *, console: Console, stop_at: float | None = None) -> Run:
     """Save the spec next to the folder, and run it; the run ends at the last look before its time is over.
+
+    A file of that name which is not the spec of an audit is not replaced.
 
     Args:
         stop_at: when the time is over, as `time.monotonic` tells it.
@@ -207,7 +290,10 @@ def spec_file(folder: Path) -> Path:
 
 
 def _save(audit: Audit, folder: Path) -> None:
+    file = spec_file(folder)
+    if file.is_file() and not read_regular(file).startswith(_HEAD.encode()):
+        raise UserError(f"{file} was not written by an audit, and is not replaced; choose another folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    head = f"# An audit of {time.strftime('%Y-%m-%d')}; `verax run {spec_file(folder).name}` repeats it.\n"
+    head = f"{_HEAD}{time.strftime('%Y-%m-%d')}; `verax run {file.name}` repeats it.\n"
     text = yaml.safe_dump(audit.content, sort_keys=False, allow_unicode=True, width=100)
-    replace_file(spec_file(folder), (head + text).encode())
+    replace_file(file, (head + text).encode())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
 from collections import Counter
 from collections.abc import Callable
@@ -24,17 +25,21 @@ from verax.run.parameters import Configured
 from verax.run.plan import Plan
 from verax.store.keys import key_of
 from verax.store.read import RunTables, strings, value_counts
-from verax.store.tables import TableName
+from verax.store.tables import COUNTED, TableName
 from verax.types import CUT_OFF, FAILED, Cost, Dataset, Note, UserError
 
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn", "pyarrow")
 UNREADABLE, SAMPLED = 0.3, 20
 """A language is warned of if the tokenizer does not know this share of the words of its first inputs."""
-_COUNTED: tuple[TableName, ...] = ("predictions", "explanations", "texts", "scores")
 
 
-def opening_manifest(plan: Plan, *, command: str, earlier: Manifest) -> Manifest:
-    """The manifest before anything is computed; `earlier` is the one in the folder, if any."""
+def opening_manifest(plan: Plan, *, rows: int, command: str, earlier: Manifest) -> Manifest:
+    """The manifest before anything is computed.
+
+    Args:
+        rows: of the plan, without inputs and products of providers.
+        earlier: the manifest in the folder, if any.
+    """
     run, spec = plan.run, plan.run.spec
     model = _model_entry(run, earlier)
     now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -56,6 +61,7 @@ def opening_manifest(plan: Plan, *, command: str, earlier: Manifest) -> Manifest
         methods=(*map(method_entry, run.methods), *_given_entries(run)),
         metrics=tuple(map(_metric_entry, run.metrics)),
         seed=spec.seed,
+        planned=rows,
         versions={"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
         machine=f"{platform.system()} {platform.machine()}",
         warnings=(*_warnings_before(run), *moved(model)),
@@ -133,10 +139,16 @@ def _metric_entry(named: Configured[Any]) -> MetricEntry:
         parameters=named.parameters,
         higher_is_better=component.higher_is_better,
         ranked=bool(getattr(component, "ranked", True)),
-        range=component.range,
+        range=_finite(component.range),
         reference=component.reference,
         version=component.version,
     )
+
+
+def _finite(bounds: tuple[float | None, float | None]) -> tuple[float | None, float | None]:
+    """The bounds of a metric; None for an infinite one, which JSON does not have."""
+    low, high = (bound if bound is None or math.isfinite(bound) else None for bound in bounds)
+    return low, high
 
 
 def _warnings_before(run: RunContext) -> list[str]:
@@ -171,10 +183,10 @@ def is_signed(method: Method) -> bool:
 def closing_manifest(manifest: Manifest, tables: RunTables) -> Manifest:
     """The manifest with counts and costs of all stored rows, however often the run was resumed."""
     reasons = [tables.table(name, ["reason"])["reason"] for name in ("explanations", "scores")]
-    rows = sum(tables.counts()[name] for name in _COUNTED)
+    rows = sum(tables.counts()[name] for name in COUNTED)
     failed = sum(pc.sum(pc.equal(reason, FAILED)).as_py() or 0 for reason in reasons)
     no_value = sum(len(reason) - reason.null_count for reason in reasons)
-    costs = [tables.table(name, ["cost"])["cost"] for name in _COUNTED]
+    costs = [tables.table(name, ["cost"])["cost"] for name in COUNTED]
     cost = {
         field.name: sum(pc.sum(pc.struct_field(column, field.name)).as_py() or 0 for column in costs)
         for field in fields(Cost)

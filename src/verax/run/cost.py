@@ -30,6 +30,11 @@ BACKWARD = 2
 """Work of a backward pass in forward passes, where only one of the two was timed."""
 
 
+CLOSING = 75_000_000
+"""Bytes of main memory that the end of a run takes besides: sealing the store, tests, findings. Measured at 4,000 rows;
+from 20,000 rows on it does not grow."""
+
+
 class Expected(NamedTuple):
     """Passes that are expected to be computed, and their seconds; None if passes of some kind were not timed."""
 
@@ -40,7 +45,7 @@ class Expected(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Bytes of main memory: the peak of this process so far, the sample included, and the weights, if known."""
+    """Bytes of main memory: of this process with the sample and the end of the run; and of the weights, if known."""
 
     peak: int
     model: int | None
@@ -53,6 +58,7 @@ class RunCost:
     Args:
         left: rows, and upper bounds on their passes.
         timed: seconds of the sample; 0 if nothing is computed, as for an endpoint.
+        waited: share of them in which this process waited for a core that others used.
         expected: passes and time in this process; None if nothing is computed.
         workers: number of worker processes that `shared` is about.
         shared: seconds with these workers.
@@ -64,6 +70,7 @@ class RunCost:
 
     left: Remaining
     timed: float
+    waited: float
     expected: Expected | None
     workers: int
     shared: float | None
@@ -101,14 +108,16 @@ def estimate_cost(
             shared = _expected(left, take_sample(plan, present, seconds), len(run.model.labels)).seconds
     requests = request_cost(run, left) if is_remote else None
     lines = [provider.announcement() for provider in plan.providers] if is_left else []
+    rows = _disk(left, sample.rows)  # before memory is measured: writing needs some, too
     return RunCost(
         left,
         sample.seconds,
+        sample.waited,
         expected,
         workers,
         None if shared is None else shared / workers,
-        Memory(_peak(), _weights(run.model)),
-        _disk(left, sample.rows) if requests is None else requests.disk + KEY * (left.rows - left.done),
+        Memory(_peak() + CLOSING, _weights(run.model)),
+        rows if requests is None else requests.disk + KEY * (left.rows - left.done),
         requests,
         tuple(line for line in lines if line is not None),
     )
@@ -121,16 +130,16 @@ def _expected(left: Remaining, sample: Sample, labels: int) -> Expected:
     def add(kind: str, passes: float, by_words: float) -> None:
         totals[kind] = totals[kind][0] + passes, totals[kind][1] + by_words
 
-    for cell, load in left.cells.items():
+    for group, load in left.groups.items():
         if load.inputs:
-            asked, wrote = sample.planned.get(cell, Load()).inputs, sample.computed.get(cell, Load()).forward
+            asked, wrote = sample.planned.get(group, Load()).inputs, sample.computed.get(group, Load()).forward
             # an answer compares all labels or writes one, and an explanation is one text more
             passes = load.inputs * (wrote / asked if asked else 1 + labels)
             add("text", passes, passes * load.words / load.rows)
             continue
         for kind in ("forward", "backward"):
             numbers = (kind, f"{kind}_words")
-            add(kind, *(sample.share(cell, number) * getattr(load, number) for number in numbers))
+            add(kind, *(sample.share(group, number) * getattr(load, number) for number in numbers))
     seconds: float | None = sample.seconds_per_row * (left.rows - left.done - left.deferred)
     if any(passes for passes, _ in totals.values()):
         forward, backward = sample.pace("forward"), sample.pace("backward")
@@ -151,9 +160,11 @@ def _disk(left: Remaining, rows: list[KeyedRow]) -> int:
         table, plain = encode(key, position, row)
         sampled.setdefault(table, []).append(plain)
     missing: Counter[TableName] = Counter({"instances": left.new})
-    for cell, load in left.cells.items():
+    for group, load in left.groups.items():
         explained: TableName = "texts" if load.inputs else "explanations"
-        missing["scores" if cell.metric else "predictions" if cell.explainer == PREDICTION else explained] += load.rows
+        missing["scores" if group.metric else "predictions" if group.explainer == PREDICTION else explained] += (
+            load.rows
+        )
     total, spare = 0.0, list[float]()
     for table, members in sampled.items():
         half = len(members) // 2

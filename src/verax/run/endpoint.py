@@ -64,7 +64,7 @@ def request_cost(run: RunContext, left: Remaining) -> RequestCost:
             continue
         stages: Sequence[Stage] = method.component.stages  # type: ignore[attr-defined]
         sent = [_request(model, instance, stage) for instance in some for stage in stages]
-        inputs = sum(load.inputs for cell, load in left.cells.items() if cell.explainer == label) / len(some)
+        inputs = sum(load.inputs for group, load in left.groups.items() if group.explainer == label) / len(some)
         prompts += inputs * sum(_n_bytes(request.prompt) for request in sent) / BYTES
         answers += inputs * sum(request.max_new_tokens for request in sent)
     longest = Generated("x" * BYTES * model.max_new_tokens, "length", model.max_new_tokens)

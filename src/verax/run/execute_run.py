@@ -113,7 +113,7 @@ def _compute(
         left = plan.remaining(store.keys)
         announce(left)
         earlier, _ = Manifest.read(store.card)
-        manifest = opening_manifest(plan, command=command, earlier=earlier)
+        manifest = opening_manifest(plan, rows=left.rows, command=command, earlier=earlier)
         for line in moved(manifest.model):
             console.print(line, style="yellow", markup=False, highlight=False)
         store.write_card(manifest.card())

@@ -73,7 +73,7 @@ class Outline(NamedTuple):
     explanations: Mapping[str, str]
 
 
-class Cell(NamedTuple):
+class RowGroup(NamedTuple):
     """Rows of one kind: the predictions, the explanations by a method, or the scores of a metric for them."""
 
     explainer: str
@@ -83,7 +83,7 @@ class Cell(NamedTuple):
 class RowLoad(NamedTuple):
     """What one row takes at most: passes, and inputs that a text generator is asked about."""
 
-    cell: Cell
+    group: RowGroup
     passes: Passes = Passes(0, 0)
     inputs: int = 0
 
@@ -120,24 +120,24 @@ class Remaining:
         done: rows that are stored.
         deferred: rows that are not stored, and wait for all explanations.
         new: inputs that are not stored.
-        cells: the load of the rows that are not stored.
+        groups: the load of the rows that are not stored.
     """
 
     rows: int
     done: int
     deferred: int
     new: int
-    cells: Mapping[Cell, Load]
+    groups: Mapping[RowGroup, Load]
 
     @property
     def requests(self) -> int:
         """Upper bound on requests to an endpoint: one for the class and one for the explanation of each input."""
-        return 2 * sum(load.inputs for load in self.cells.values())
+        return 2 * sum(load.inputs for load in self.groups.values())
 
     @property
     def passes(self) -> Passes:
         """Upper bound on the passes, without those of text generators."""
-        loads = self.cells.values()
+        loads = self.groups.values()
         return Passes(sum(load.forward for load in loads), sum(load.backward for load in loads))
 
 
@@ -224,7 +224,7 @@ class Plan:
     def remaining(self, present: Collection[str]) -> Remaining:
         """What is still to be computed if some rows are present."""
         rows = done = deferred = new = 0
-        cells: dict[Cell, Load] = {}
+        groups: dict[RowGroup, Load] = {}
         for planned in self:
             keys = list(planned.row_keys())
             stored = sum(key in present for key in keys)
@@ -232,28 +232,28 @@ class Plan:
             if stored == len(keys):
                 continue
             words = length(planned.instance)
-            for cell, passes, inputs in self.missing(planned, present):
-                cells.setdefault(cell, Load()).add(words, passes, inputs)
+            for group, passes, inputs in self.missing(planned, present):
+                groups.setdefault(group, Load()).add(words, passes, inputs)
             scores = (score for explanation in planned.explanations for score in explanation.scores)
             deferred += sum(score.deferred and score.key not in present for score in scores)
         if done < rows:
             for provider in self.providers:
                 for words, passes in provider.preparation():
-                    cells.setdefault(Cell(PREPARATION, type(provider).__name__), Load()).add(words, passes, rows=0)
-        return Remaining(rows, done, deferred, new, cells)
+                    groups.setdefault(RowGroup(PREPARATION, type(provider).__name__), Load()).add(words, passes, rows=0)
+        return Remaining(rows, done, deferred, new, groups)
 
     def missing(self, planned: PlannedInstance, present: Collection[str]) -> Iterator[RowLoad]:
         """Rows of an instance that are not present, and what they take."""
         parts, model = self.run.parts, self.run.model
         n = sum(parts is None or unit[0].part in parts for unit in planned.instance.units)
         if planned.prediction is not None and planned.prediction not in present:
-            yield RowLoad(Cell(PREDICTION), Passes(1, 0))
+            yield RowLoad(RowGroup(PREDICTION), Passes(1, 0))
         for explanation in planned.explanations:
             method = None if explanation.method is None else explanation.method.component
             answers = explanation.kind == TEXT and bool(getattr(method, "stages", ()))
             if explanation.key not in present:
                 passes = Passes(0, 0) if method is None else passes_of(method, n, model)
-                yield RowLoad(Cell(explanation.label), passes, int(answers))
+                yield RowLoad(RowGroup(explanation.label), passes, int(answers))
             for score in explanation.scores:
                 if score.key not in present:
                     metric: Any = score.metric.component
@@ -262,7 +262,7 @@ class Plan:
                     passes = Passes(*map(sum, zip(metric.passes(n), *further, strict=True)))
                     asks = answers and hasattr(metric, "max_inputs")
                     inputs = metric.max_inputs(len(planned.instance.parts), len(model.labels)) if asks else 0
-                    yield RowLoad(Cell(explanation.label, score.metric.label), passes, inputs)
+                    yield RowLoad(RowGroup(explanation.label, score.metric.label), passes, inputs)
 
     def _scores(self, outline: Outline, label: str, kind: Kind) -> Iterator[PlannedScore]:
         """The scores of one explanation."""

@@ -7,16 +7,16 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from rich.console import Console
-from scipy.optimize import nnls
 
 from verax.engine.questions.base import Pass
 from verax.engine.reproducible import reproducible
 from verax.run.execute import Execution, KeyedRow, Work, engine_of
-from verax.run.plan import Cell, Load, Plan, PlannedInstance, RowLoad, length
+from verax.run.plan import Load, Plan, PlannedInstance, RowGroup, RowLoad, length
 from verax.run.providers import Provider
 from verax.types import PREDICTION, Cost, Instance, Passes
 
@@ -24,7 +24,7 @@ GOLDEN = (5**0.5 - 1) / 2
 """Multiples of it, modulo 1, are spread evenly over the unit interval however many are taken."""
 
 
-class Pace(NamedTuple):
+class PassTime(NamedTuple):
     """Seconds of a pass: some for each pass, and some for each word of its input."""
 
     each: float
@@ -34,9 +34,9 @@ class Pace(NamedTuple):
         """Seconds of passes, given their number and its sum over passes times words."""
         return self.each * passes + self.word * passes_by_words
 
-    def times(self, factor: float) -> Pace:
+    def times(self, factor: float) -> PassTime:
         """A pace with which passes take that many times as long."""
-        return Pace(self.each * factor, self.word * factor)
+        return PassTime(self.each * factor, self.word * factor)
 
 
 class TimedBatch(NamedTuple):
@@ -58,6 +58,7 @@ class Sample:
 
     Args:
         seconds: duration.
+        waited: share of it in which this process waited for a core that others used.
         batches: of each round, which computed twice as many inputs as the round before it.
         planned: what the finished rows were planned to take at most.
         computed: what they took.
@@ -65,13 +66,14 @@ class Sample:
     """
 
     seconds: float = 0.0
+    waited: float = 0.0
     batches: list[list[TimedBatch]] = field(default_factory=list)
-    planned: dict[Cell, Load] = field(default_factory=dict)
-    computed: dict[Cell, Load] = field(default_factory=dict)
+    planned: dict[RowGroup, Load] = field(default_factory=dict)
+    computed: dict[RowGroup, Load] = field(default_factory=dict)
     rows: list[KeyedRow] = field(default_factory=list)
 
-    def pace(self, kind: str) -> Pace | None:
-        """Pace of forward, backward or text passes, least squares over the batches; None if none was computed.
+    def pace(self, kind: str) -> PassTime | None:
+        """PassTime of forward, backward or text passes, least squares over the batches; None if none was computed.
 
         The last two rounds count: the first batches of all are slower, and those of few inputs are not full.
         """
@@ -79,24 +81,26 @@ class Sample:
         timed = list(chain.from_iterable(of_kind[1:][-2:])) or list(chain.from_iterable(of_kind))
         if not timed:
             return None
+        from scipy.optimize import nnls  # noqa: PLC0415 - takes a quarter of a second
+
         _, passes, words, seconds = (np.array(column) for column in zip(*timed, strict=True))
         each, word = nnls(np.stack([passes, words], 1).astype(float), seconds)[0]
         fitted = each * passes.sum() + word * words.sum()
-        return Pace(float(each), float(word)).times(float(seconds.sum() / fitted))
+        return PassTime(float(each), float(word)).times(float(seconds.sum() / fitted))
 
     @property
     def seconds_per_row(self) -> float:
         """For runs that ask the model nothing."""
         return self.seconds / max(1, len(self.rows))
 
-    def share(self, cell: Cell, number: str) -> float:
-        """Share of the planned passes of a cell that were computed, as no other row had asked for them.
+    def share(self, group: RowGroup, number: str) -> float:
+        """Share of the planned passes of a group that were computed, as no other row had asked for them.
 
         Args:
             number: a field of `Load`: `forward`, `forward_words`, `backward` or `backward_words`.
         """
-        at_most = getattr(self.planned.get(cell), number, 0)
-        return getattr(self.computed[cell], number) / at_most if at_most else 1.0
+        at_most = getattr(self.planned.get(group), number, 0)
+        return getattr(self.computed[group], number) / at_most if at_most else 1.0
 
 
 def take_sample(plan: Plan, present: Collection[str], seconds: float) -> Sample:
@@ -112,7 +116,7 @@ def take_sample(plan: Plan, present: Collection[str], seconds: float) -> Sample:
         else:
             provider.prepare(engine, Console(quiet=True))
     works = _works(plan, present, unprepared)
-    start = time.perf_counter()
+    start, waited = time.perf_counter(), _seconds_waited()
     end, size = start + seconds, 1
     while (size == 1 or time.perf_counter() < end) and (some := list(islice(works, size))):
         with suppress(_TimeIsUp), reproducible(plan.run.model):
@@ -121,7 +125,16 @@ def take_sample(plan: Plan, present: Collection[str], seconds: float) -> Sample:
             end = time.perf_counter() + seconds
         size *= 2
     sample.seconds = time.perf_counter() - start
+    sample.waited = min(1.0, (_seconds_waited() - waited) / sample.seconds)
     return sample
+
+
+def _seconds_waited() -> float:
+    """Seconds that this thread has waited for a core so far; 0 where the system does not tell."""
+    try:
+        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 def _compute(plan: Plan, works: Sequence[Work], sample: Sample, end: float) -> None:
@@ -141,28 +154,28 @@ def _compute(plan: Plan, works: Sequence[Work], sample: Sample, end: float) -> N
             raise _TimeIsUp
 
     engine.on_batch = on_batch
-    cells: dict[str, tuple[RowLoad, int]] = {}
+    groups: dict[str, tuple[RowLoad, int]] = {}
     for work in works:
         words = length(work.planned.instance)
-        loads = {load.cell: load for load in plan.missing(work.planned, ())}
-        cells |= {key: (loads[cell], words) for key, cell in _cells(work.planned)}
+        loads = {load.group: load for load in plan.missing(work.planned, ())}
+        groups |= {key: (loads[group], words) for key, group in _groups(work.planned)}
         sample.rows.append((work.planned.key, work.planned.instance))
     for key, row in Execution(plan, engine).rows(works):
-        load, words = cells[key]
+        load, words = groups[key]
         cost = getattr(row, "cost", Cost())
         sample.rows.append((key, row))
-        sample.planned.setdefault(load.cell, Load()).add(words, load.passes, load.inputs)
-        sample.computed.setdefault(load.cell, Load()).add(words, Passes(cost.forward, cost.backward))
+        sample.planned.setdefault(load.group, Load()).add(words, load.passes, load.inputs)
+        sample.computed.setdefault(load.group, Load()).add(words, Passes(cost.forward, cost.backward))
 
 
-def _cells(planned: PlannedInstance) -> Iterator[tuple[str, Cell]]:
-    """The cell of each row of an instance, by key."""
+def _groups(planned: PlannedInstance) -> Iterator[tuple[str, RowGroup]]:
+    """The group of each row of an instance, by key."""
     if planned.prediction is not None:
-        yield planned.prediction, Cell(PREDICTION)
+        yield planned.prediction, RowGroup(PREDICTION)
     for explanation in planned.explanations:
-        yield explanation.key, Cell(explanation.label)
+        yield explanation.key, RowGroup(explanation.label)
         for score in explanation.scores:
-            yield score.key, Cell(explanation.label, score.metric.label)
+            yield score.key, RowGroup(explanation.label, score.metric.label)
 
 
 def _works(plan: Plan, present: Collection[str], unprepared: set[Provider]) -> Iterator[Work]:

@@ -75,14 +75,15 @@ def _of_rows(values: FloatArray, level: float, seed: int, resamples: int) -> lis
     """Intervals of the means of columns, shape [n, columns], NaN where there is none, from resampled rows."""
     known = ~np.isnan(values)
     filled = np.where(known, values, 0.0)
-    counted = known.astype(np.float64)
+    gaps = np.flatnonzero(~known.all(axis=1))
+    missing = (~known[gaps]).astype(np.float64)
     drawn = []
     for weights in _weights(np.random.default_rng(seed), len(values), resamples, "indices"):
         sums = weights @ filled
         with np.errstate(invalid="ignore"):  # a resample without any value of a column
-            drawn.append(sums / (len(values) if known.all() else weights @ counted))
-    total, number = filled.sum(axis=0), counted.sum(axis=0)
-    left_out = np.where(known, (total - filled) / np.maximum(number - counted, 1), total / number)
+            drawn.append(sums / (len(values) - weights[:, gaps] @ missing))
+    total, number = filled.sum(axis=0), known.sum(axis=0)
+    left_out = np.where(known, (total - filled) / np.maximum(number - known, 1), total / number)
     low, high = bca_of(total / number, np.concatenate(drawn), left_out, level=level)
     least, largest = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
     return [

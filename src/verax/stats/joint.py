@@ -27,6 +27,8 @@ _BLOCK = 2_000_000
 """Numbers in one block of signs or statistics: 16 MB."""
 _SLACK = 1e-9
 """Share of a statistic by which it may miss another one that equals it on paper."""
+_CANCELLED = 1e-4
+"""Share of the values below which their differences have lost too many digits to be found by subtracting sums."""
 
 Statistic = Callable[[FloatArray], FloatArray]
 """From sums over inputs, shape [rows, features], to values, shape [rows]."""
@@ -223,21 +225,17 @@ def joint_test(
     known = ~np.isnan(values)
     methods = values.shape[1]
     left, right = np.triu_indices(methods, k=1)
-    whole = np.asarray(known.all(axis=0) & bool(len(values)))
     shared = (known.T.astype(np.int64) @ known.astype(np.int64)).astype(np.int64)
     centred = values - np.nanmean(np.where(known.any(axis=1, keepdims=True), values, 0.0), axis=1, keepdims=True)
     differences = centred[:, left] - centred[:, right]
     noise = (differences != 0.0) & (np.abs(differences) <= tolerance)
     differences[noise] = 0.0
     means = np.array([mean_of(column) or 0.0 for column in differences.T])
-    complete = whole[left] & whole[right] & ~noise.any(axis=0)
-    # of complete pairs the sums of two methods are subtracted instead of summing each pair on its own
-    columns = np.concatenate([np.where(whole, centred, 0.0), np.nan_to_num(differences[:, ~complete])], axis=1)
-    first, second = left.copy(), right.copy()
-    first[~complete] = methods + np.arange((~complete).sum())
-    second[~complete] = -1
     filled = np.nan_to_num(differences)
-    p = sequential_p(filled) if sequential else _linear(columns, first, second, filled, seed)
+    if sequential:
+        p = sequential_p(filled)
+    else:
+        p = _flipped_p(filled, _PairSums(np.nan_to_num(centred), known, left, right, filled, noise.any(axis=0)), seed)
     ties = np.abs(means) <= tolerance
     p[ties] = 1.0  # a mean difference below rounding noise is no difference, however regular it is
     p[shared[left, right] < 2] = np.nan
@@ -270,9 +268,8 @@ def joint_differences(
     ordered = np.where(np.abs(ordered) <= tolerance, 0.0, ordered)
     known = (~np.isnan(ordered)).sum(axis=0)
     means = np.array([np.nan if (mean := mean_of(column)) is None else mean for column in ordered.T])
-    tests = np.arange(ordered.shape[1])
     filled = np.nan_to_num(ordered)
-    p = sequential_p(filled) if sequential else _linear(filled, tests, np.full_like(tests, -1), filled, seed)
+    p = sequential_p(filled) if sequential else _flipped_p(filled, lambda signs: np.asarray(signs @ filled), seed)
     ties = np.abs(means) <= tolerance
     p[ties] = 1.0
     p[known < 2] = np.nan
@@ -353,28 +350,70 @@ def _signs(n: int, seed: int) -> Iterator[FloatArray]:
         yield 1.0 - 2.0 * np.unpackbits(bits, axis=1, count=n)
 
 
-def _linear(columns: FloatArray, first: IntArray, second: IntArray, differences: FloatArray, seed: int) -> FloatArray:
+class _PairSums:
+    """Sums of the differences of all pairs of methods under sign flips, from sums of the methods.
+
+    The sums of two methods are subtracted, less what each has where the other one is missing: few products, where each
+    pair on its own would take one. Pairs with noise that is ignored, or whose differences are so small that rounding
+    would show, are summed on their own.
+
+    Args:
+        values: shape [inputs, methods], 0 where missing.
+        known: where they are not missing.
+        left, right: the methods of each pair.
+        differences: shape [inputs, pairs], 0 where missing.
+        noisy: pairs with ignored noise.
+    """
+
+    def __init__(
+        self,
+        values: FloatArray,
+        known: BoolArray,
+        left: IntArray,
+        right: IntArray,
+        differences: FloatArray,
+        noisy: BoolArray,
+    ) -> None:
+        self._values, self._left, self._right = values, left, right
+        self._missing = [
+            (np.flatnonzero(~known[:, method]), np.flatnonzero(left == method), np.flatnonzero(right == method))
+            for method in np.flatnonzero(~known.all(axis=0))
+        ]
+        size = np.sqrt((values**2).sum(axis=0))
+        small = np.sqrt((differences**2).sum(axis=0)) < _CANCELLED * np.maximum(size[left], size[right])
+        self._alone = np.flatnonzero(noisy | small)
+        self._differences = differences[:, self._alone]
+
+    def __call__(self, signs: FloatArray) -> FloatArray:
+        """Signs, shape [flips, inputs], to sums, shape [flips, pairs]."""
+        totals = signs @ self._values
+        sums = np.asarray(totals[:, self._left] - totals[:, self._right])
+        for rows, as_left, as_right in self._missing:
+            of_others = signs[:, rows] @ self._values[rows]
+            sums[:, as_left] += of_others[:, self._right[as_left]]
+            sums[:, as_right] -= of_others[:, self._left[as_right]]
+        sums[:, self._alone] = signs @ self._differences
+        return sums
+
+
+def _flipped_p(differences: FloatArray, sums: Callable[[FloatArray], FloatArray], seed: int) -> FloatArray:
     """Adjusted p-values of sums of paired differences.
 
     Args:
-        columns: what is summed under each flip, shape [inputs, columns].
-        first, second: a test is the sum of one column minus that of another, or of the first alone if it is -1.
         differences: of each test, shape [inputs, tests], 0 where missing.
+        sums: of the differences under sign flips: shape [flips, inputs] to [flips, tests].
     """
     n, tests = differences.shape
     if not tests:
         return np.zeros(0)
     norm = np.sqrt((differences**2).sum(axis=0))
     norm[norm == 0.0] = np.inf  # nothing differs: never significant
-    padded = np.concatenate([columns, np.zeros((n, 1))], axis=1)
 
     def blocks() -> Iterator[FloatArray]:
         size = max(1, _BLOCK // tests)
         for signs in _signs(n, seed):
-            sums = signs @ padded
-            for start in range(0, len(sums), size):
-                part = sums[start : start + size]
-                yield np.abs(part[:, first] - part[:, second]) / norm
+            for start in range(0, len(signs), size):
+                yield np.abs(sums(signs[start : start + size])) / norm
 
     return _step_down(np.abs(differences.sum(axis=0)) / norm, blocks(), exact=_exact(n))
 

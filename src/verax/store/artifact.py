@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from verax.store.files import original_name, read_regular, remove_temporary, replace_file
+from verax.store.files import check_links, original_name, read_regular, remove_temporary, replace_file
 from verax.store.keys import hash_bytes, hash_file
 from verax.store.lock import Lock
 from verax.types import UserError
@@ -83,11 +83,8 @@ class Artifact:
             return False
         if not all((self.folder / name).is_file() for name in record.files):
             return False  # a file was removed: it is made again
-        for name, content in record.files.items():
-            path = self.folder / name
-            size = path.stat().st_size
-            if size != content.size or hash_file(path) != content.sha256:
-                raise UserError(f"{path} is damaged: it was changed after it was written; remove it to make it again")
+        for path in changed_files(self.folder, record):
+            raise UserError(f"{path} is damaged: it was changed after it was written; remove it to make it again")
         return True
 
     @contextmanager
@@ -101,9 +98,7 @@ class Artifact:
             raise UserError(f"{self.folder} cannot be written to: {error.strerror}; choose another folder") from None
         try:
             record = self._checked()  # until now another process may have written to it
-            for path in self.folder.rglob("*"):
-                if path.is_symlink():
-                    raise UserError(f"{path} is a symbolic link, and verax does not write through it; remove it")
+            check_links(self.folder)
             remove_temporary(self.folder)
             if record is None or record.key != self.key or not (self.folder / RECORD).exists():
                 finished = record is not None and record.key == self.key and record.finished
@@ -160,6 +155,22 @@ class Artifact:
         more = f", and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         named = ", ".join(found[:_NAMED]) or "the base, the data or the version of verax is not the same"
         return f"{held}: {named}{more}; {advice}"
+
+
+def changed_files(folder: Path, record: ArtifactRecord) -> Iterator[Path]:
+    """Files of an artifact that are missing or differ from what was written."""
+    for name, content in record.files.items():
+        path = folder / name
+        if not path.is_file() or path.stat().st_size != content.size or hash_file(path) != content.sha256:
+            yield path
+
+
+def check_artifact(folder: Path) -> None:
+    """Raise UserError if a file of a trained model is damaged; a folder that is no artifact is accepted."""
+    record = read_record(folder)
+    for path in () if record is None else changed_files(folder, record):
+        advice = f"restore it, or remove {folder / RECORD} if the change is intended"
+        raise UserError(f"{path} is missing or damaged: it is not what was written after the training; {advice}")
 
 
 def read_record(folder: Path) -> ArtifactRecord | None:

@@ -21,7 +21,8 @@ Result = TypeVar("Result")
 _TEMPORARY = re.compile(r"(.+?)(?:\.[0-9a-f]{16})?\.tmp")
 _RANDOM = re.compile(r".+\.[0-9a-f]{16}\.tmp")
 _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-_DISK_ERRORS = (*_DISK_FULL, errno.EROFS, errno.EFBIG)
+_NO_PERMISSION = (errno.EACCES, errno.EPERM)
+_DISK_ERRORS = (*_DISK_FULL, errno.EROFS, errno.EFBIG, *_NO_PERMISSION)
 _PAUSE = 1.0
 
 
@@ -69,6 +70,12 @@ def _require_regular(path: Path) -> None:
         raise UserError(f"{path} is {kind}, and is not replaced; remove it, or name another file")
 
 
+def remove_file(path: Path) -> None:
+    """Remove a file that may be missing from a folder that verax writes to."""
+    check_locks(path)
+    path.unlink(missing_ok=True)
+
+
 def original_name(name: str) -> str | None:
     """The name of the file that a temporary name stands for; None if it is not a temporary name."""
     match = _TEMPORARY.fullmatch(name)
@@ -91,6 +98,13 @@ def read_regular(path: Path) -> bytes:
         return file.read()
 
 
+def check_links(folder: Path) -> None:
+    """Raise UserError if a folder that verax writes to contains a link, at any depth."""
+    for path in folder.rglob("*"):
+        if path.is_symlink():
+            raise UserError(f"{path} is a symbolic link, and verax does not write through it; remove it")
+
+
 def make_folder(path: Path) -> None:
     """Create a folder inside one that verax writes to; a link to another folder is rejected."""
     check_locks(path / "x")
@@ -107,14 +121,16 @@ def sync_folder(folder: Path) -> None:
 
 
 def disk_problem(error: BaseException) -> str | None:
-    """One line about an error that a full or read-only disk caused, whichever library raised it; None for another."""
+    """One line about an error that a full disk or a missing permission caused, whichever library raised it, or None."""
     seen: BaseException | None = error
     while seen is not None:
         number = next((code for code in _DISK_ERRORS if os.strerror(code) in str(seen)), None)
         if number is not None:
             path = seen.filename if isinstance(seen, OSError) and seen.filename else None
-            where = f"cannot write {path}" if path else "cannot write"
-            advice = "free some space or choose another folder, and start the same command again"
+            what = "cannot read or write" if number in _NO_PERMISSION else "cannot write"
+            where = f"{what} {path}" if path else what
+            cure = "change its permissions" if number in _NO_PERMISSION else "free some space"
+            advice = f"{cure} or choose another folder, and start the same command again"
             return f"{where}: {os.strerror(number)}; {advice}"
         seen = seen.__cause__ or seen.__context__
     return None

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 
+from verax.store.artifact import read_json
 from verax.store.codec import unescape
-from verax.store.files import make_folder, original_name, replace_file, sync_folder
+from verax.store.files import make_folder, original_name, remove_file, replace_file, sync_folder
 from verax.store.journal import Journal, begin_journal, pack, read_header, read_journal, rescue_rows, unpack
 from verax.store.keys import hash_bytes
 from verax.store.keyset import KeySet
@@ -36,6 +37,8 @@ from verax.types import UserError
 
 LOCK = "lock"
 QUARANTINE = "quarantine"
+AGENTS = "agents"
+"""Folder of the answers of the agents of simulatability."""
 
 
 def prepare_folder(folder: Path, *, rebuild: bool = False) -> None:
@@ -119,6 +122,7 @@ def open_run(folder: Path, *, rebuild: bool = False) -> OpenedRun:
     Args:
         rebuild: rebuild a lost index from the shards, and accept unlisted shards whose names have no hash.
     """
+    check_locks(folder / SHARDS / "x")  # files in it may be removed or set aside
     found, problem = find_index(folder, rebuild=rebuild)
     repaired = [problem] if problem else []
     keys, position, intact = KeySet(), 0, []
@@ -135,6 +139,7 @@ def open_run(folder: Path, *, rebuild: bool = False) -> OpenedRun:
     index = replace(found or ShardIndex(), shards=tuple(intact))
     unlisted = _Unlisted(folder, index, keys, rebuild=rebuild)
     files, lines = _repair_files(folder, index.files)
+    lines += _set_agents_aside(folder)
     index = replace(index, shards=(*index.shards, *unlisted.shards), files=files)
     repaired += unlisted.lines + lines
     if _differs(folder, index):
@@ -220,7 +225,7 @@ class _Unlisted:
     def remove(self) -> list[str]:
         """Remove journals whose rows are stored elsewhere now and incomplete files, and move other files aside."""
         for path in self._useless:
-            path.unlink()
+            remove_file(path)
         return [
             f"{path.relative_to(self._folder)} was not in {INDEX}; its rows are stored elsewhere"
             f"{_quarantine(self._folder, path)}"
@@ -256,6 +261,18 @@ def _repair_files(folder: Path, files: Mapping[str, FileHash]) -> tuple[dict[str
     return hashes, lines
 
 
+def _set_agents_aside(folder: Path) -> list[str]:
+    """Move damaged answers of agents aside, and say so: these agents are trained again when they are needed."""
+    lines = []
+    for path in sorted((folder / AGENTS).glob("*.json")):
+        try:
+            read_json(path)
+        except UserError:
+            name = f"{AGENTS}/{path.name}"
+            lines.append(f"{name} is damaged; its agent is trained again when needed{_quarantine(folder, path)}")
+    return lines
+
+
 def _quarantine(folder: Path, path: Path) -> str:
     """Move a damaged file aside, and say so; nothing happens if it is missing."""
     if not os.path.lexists(path):
@@ -265,6 +282,7 @@ def _quarantine(folder: Path, path: Path) -> str:
     while os.path.lexists(aside):
         number += 1
         aside = folder / QUARANTINE / f"{path.name}.{number}"
+    check_locks(path)
     check_locks(aside)
     path.rename(aside)
     sync_folder(folder / QUARANTINE)

@@ -60,7 +60,7 @@ class Lock:
     def check_path(self, path: Path) -> None:
         """Do the same before a write to a path in the folder; a folder in between that is a link is rejected too."""
         parent = path.parent  # of a journal, which is written row by row, the folder itself
-        if self._descriptor is None or not (parent == self._folder or path.is_relative_to(self._folder)):
+        if self._descriptor is None or not (parent == self._folder or parent.is_relative_to(self._folder)):
             return
         self.check()
         while parent != self._folder:

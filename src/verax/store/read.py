@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -29,8 +30,34 @@ from verax.store.shards import (
     read_shard,
     read_whole,
 )
-from verax.store.tables import TABLES, Row, TableName, decode
+from verax.store.tables import COUNTED, TABLES, Row, TableName, decode
 from verax.types import IntArray, UserError
+
+
+class _NoPandas:
+    """A finder of modules that says that pandas is not installed."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> None:
+        """Nothing about other modules."""
+        if name == "pandas":
+            raise ModuleNotFoundError("pandas is spared", name=name)
+
+
+def spare_pandas() -> None:
+    """Let pyarrow look for pandas now, and not find it, unless it is imported already.
+
+    pyarrow imports pandas with the first array that is made of Python objects, only to recognise pandas objects among
+    them; that takes nearly as long as all else when a small run is shown. A process that calls this must not give it
+    any. Whatever needs pandas by itself still imports it, `Table.to_pandas` included.
+    """
+    if "pandas" in sys.modules:
+        return
+    sys.meta_path.insert(0, _NoPandas)
+    try:
+        pa.array([])
+    finally:
+        sys.meta_path.remove(_NoPandas)
 
 
 @dataclass(frozen=True)
@@ -137,7 +164,7 @@ class RunTables:
     Attributes:
         card: the run card, empty if none was written; its copy in the index if the file is damaged.
         problems: what could not be read or is missing, a line each.
-        planned: number of rows that the plan names; None without a plan.
+        planned: number of rows that the plan names, inputs and alignments among them; None without a plan.
         missing: number of planned rows that are missing.
     """
 
@@ -146,11 +173,6 @@ class RunTables:
         self.card = card
         self.planned, ids = contents.planned(plan)
         self.missing = 0 if self.planned is None else self.planned - len(ids)
-        self.problems = tuple(contents.problems)
-        if self.planned is not None and self.missing:
-            done = f"{len(ids)} of {self.planned} rows done, {self.missing} missing"
-            unfinished = f"the run is not finished: {done}; start the same command again to compute them"
-            self.problems = (unfinished, *self.problems)
         self._parts = contents.parts
         self._columns: dict[tuple[TableName, str], pa.ChunkedArray] = {}
         self._order: dict[TableName, IntArray] = {}
@@ -159,6 +181,10 @@ class RunTables:
             end = start + sum(part.rows for part in parts)
             self._order[name] = ids[(ids >= start) & (ids < end)] - start
             start = end
+        self.problems = tuple(contents.problems)
+        if self.missing:
+            unfinished = f"the run is not finished: {self.progress}; start the same command again to compute them"
+            self.problems = (unfinished, *self.problems)
 
     @classmethod
     def open(cls, folder: Path) -> RunTables:
@@ -180,6 +206,17 @@ class RunTables:
                 break
             index = newer
         return cls(folder, contents, card, plan)
+
+    @property
+    def progress(self) -> str:
+        """Rows that are done and missing, in words; without inputs and alignments if the card has their number."""
+        total, missing = self.planned or 0, self.missing
+        counted = self.card.get("planned")
+        if isinstance(counted, int):
+            total, missing = counted, counted - sum(self.counts()[name] for name in COUNTED)
+            if missing <= 0:
+                return f"all {total} rows done, {self.missing} of their inputs and alignments missing"
+        return f"{total - missing} of {total} rows done, {missing} missing"
 
     def counts(self) -> dict[TableName, int]:
         """Number of rows of each table."""

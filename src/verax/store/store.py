@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from verax.store.codec import unescape
-from verax.store.files import DiskFullRetry, replace_by, replace_file
+from verax.store.files import DiskFullRetry, remove_file, replace_by, replace_file
 from verax.store.folder import LOCK, open_run, prepare_folder
 from verax.store.interrupt import check_interrupted
 from verax.store.journal import Journal, begin_journal, key_in, pack, unpack
@@ -129,7 +129,7 @@ class Store:
         self._seal(self._index.files)
         for shard in small:
             if shard not in merged:
-                (self.folder / SHARDS / shard.name).unlink(missing_ok=True)
+                remove_file(self.folder / SHARDS / shard.name)
 
     @property
     def keys(self) -> AbstractSet[str]:

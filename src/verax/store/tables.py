@@ -59,6 +59,8 @@ class RowTable:
         return next((kind for mark, kind in self.marks.items() if row[mark] is not None), next(iter(self.codecs)))
 
 
+COUNTED: tuple[TableName, ...] = ("predictions", "explanations", "texts", "scores")
+"""Tables of what a run computes: their rows are counted, inputs and alignments are not."""
 TABLES: dict[TableName, RowTable] = {
     "instances": RowTable.of(Instance),
     "predictions": RowTable.of(Prediction),

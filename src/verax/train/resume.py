@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from verax.models.checkpoint import quiet
-from verax.store.files import replace_by
+from verax.store.files import remove_file, replace_by
 from verax.store.lock import check_locks
 from verax.types import UserError
 
@@ -76,13 +76,15 @@ class Resume:
         """Remove best weights that a better epoch has replaced."""
         for path in self.folder.glob("best-*"):
             if path not in keep:
-                path.unlink(missing_ok=True)
+                remove_file(path)
 
     def remove(self) -> None:
         """Remove everything, once the training is finished and its model written."""
+        if self.folder.is_symlink():
+            raise UserError(f"{self.folder} is a symbolic link, and verax removes nothing through it; remove it")
         if self.folder.is_dir():
             for path in self.folder.iterdir():
-                path.unlink()
+                remove_file(path)
             self.folder.rmdir()
 
 

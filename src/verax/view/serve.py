@@ -38,8 +38,9 @@ class Service:
         try:
             family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
             listener = socket.create_server(address[:2], family=family)
-        except OSError as error:
-            raise UserError(f"cannot listen on {host}, port {port}: {error.strerror}") from None
+        except (OSError, UnicodeError) as error:  # a name that is no host name cannot be encoded
+            reason = error.strerror if isinstance(error, OSError) else "not a host name"
+            raise UserError(f"cannot listen on {host}, port {port}: {reason}") from None
         access = Access(host, listener.getsockname()[1])
         app = make_app(library, access, None if model is None else _what_if(model))
         config = uvicorn.Config(

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from verax.report import page
 from verax.results.render.markup import visible
-from verax.studies.leaderboard.comparing import compare_runs
+from verax.studies.leaderboard import compare_runs
 from verax.types import UserError
 from verax.view import browse, pages
 from verax.view.library import Library, OpenRun

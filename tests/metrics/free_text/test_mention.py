@@ -132,6 +132,8 @@ def test_what_decides_a_mention_is_told() -> None:
     told = WordMatch().provenance
     assert told["mention"].startswith("words ")
     assert told["pipeline"].startswith("en_core_web_sm")
+    versions = {match: WordMatch(match).provenance["mention"] for match in ("any", "content", "substring")}
+    assert versions == {"any": "words 2", "content": "words 3", "substring": "words 2"}, "stored scores have keys of it"
 
 
 LAYER = 1

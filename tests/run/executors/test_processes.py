@@ -166,15 +166,8 @@ def test_agents_and_alignments_in_workers_give_the_rows_of_one_process(place: Pa
         {"simulatability": {"seeds": 1, "epochs": 1}},
     ]
     for name, options in {"inline": {}, "workers": {"workers": 2}}.items():
-        evaluate(
-            model,
-            data,
-            ["activation", {"louvain": {"over": "attention_interaction"}}],
-            metrics,
-            out=place / name,
-            progress=False,
-            **options,
-        )
+        methods = [{"louvain": {"over": "attention_interaction"}}]
+        evaluate(model, data, methods, metrics, out=place / name, progress=False, **options)
     rows = rows_in(place / "inline")
     assert rows_in(place / "workers") == rows
     assert Counter(type(row).__name__ for row in rows.values())["Alignment"] == 14

@@ -9,7 +9,7 @@ import pytest
 from support.runs import metric_entry, score_run
 from verax.results.run import Run
 from verax.studies.leaderboard.analysis import boards_of, contrast
-from verax.studies.leaderboard.requirements import Checked, Requirement, check_no_worse, check_requirements
+from verax.studies.leaderboard.requirements import Assessed, Requirement, check_no_worse, check_requirements
 from verax.types import UserError
 
 N = 16
@@ -27,7 +27,7 @@ def run(tmp_path: Path) -> Run:
     return score_run(tmp_path / "run", {"comp": comp, "suff": suff}, metrics=metrics)
 
 
-def _check(run: Run, text: str, **options: bool) -> dict[str, Checked]:
+def _check(run: Run, text: str, **options: bool) -> dict[str, Assessed]:
     checked = check_requirements(run, [Requirement.parse(text)], **options)
     return {one.method: one for one in checked}
 

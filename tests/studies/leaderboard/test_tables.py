@@ -20,7 +20,7 @@ from verax.stats.intervals import bca
 from verax.stats.joint import TooFew
 from verax.studies.leaderboard import STUDY
 from verax.studies.leaderboard.analysis import Board, Standing, analyse, contrast
-from verax.studies.leaderboard.tables import _cell, _value, comparison, ranking_verdict
+from verax.studies.leaderboard.tables import _cautions, _cell, _undecided, _value, comparison, ranking_verdict
 from verax.types import Estimate
 
 
@@ -103,7 +103,29 @@ def test_verdict_of_each_method(tmp_path: Path) -> None:
     assert rows["b"]["verdict"] == "better than random"
     assert rows["low"]["verdict"] == "worse than random"
     assert str(rows["low"]["beaten_by"]).endswith(" (comp)")
-    assert rows["gone"]["caution"] == "no value under comp"
+    assert rows["gone"]["caution"] == "no value under comp (empty)"
+
+
+def test_what_does_not_apply_is_no_reason_to_be_careful() -> None:
+    undefined, skipped = (replace(standing("x", None), reasons={reason: 3}) for reason in ("no_gold", "empty"))
+    by_metric = {"agree": (board(undefined), undefined), "comp": (board(skipped), skipped)}
+    assert _cautions(by_metric, any_decided=False) == ["no value under comp (empty)"]
+    assert _undecided(by_metric) == "no value"
+    del by_metric["comp"]
+    assert _cautions(by_metric, any_decided=False) == []
+    assert _undecided(by_metric) == "not applicable"
+
+
+def test_a_metric_with_too_few_inputs_is_not_counted_as_decided(tmp_path: Path) -> None:
+    few = {"random": [0.1, 0.2, 0.3], "a": [0.4, 0.5, 0.6], "like": [0.2, 0.1, 0.4]}
+    alike = separate()["random"][::-1]
+    found = STUDY.apply([score_run(tmp_path, {"comp": {**separate(), "like": alike}, "few": few})])
+    assert found is not None
+    assert found.verdict is not None
+    rows = {str(row["method"]): row for row in found.verdict.records()}
+    assert rows["a"]["verdict"] == "better than random on 1 of 2, undecided on 1"
+    assert rows["like"]["verdict"] == "not better than random on 1 of 2, undecided on 1"
+    assert rows["a"]["caution"] == rows["like"]["caution"] == "few has too few inputs to tell"
 
 
 def test_missing_values_are_counted_with_their_reasons(tmp_path: Path) -> None:

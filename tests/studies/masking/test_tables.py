@@ -259,6 +259,7 @@ def test_performance_and_validity_in_words() -> None:
     assert "bad" in found["some"].removeprefix(found["fine"])
     assert "50 %, 100 %, with good" in found["out"]
     assert "bad" not in found["out"]
+    assert "Of 15 tests (a measure at a ratio) 2 reject; they are not corrected for their number" in found["out"]
 
 
 def test_captions_say_what_intervals_are_over() -> None:

@@ -49,7 +49,7 @@ SIMULATABILITY = Property(
     3,
     0.78,
 )
-STABLE = Stability("louvain", "shapley", Estimate(0.5, 0.4, 0.6), 1234)
+STABLE = Stability("louvain", "Louvain over Shapley", "shapley", Estimate(0.5, 0.4, 0.6), 1234)
 
 
 def of(*properties: Property, stability: tuple[Stability, ...] = ()) -> Unified:
@@ -69,6 +69,10 @@ def test_captions_say_the_budget_and_what_the_intervals_are_over() -> None:
     assert "40 instances" in said
     fewer = changed(COMPREHENSIVENESS, "token", "shapley", n=38)
     assert "38 to 40 instances" in caption(fewer)
+    tiny = replace(COMPREHENSIVENESS, entries=tuple(replace(one, n=5) for one in COMPREHENSIVENESS.entries))
+    assert "Over 5 instances; there are intervals from 6 on." in caption(tiny)
+    assert "40 instances and the budgets of 5 seeds (BCa" in caption(replace(COMPREHENSIVENESS, draws=5))
+    assert "Marks come from the joint test of all methods, not from these intervals." in said
     assert "1, 3 words" in caption(replace(COMPREHENSIVENESS, parameters=FLIPS | {"words": [1, 3]}))
     budgets = {
         caption(replace(COMPREHENSIVENESS, parameters=FLIPS | change))
@@ -157,7 +161,7 @@ def test_papers_get_a_table_for_each_property() -> None:
     assert latex.count(r"\begin{table}") == latex.count(r"\end{table}") == latex.count(r"\caption{") == 3
     assert r"words & $\diamond$ 0.500 [0.400, 0.600] & " in latex
     assert "\n\n| Explanation | Shapley | Attention | Integrated gradients | Random |\n" in to_markdown(made)
-    assert lines_of(made[-1]) == [["louvain", "0.500 [0.400, 0.600]", "1,234"]]
+    assert lines_of(made[-1]) == [["Louvain over Shapley", "0.500 [0.400, 0.600]", "1,234"]]
 
 
 def test_several_runs_are_sections_of_one_table() -> None:
@@ -168,7 +172,7 @@ def test_several_runs_are_sections_of_one_table() -> None:
     assert [row.section for row in comprehensiveness.rows] == ["small"] * 3 + ["large"] * 3
     assert lines_of(comprehensiveness)[5][:2] == ["large: words", "0.900 [0.800, 1.000]"]
     assert {row.section for row in complexity.rows} == {"small"}
-    assert [line[0] for line in lines_of(stability)] == ["small: louvain", "large: louvain"]
+    assert [line[0] for line in lines_of(stability)] == ["small: Louvain over Shapley", "large: Louvain over Shapley"]
     assert [figure.title.partition(":")[0] for figure in figures(result)] == ["small", "large"]
     assert comprehensiveness.caption == caption(COMPREHENSIVENESS), "it holds for both"
     fewer = UnifiedRun("large", (changed(COMPREHENSIVENESS, "token", "shapley", n=38),), ())

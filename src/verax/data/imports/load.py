@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
+import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, get_args
@@ -84,9 +84,11 @@ def _collect_and_write(rows: Iterable[Record], request: ImportRequest, path: Pat
     """Collect explanations and write them to a file, which is only created on success."""
     if isinstance(request.source, Path) and path.exists() and path.samefile(request.source):
         raise UserError(f"out: {path} is the source file; choose another path")
-    draft = path.with_name(f"{path.name}.{os.getpid()}.part")
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise UserError(f"out: {path} is not a regular file, and is not replaced; choose another path")
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
     try:
-        with draft.open("w", encoding="utf-8") as file:
+        with draft.open("x", encoding="utf-8") as file:  # new, and not through a link
             explanations = collect(_written(rows, file), request.dataset, request.name)
         draft.replace(path)
     except OSError as error:

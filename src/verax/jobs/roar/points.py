@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from verax.jobs.roar.inputs import Masks, RoarSplit
+from verax.store.files import remove_file
 from verax.train.resume import Resume, Weights, read_weights, write_weights
 from verax.types import FloatArray, IntArray
 
@@ -87,7 +88,7 @@ class PointFiles:
 
     def remove_weights(self, point: RoarPoint) -> None:
         """Remove the weights of a point that are no longer needed."""
-        self._path(point, "weights").unlink(missing_ok=True)
+        remove_file(self._path(point, "weights"))
 
     def is_finished(self, point: RoarPoint) -> bool:
         """Whether the answers of a point are stored."""

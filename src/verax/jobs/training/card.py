@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from verax.models.self_explainer import TrainedMethodName
-from verax.results.figure import AnyMark, Line, Panel, Point, Rule, Scale, Series
+from verax.results.figure import AnyMark, Figure, Line, Panel, Point, Rule, Scale, Series
 from verax.results.render.markup import tag
 from verax.results.render.numbers import MISSING, estimate
 from verax.results.render.svg import figure_svg
@@ -192,8 +192,8 @@ def _number(value: float | None, digits: int = 4) -> str:
     return MISSING if value is None else f"{value:.{digits}f}"
 
 
-def curves_svg(curves: Mapping[str, Sequence[float]], metric: Performance, best: int) -> str:
-    """Validation performance after each epoch, as a picture that needs no style sheet."""
+def curves_figure(curves: Mapping[str, Sequence[float]], metric: Performance, best: int) -> Figure:
+    """Validation performance after each epoch."""
     names = [SELECTION_NAMES[name] for name in curves]
     marks: list[AnyMark] = [Rule("x", best + 1, "the epoch that is kept")]
     for number, (name, curve) in enumerate(zip(names, curves.values(), strict=True)):
@@ -202,6 +202,12 @@ def curves_svg(curves: Mapping[str, Sequence[float]], metric: Performance, best:
         marks += [Line(number, epochs, tuple(map(Estimate, curve))), last]
     title = f"{metric} on the validation set after each epoch"
     panel = Panel(title, Scale("epoch (dashed: the one kept)"), Scale(metric), tuple(marks))
-    picture = figure_svg(panel, [Series(name) for name in names])
+    return Figure("curves", title, tuple(map(Series, names)), (panel,))
+
+
+def curves_svg(curves: Mapping[str, Sequence[float]], metric: Performance, best: int) -> str:
+    """Validation performance after each epoch, as a picture that needs no style sheet."""
+    figure = curves_figure(curves, metric, best)
+    picture = figure_svg(figure.panels[0], figure.series)
     size = {"viewBox": "0 0 360 224", "style": "background:#fff"}
     return tag("svg", tag("style", _STYLE), picture, xmlns="http://www.w3.org/2000/svg", **size) + "\n"

@@ -22,9 +22,9 @@ Match = Literal["any", "content", "substring"]
 MatchRule = Literal["word", "lemma", "substring", "none"]
 """The rule that matched: the same word, the same lemma, letters inside a word, or none."""
 
-WORDS_VERSION = 2
+WORDS_VERSIONS: dict[Match, int] = {"any": 2, "content": 3, "substring": 2}
 COSINE_VERSION = 1
-"""Raised whenever the rules or the similarities change: part of their provenance."""
+"""Raised whenever a rule or the similarities change: part of their provenance."""
 _HYPHENS = frozenset("-\u2010\u2011")
 
 
@@ -68,7 +68,7 @@ class WordMatch:
     @property
     def provenance(self) -> Mapping[str, str]:
         """Everything that determines a mention besides the parameters."""
-        return {"mention": f"words {WORDS_VERSION}", "pipeline": linguistics(self.pipeline).name}
+        return {"mention": f"words {WORDS_VERSIONS[self.match]}", "pipeline": linguistics(self.pipeline).name}
 
     def mention(self, insertion: Insertion, edited: Instance, explanation: str) -> Mention:
         """Whether an explanation mentions the inserted words, read in the edited input (`insertion.apply`)."""

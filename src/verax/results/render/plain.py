@@ -91,6 +91,7 @@ _LATEX = {
     "±": r"$\pm$",
     "Δ": r"$\Delta$",
     "⊙": r"$\odot$",
+    "\N{REPLACEMENT CHARACTER}": r"{\rule{.5em}{1.2ex}}",
     **{char: f"\\{char}" for char in "&%$#_"},
 }
 
@@ -102,7 +103,7 @@ def to_latex(tables: Sequence[Table]) -> str:
 
 def _latex_table(table: Table) -> str:
     alignment = "".join("r" if is_numeric(table.columns[place]) else "l" for place in table.shown)
-    lines = [r"\begin{table}", f"\\caption{{{_latex(_caption(table))}}}", f"\\begin{{tabular}}{{{alignment}}}"]
+    lines = [r"\begin{table}", f"\\caption{{{latex_text(_caption(table))}}}", f"\\begin{{tabular}}{{{alignment}}}"]
     lines += [r"\toprule", _latex_row([table.columns[place].title for place in table.shown]), r"\midrule"]
     for index, cells in enumerate(_written_rows(table)):
         if index and table.rows[index].section != table.rows[index - 1].section:
@@ -133,10 +134,11 @@ def _caption(table: Table) -> str:
 
 
 def _latex_row(cells: Sequence[str]) -> str:
-    return " & ".join(map(_latex, cells)) + r" \\"
+    return " & ".join(map(latex_text, cells)) + r" \\"
 
 
-def _latex(text: str) -> str:
+def latex_text(text: str) -> str:
+    """A text as LaTeX that shows it as it reads."""
     escaped = "".join(_LATEX.get(char, char) for char in _one_line(text))
     escaped = re.sub(r"\bL([12])\b", r"$L_\1$", escaped)  # norms, as papers write them
     # after the end of a row LaTeX would read a bracket as an optional length, and skip an asterisk
@@ -156,13 +158,13 @@ def to_markdown(tables: Sequence[Table]) -> str:
 def _markdown_table(table: Table) -> str:
     columns = [table.columns[place] for place in table.shown]
     rule = ["---:" if is_numeric(column) else "---" for column in columns]
-    rows = [[_markdown(column.title) for column in columns], rule]
-    rows += [list(map(_markdown, cells)) for cells in _written_rows(table)]
-    caption = _LIST_ITEM.sub(r"\1\\\2", _markdown(_caption(table)))
+    rows = [[markdown(column.title) for column in columns], rule]
+    rows += [list(map(markdown, cells)) for cells in _written_rows(table)]
+    caption = _LIST_ITEM.sub(r"\1\\\2", markdown(_caption(table)))
     return f"{caption}\n\n" + "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
 
 
-def _markdown(text: str) -> str:
+def markdown(text: str) -> str:
     """Text in which neither Markdown nor HTML means anything, and in which nothing becomes a link by itself."""
     escaped = re.sub(r"([\\`*_\[\]|~#!$])", r"\\\1", html.escape(_one_line(text), quote=False))
     return _AUTOLINK.sub(lambda match: "".join(f"&#{ord(c)};" if c in ":.@" else c for c in match[0]), escaped)

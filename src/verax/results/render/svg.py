@@ -5,7 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from verax.results.figure import Area, Dot, Line, Panel, Point, Region, Rule, Scale, Series, Ticks, extent, ticks_over
+from verax.results.figure import (
+    AnyMark,
+    Area,
+    Bar,
+    Dot,
+    Line,
+    Panel,
+    Point,
+    Region,
+    Rule,
+    Scale,
+    Series,
+    Swarm,
+    Ticks,
+    extent,
+    ticks_over,
+)
 from verax.results.render.markup import Html, tag
 from verax.results.render.numbers import estimate
 from verax.results.render.text_width import TICK, cut_to, fitted, label, text_width
@@ -74,21 +90,13 @@ def _names_width(panel: Panel) -> float:
     return min(max(_NAMES, _INDENT + longest + 6), _WIDEST_NAMES)
 
 
-def _number(tick: float, scale: Scale) -> str:
-    return f"{100 * tick:.4g}" if scale.percent else f"{tick:.4g}"
-
-
 def _x_grid(frame: _Frame, scale: Scale) -> Iterator[Html]:
     for tick in frame.x_axis.values:
         x = f"{frame.x(tick):.1f}"
         yield tag("line", x1=x, x2=x, y1=round(frame.top), y2=f"{frame.bottom:.1f}", class_="grid")
-        shown = _number(tick, scale)
-        yield label(shown, TICK, x=x, y=f"{frame.bottom + 14:.1f}", text_anchor="middle", class_="tick")
-    words = scale.label
-    if scale.better is not None:
-        words = f"{words}, better →" if scale.better == "high" else f"← better, {words}"
+        yield label(scale.tick(tick), TICK, x=x, y=f"{frame.bottom + 14:.1f}", text_anchor="middle", class_="tick")
     place = {"x": f"{(frame.left + frame.right) / 2:.1f}", "y": f"{frame.bottom + 29:.1f}", "text_anchor": "middle"}
-    yield label(words, TICK, room=frame.right - frame.left + 2 * _RIGHT, **place, class_="tick way")
+    yield label(scale.words, TICK, room=frame.right - frame.left + 2 * _RIGHT, **place, class_="tick way")
 
 
 def _y_grid(frame: _Frame, scale: Scale) -> Iterator[Html]:
@@ -97,9 +105,8 @@ def _y_grid(frame: _Frame, scale: Scale) -> Iterator[Html]:
     for tick in frame.y_axis.values:
         y = frame.y(tick)
         yield tag("line", x1=round(frame.left), x2=round(frame.right), y1=f"{y:.1f}", y2=f"{y:.1f}", class_="grid")
-        shown = _number(tick, scale)
         place = {"x": f"{frame.left - 5:.1f}", "y": f"{y + 4:.1f}", "text_anchor": "end"}
-        yield label(shown, TICK, room=frame.left - 5, **place, class_="tick")
+        yield label(scale.tick(tick), TICK, room=frame.left - 5, **place, class_="tick")
     yield label(scale.label, TICK, room=frame.right - 2, x=2, y=12, class_="tick way")
 
 
@@ -113,22 +120,26 @@ def _names(panel: Panel, width: float) -> Iterator[Html]:
         yield label(shown, size, tag("title", name), x=f"{x:g}", y=y, class_="kind" if heading else "tick")
 
 
-def _mark(frame: _Frame, mark: object, panel: Panel, series: Sequence[Series]) -> list[Html]:
+def _mark(frame: _Frame, mark: AnyMark, panel: Panel, series: Sequence[Series]) -> list[Html]:
     match mark:
         case Dot():
-            return _dot(frame, mark, panel, series)
+            shapes = _dot(frame, mark, panel, series)
         case Line():
-            return _line(frame, mark, series)
+            shapes = _line(frame, mark, series)
         case Area():
             outline = [*zip(mark.x, mark.upper, strict=True), *zip(mark.x[::-1], mark.lower[::-1], strict=True)]
-            return [tag("path", d=frame.path(outline, closed=True), class_=f"area {mark.sign}")]
+            shapes = [tag("path", d=frame.path(outline, closed=True), class_=f"area {mark.sign}")]
         case Point():
-            return _point(frame, mark, series)
+            shapes = _point(frame, mark, series)
         case Rule():
-            return [_rule(frame, mark)]
+            shapes = [_rule(frame, mark)]
         case Region():
-            return _region(frame, mark)
-    raise TypeError(f"{mark!r} is not a mark")
+            shapes = _region(frame, mark)
+        case Bar():
+            shapes = [_bar(frame, mark, panel)]
+        case Swarm():
+            shapes = _swarm(frame, mark, panel, series)
+    return shapes
 
 
 def _look(series: Series, number: int) -> str:
@@ -138,7 +149,9 @@ def _look(series: Series, number: int) -> str:
 
 def _dot(frame: _Frame, mark: Dot, panel: Panel, series: Sequence[Series]) -> list[Html]:
     look = _look(series[mark.series], mark.series)
-    y = _TOP + _ROW * (panel.rows.index(mark.row) + 0.5) + _dodge(mark, panel)
+    place, sharing = panel.place_of(mark)
+    step = min(_DODGE, (_ROW - 7) / max(sharing - 1, 1))
+    y = _row_middle(panel, mark.row) + step * (place - (sharing - 1) / 2)
     shapes = []
     if mark.x.interval is not None:
         low, high = (f"{frame.x(end):.1f}" for end in mark.x.interval)
@@ -148,11 +161,20 @@ def _dot(frame: _Frame, mark: Dot, panel: Panel, series: Sequence[Series]) -> li
     return [*shapes, tag("g", tag("title", words), shape)]
 
 
-def _dodge(mark: Dot, panel: Panel) -> float:
-    """How far below the middle of its row a dot is: series that share a row are drawn below each other."""
-    sharing = sorted({one.series for one in panel.marks if isinstance(one, Dot) and one.row == mark.row})
-    step = min(_DODGE, (_ROW - 7) / max(len(sharing) - 1, 1))
-    return step * (sharing.index(mark.series) - (len(sharing) - 1) / 2)
+def _row_middle(panel: Panel, row: str) -> float:
+    return _TOP + _ROW * (panel.rows.index(row) + 0.5)
+
+
+def _bar(frame: _Frame, mark: Bar, panel: Panel) -> Html:
+    y, half = _row_middle(panel, mark.row), _ROW / 2 - 4
+    (left, right), (top, bottom) = (frame.x(mark.start), frame.x(mark.end)), (y - half, y + half)
+    outline = f"M{left:.1f} {top:.1f}H{right:.1f}V{bottom:.1f}H{left:.1f}Z"
+    return tag("path", tag("title", f"{mark.row.strip()}: {mark.label}"), d=outline, class_=f"bar {mark.sign}")
+
+
+def _swarm(frame: _Frame, mark: Swarm, panel: Panel, series: Sequence[Series]) -> list[Html]:
+    look, y = _look(series[mark.series], mark.series), _row_middle(panel, mark.row)
+    return [_shape(series[mark.series], frame.x(value), y, f"mark small {look}") for value in mark.values]
 
 
 def _line(frame: _Frame, mark: Line, series: Sequence[Series]) -> list[Html]:

@@ -38,12 +38,14 @@ def grid() -> RichTable:
 
 
 def show_results(headlines: Iterable[str], found: Sequence[Findings]) -> list[RenderableType]:
-    """What was run, the verdict on each method, then every study."""
+    """What was run, the verdict on each method, then every study, and what the verdict is based on."""
     shown: list[RenderableType] = [plain(line, "bold") for line in headlines]
     for findings in found:
         if findings.verdict is not None:
             shown += [Text(), *show_verdict(findings.verdict)]
-    return [*shown, Text(), *map(show_findings, found)]
+    notes = dict.fromkeys(note for one in found if one.verdict is not None for note in one.verdict.notes)
+    based = [Text(), *(plain(note, "dim") for note in notes)] if notes else []
+    return [*shown, Text(), *map(show_findings, found), *based]
 
 
 def show_verdict(table: Table) -> Iterable[RenderableType]:

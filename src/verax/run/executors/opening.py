@@ -63,7 +63,7 @@ def open_executor(
         console.print(Text(line, "yellow"), soft_wrap=True)
 
     if placement.executor == "ray":
-        return WorkerExecutor(RayWorkers(assignment, placement), cost, say)
+        return WorkerExecutor(RayWorkers(assignment, placement, say), cost, say)
     workers = placement.workers or gpu_count(device) or os.cpu_count() or 1
     check_workers(workers, device)
     return WorkerExecutor(Processes(assignment, workers), cost, say)

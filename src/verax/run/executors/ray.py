@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
 import platform
 import re
 import socket
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from queue import Empty, Queue, SimpleQueue
 from threading import Thread
 from typing import Any
 
 from verax.run.executors.processes import pickled
 from verax.run.executors.tasks import Failed, Task, result_of
-from verax.run.executors.worker import Assignment, Died, Incoming, Message, Order, Stopped, serve
+from verax.run.executors.worker import Aborted, Assignment, Died, Incoming, Message, Order, enter, serve
 from verax.run.placement import Placement
 from verax.types import UserError
 from verax.types.errors import first_line
@@ -46,7 +49,7 @@ class Actor:
         Thread(target=serve, args=(assignment, self._emit, self._incoming), daemon=True).start()
 
     def _emit(self, message: Message) -> None:
-        if isinstance(message, Stopped):
+        if isinstance(message, Aborted):
             message = message._replace(message=f"on {platform.node()}: {message.message}")
         self._outgoing.put(message)
 
@@ -72,13 +75,16 @@ class RayWorkers:
     Args:
         assignment: of every worker.
         placement: of the run.
+        say: called with a line if the cluster has no room for the requested workers.
     """
 
-    def __init__(self, assignment: Assignment, placement: Placement) -> None:
+    def __init__(self, assignment: Assignment, placement: Placement, say: Callable[[str], None]) -> None:
         pickled(assignment)  # a clear message in place of Ray's
         self._ray, self._disconnect = connect(placement)
         self._assignment, self._placement = assignment, placement
         self._gpus = _uses_gpus(self._ray, assignment.recipe.spec.model.device)
+        if (line := _no_room(_room(self._ray.nodes(), placement, gpus=self._gpus), placement)) is not None:
+            say(line)
         resources = {"num_cpus": placement.cpus_per_worker, "num_gpus": int(self._gpus)}
         # both methods at the same time, and the calls of each in their order
         self._actor = self._ray.remote(concurrency_groups={"send": 1, "receive": 1}, **resources)(Actor)
@@ -92,8 +98,7 @@ class RayWorkers:
         if self._placement.workers is not None:
             return self._placement.workers
         if time.monotonic() - self._looked >= LOOK:
-            resources = self._ray.cluster_resources()
-            self._capacity = max(1, _room(resources, self._placement, gpus=self._gpus))
+            self._capacity = max(1, _room(self._ray.nodes(), self._placement, gpus=self._gpus))
             self._looked = time.monotonic()
         return self._capacity
 
@@ -145,8 +150,8 @@ def run_ray_tasks(tasks: Mapping[str, Task], placement: Placement) -> Iterator[t
     """
     with connected(placement) as ray:
         gpus = int(_uses_gpus(ray, "auto"))
-        remote = ray.remote(result_of).options(num_cpus=placement.cpus_per_worker, num_gpus=gpus, max_retries=2)
-        running = {remote.remote(task, 0): name for name, task in tasks.items()}
+        remote = ray.remote(_result_on_node).options(num_cpus=placement.cpus_per_worker, num_gpus=gpus, max_retries=2)
+        running = {remote.remote(str(Path.cwd()), sys.path, pickled(task)): name for name, task in tasks.items()}
         while running:
             (reference,), _ = ray.wait(list(running), num_returns=1)
             name = running.pop(reference)
@@ -154,6 +159,12 @@ def run_ray_tasks(tasks: Mapping[str, Task], placement: Placement) -> Iterator[t
                 yield name, ray.get(reference)
             except ray.exceptions.RayError as error:
                 yield name, Failed(f"the process {_death(error).reason}")
+
+
+def _result_on_node(folder: str, paths: Sequence[str], task: bytes) -> Any:
+    """The result of a pickled task of a driver; of the GPUs of a node, Ray shows a task its own."""
+    enter(folder, paths)
+    return result_of(pickle.loads(task), 0)  # noqa: S301 - sent by the driver
 
 
 @contextmanager
@@ -184,10 +195,13 @@ def connect(placement: Placement) -> tuple[Any, Callable[[], None]]:
         cores = os.cpu_count() or 1
         if cpus is not None and cpus > cores:
             raise UserError(f"workers: {cpus} cores are requested, and this machine has {cores}")
-        options |= {"num_cpus": cpus, "include_dashboard": False}
+        # `local`: otherwise Ray joins a cluster that anyone has started on this machine
+        options |= {"address": "local", "num_cpus": cpus, "include_dashboard": False}
     else:
         _check_reachable(placement.address)
         options["address"] = placement.address
+    if not (placement.address or "").startswith("ray://"):  # whose server adds no folder
+        options["job_config"] = _job(ray)
     try:
         ray.init(**options)
     except (ConnectionError, RuntimeError, ValueError) as error:
@@ -197,17 +211,41 @@ def connect(placement: Placement) -> tuple[Any, Callable[[], None]]:
     return ray, ray.shutdown
 
 
+def _job(ray: Any) -> Any:
+    """The job for Ray, with the path of this process for modules that are not installed.
+
+    Ray would add the current folder to the path of all workers: a module there would shadow an installed one.
+    """
+    installed = (sys.prefix, sys.base_prefix)
+    paths = [str(Path(path).absolute()) for path in reversed(sys.path)]  # each is put before those before it
+    job = ray.job_config.JobConfig(_py_driver_sys_path=[path for path in paths if not path.startswith(installed)])
+    job._runtime_env_has_working_dir = lambda: True
+    return job
+
+
 def _check_reachable(address: str) -> None:
-    """Reject an address at which nothing listens, which Ray would wait for a long time."""
+    """Reject an address at which nothing answers, or something other than Ray: Ray would wait for minutes."""
     match = re.fullmatch(r"(?:ray://)?(\[[^\]]+\]|[^:/]+):(\d+)", address)
     if match is None:
         if address != "auto":
             raise UserError(f"address: got {address!r}; use auto, HOST:PORT or ray://HOST:PORT")
         return
     try:
-        socket.create_connection((match[1].strip("[]"), int(match[2])), timeout=_REACHED).close()
+        with socket.create_connection((match[1].strip("[]"), int(match[2])), timeout=_REACHED) as connection:
+            if os.environ.get("RAY_USE_TLS", "0") == "0" and not _speaks_http2(connection):
+                raise UserError(f"address: no Ray cluster at {address}: another program listens there")
     except (OSError, OverflowError) as error:
         raise UserError(f"address: no Ray cluster at {address}: {first_line(error)}") from error
+
+
+def _speaks_http2(connection: socket.socket) -> bool:
+    """Whether the other side answers the beginning of HTTP/2, as Ray's servers do, with its settings."""
+    connection.settimeout(_REACHED)
+    connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+    answer = b""
+    while len(answer) < 4 and (more := connection.recv(9)):
+        answer += more
+    return answer[3:4] == b"\x04"  # the type of its first frame
 
 
 def _uses_gpus(ray: Any, device: str) -> bool:
@@ -217,10 +255,27 @@ def _uses_gpus(ray: Any, device: str) -> bool:
     return device == "auto" and ray.cluster_resources().get("GPU", 0) >= 1
 
 
-def _room(resources: Mapping[str, float], placement: Placement, *, gpus: bool) -> int:
-    """Workers that a cluster with these resources has room for."""
-    by_cores = int(resources.get("CPU", 0) // placement.cpus_per_worker)
-    return min(by_cores, int(resources.get("GPU", 0))) if gpus else by_cores
+def _room(nodes: Iterable[Mapping[str, Any]], placement: Placement, *, gpus: bool) -> int:
+    """Workers that the nodes of a cluster have room for; none is spread over two nodes."""
+
+    def on_node(resources: Mapping[str, float]) -> int:
+        by_cores = int(resources.get("CPU", 0) // placement.cpus_per_worker)
+        return min(by_cores, int(resources.get("GPU", 0))) if gpus else by_cores
+
+    return sum(on_node(node["Resources"]) for node in nodes if node["Alive"])
+
+
+def _no_room(room: int, placement: Placement) -> str | None:
+    """A line for a person if a cluster has room for fewer workers than requested; None if it has not."""
+    if room >= (placement.workers or 1):
+        return None
+    if not room:
+        cores = "one core" if placement.cpus_per_worker == 1 else f"{placement.cpus_per_worker} cores"
+        return f"workers: no node of the cluster has room for a worker of {cores}; the run waits for one to join"
+    return (
+        f"workers: {placement.workers} are requested, and the cluster has room for {room}; the others start when nodes "
+        "join"
+    )
 
 
 def _death(error: Exception) -> Died:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from verax.run.execute import KeyedRow, Shard, Work
 from verax.run.executors.dispatch import Dispatcher
-from verax.run.executors.worker import Begun, Computed, Died, Message, Order, Ready, Stopped, orders
+from verax.run.executors.worker import Aborted, Begun, Computed, Died, Message, Order, Ready, orders
 from verax.types import UserError
 
 STARTS = 5
@@ -96,7 +96,7 @@ class WorkerExecutor:
             case Ready():
                 self._ready.add(worker)
                 self._failed_starts = 0
-            case Stopped(text, is_user_error):
+            case Aborted(text, is_user_error):
                 raise (UserError if is_user_error else RuntimeError)(f"{self._workers.name(worker)}: {text}")
             case Died():
                 yield from self._bury(dispatcher, worker, message)

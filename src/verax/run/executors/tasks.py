@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from multiprocessing.connection import wait
@@ -31,7 +32,7 @@ def run_tasks(
 ) -> Iterator[tuple[str, Any]]:
     """Run tasks at the same time, one for each worker; yields the name and the result of each, or `Failed`.
 
-    A task that fails, or whose worker dies, stops no other one.
+    A task that fails, or whose worker dies, stops no other one. A process does one task after the other.
 
     Args:
         what: of the progress bar.
@@ -59,34 +60,41 @@ def finish_tasks(tasks: Mapping[str, Task], placement: Placement, what: str, con
 
 
 def _in_processes(tasks: Mapping[str, Task], workers: int) -> Iterator[tuple[str, Any]]:
-    waiting, free = dict(tasks), list(range(workers))
+    waiting = {name: pickled(task) for name, task in tasks.items()}
     threads = threads_of_worker(workers)
+    free: dict[int, Child | None] = dict.fromkeys(range(workers))
     running: dict[Any, tuple[str, int, Child]] = {}
-    results: dict[str, Any] = {}
     try:
         while waiting or running:
             while waiting and free:
-                name, worker = next(iter(waiting)), free.pop(0)
-                child = Child(pickled(partial(_work, waiting.pop(name), worker)), threads)
+                name, worker = next(iter(waiting)), next(iter(free))
+                child = free.pop(worker) or Child(pickled(partial(_work, worker)), threads)
                 running[child.connection] = name, worker, child
+                child.send(pickle.dumps(waiting.pop(name)))
             for connection in wait(list(running)):
-                name, worker, child = running[connection]
+                name, worker, child = running.pop(connection)
                 try:
-                    results[name] = child.connection.recv()
+                    result = child.connection.recv()
+                    free[worker] = child
                 except (OSError, EOFError):
-                    del running[connection]
-                    free.append(worker)
                     death = child.end()
-                    yield name, results.pop(name) if death is None else Failed(f"the process {death.reason}")
+                    result = Failed(f"the process {death.reason if death else 'ended before its task was done'}")
+                    free[worker] = None
+                yield name, result
     finally:
-        for _, _, child in running.values():
+        for child in [child for _, _, child in running.values()] + [child for child in free.values() if child]:
             child.terminate()
             child.end()
 
 
-def _work(task: Task, worker: int, send: Callable[[Any], None], _: SimpleQueue[Any]) -> None:
-    """Do one task and send its result."""
-    send(result_of(task, worker))
+def _work(worker: int, send: Callable[[Any], None], incoming: SimpleQueue[bytes]) -> None:
+    """Do the pickled tasks that arrive, one after the other, and send their results."""
+    while True:
+        send(result_of(partial(_do, incoming.get()), worker))
+
+
+def _do(task: bytes, worker: int) -> Any:
+    return pickle.loads(task)(worker)  # noqa: S301 - sent by the process that started this one
 
 
 def result_of(task: Task, worker: int) -> Any:

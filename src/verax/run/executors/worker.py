@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import copyreg
+import os
 import platform
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import MappingProxyType
 from typing import NamedTuple
@@ -58,7 +60,7 @@ class Computed(NamedTuple):
     row: Row
 
 
-class Stopped(NamedTuple):
+class Aborted(NamedTuple):
     """A worker cannot go on, and no other one could: invalid input, or an unexpected error with its traceback."""
 
     message: str
@@ -72,7 +74,7 @@ class Died(NamedTuple):
     last_words: str = ""
 
 
-Message = Ready | Begun | Computed | Stopped
+Message = Ready | Begun | Computed | Aborted
 Incoming = SimpleQueue["tuple[Order, ...] | None"]
 
 
@@ -86,6 +88,7 @@ class Assignment:
         expected: hashes of the driver's model and data.
         versions: of the packages in the driver's process.
         paths: of modules, in addition to those that are installed.
+        folder: the driver's current one, which relative paths start from.
     """
 
     recipe: Recipe
@@ -93,11 +96,12 @@ class Assignment:
     expected: Mapping[str, str]
     versions: Mapping[str, str]
     paths: tuple[str, ...]
+    folder: str
 
     @classmethod
     def of(cls, recipe: Recipe, plan: Plan, again: frozenset[str]) -> Assignment:
         """The assignment of every worker of a run."""
-        return cls(recipe, again, _hashes(plan), installed_versions(), tuple(sys.path))
+        return cls(recipe, again, _hashes(plan), installed_versions(), tuple(sys.path), str(Path.cwd()))
 
     def plan(self) -> Plan:
         """Prepare the run and plan it; raises UserError if it is not the driver's."""
@@ -105,13 +109,20 @@ class Assignment:
             here = installed_versions()[name]
             if here != there:
                 raise UserError(f"it has {name} {here} and the driver {there}: install the same version everywhere")
-        sys.path += [path for path in self.paths if path not in sys.path]
+        enter(self.folder, self.paths)
         prepared = self.recipe.prepare()
         plan = prepared.plan_again(self.again)
         for name, found in _hashes(plan).items():
             if found != self.expected[name]:
                 raise UserError(f"its {name} differs from the driver's: give all of them the same files")
         return plan
+
+
+def enter(folder: str, paths: Sequence[str]) -> None:
+    """Go to the driver's current folder, for relative paths, unless this node has none; and import from its paths."""
+    sys.path += [path for path in paths if path not in sys.path]
+    if Path(folder).is_dir():
+        os.chdir(folder)
 
 
 def installed_versions() -> dict[str, str]:
@@ -149,9 +160,9 @@ def serve(assignment: Assignment, emit: Callable[[Message], None], incoming: Inc
                 for key, row in execution.rows(stream.works()):
                     emit(Computed(key, row))
     except UserError as error:
-        emit(Stopped(str(error), is_user_error=True))
+        emit(Aborted(str(error), is_user_error=True))
     except Exception:  # noqa: BLE001 - the driver raises it
-        emit(Stopped(traceback.format_exc(), is_user_error=False))
+        emit(Aborted(traceback.format_exc(), is_user_error=False))
 
 
 class _Stream:

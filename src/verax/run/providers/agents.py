@@ -25,12 +25,14 @@ from verax.run.placement import INLINE, Placement
 from verax.run.plan import Outline, Plan, PlannedExplanation, PlannedInstance, PlannedScore
 from verax.run.providers import Part, Provider, Request, Stage
 from verax.run.providers.budget import BudgetProvider, spans_in
+from verax.store.files import check_links
+from verax.store.folder import AGENTS
 from verax.store.keys import key_of
+from verax.store.lock import check_locks
 from verax.store.tables import Row
 from verax.train.agent import Agent, AgentData, AgentInput, AgentStart, find_start
 from verax.types import Highlight, Prediction, Undefined, UserError
 
-FOLDER = "agents"
 TAUGHT, CHOSEN_ON = 0.6, 0.8
 """Shares at which instances are cut: agents learn from the first, the best epoch is chosen on the second, the rest is
 held out."""
@@ -336,7 +338,7 @@ class _Lessons:
             AgentData(*(tuple(AgentInput(texts[name], predicted[name]) for name in role) for role in self.split))
             for texts in (explained, plain)
         )
-        folder = stage.folder / FOLDER
+        folder = stage.folder / AGENTS
         self.agents = [
             (
                 Agent(self.start, metric.recipe(seed), shown, folder),
@@ -371,6 +373,11 @@ def train(agents: Iterable[tuple[Agent, str]], console: Console, placement: Plac
         placement: with several workers, several agents are trained at the same time.
     """
     todo: dict[str, tuple[Agent, str]] = {}
+    agents = list(agents)
+    for folder in {agent.folder for agent, _ in agents}:
+        # here, since workers that train do not hold the lock
+        check_locks(folder / "x")
+        check_links(folder)
     for agent, description in agents:
         if agent.answers() is None:
             todo.setdefault(agent.key, (agent, description))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, islice
@@ -19,6 +20,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from verax.results.table import Cell, Column, Table, from_records, table_row
 from verax.stats.intervals import share
+from verax.store.files import read_regular
 from verax.studies.free_text.cards import Judged, decisive, marked
 from verax.studies.free_text.outcomes import MATCHES, TextRun
 from verax.studies.free_text.tables import RULES, method_name
@@ -81,8 +83,8 @@ def _owner(judged: Judged) -> tuple[str, str, str]:
 def read_sheet(path: Path) -> Sheet:
     """The answers in a sheet that was filled in; rows without an answer are left out."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as lines:
-            rows = list(csv.DictReader(lines))
+        text = read_regular(path).decode("utf-8-sig")
+        rows = list(csv.DictReader(io.StringIO(text, newline="")))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"--read: {path} can't be read: {error}") from None
     if not rows or not {_ID, _ANSWER} <= set(rows[0]):

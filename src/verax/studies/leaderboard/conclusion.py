@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from verax.registry import entries
 from verax.results.render.numbers import listed, p_phrase, plural
-from verax.studies.leaderboard.analysis import Board, Leaderboard, RunBoards, Standing
+from verax.results.run import Run
+from verax.studies.leaderboard.analysis import Board, Leaderboard, RunBoards, Standing, analyse
 from verax.studies.leaderboard.tables import ranking_verdict, verdict_table
 from verax.studies.marks import too_few
 
@@ -31,6 +32,12 @@ class Conclusion(NamedTuple):
     certainty: str
     others: tuple[str, ...]
     fails: tuple[str, ...]
+
+
+def conclusion_of(run: Run) -> Conclusion | None:
+    """The conclusion of a run; None for one that ranks no methods."""
+    board = analyse([run])
+    return None if board is None else conclusion(board)
 
 
 def conclusion(result: Leaderboard) -> Conclusion:

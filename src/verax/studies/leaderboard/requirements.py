@@ -56,7 +56,7 @@ class Requirement(NamedTuple):
 _EXAMPLE = "leave_one_out: comprehensiveness > random"
 
 
-class Checked(NamedTuple):
+class Assessed(NamedTuple):
     """A requirement on one method, or a comparison with an earlier run, and whether it is met.
 
     Args:
@@ -74,7 +74,7 @@ class Checked(NamedTuple):
     compared: bool = False
 
 
-def check_requirements(run: Run, requirements: Sequence[Requirement], *, interval: bool = False) -> list[Checked]:
+def check_requirements(run: Run, requirements: Sequence[Requirement], *, interval: bool = False) -> list[Assessed]:
     """Each requirement for each method that it is about.
 
     Args:
@@ -115,33 +115,27 @@ def _standings(requirement: Requirement, run: Run, board: Board) -> list[Standin
             raise UserError(f"--require: {requirement.text!r}: no method has results under {board.metric.label}")
         return found
     by_label = {one.method: one for one in board.standings}
-    if requirement.method in by_label:
-        return [by_label[requirement.method]]
-    names = [one for one in by_label.values() if requirement.method in _names(run, one.method)]
-    if len(names) != 1:
+    label = manifest.find_method(requirement.method, by_label)
+    if label is None:
         raise UserError(f"--require: {requirement.text!r}: {unknown('method', requirement.method, list(by_label))}")
-    return names
+    return [by_label[label]]
 
 
-def _names(run: Run, label: str) -> set[str]:
-    return {run.manifest.display(label), run.manifest.method(label).name}
-
-
-def _checked(requirement: Requirement, board: Board, standing: Standing, *, interval: bool) -> Checked:
+def _checked(requirement: Requirement, board: Board, standing: Standing, *, interval: bool) -> Assessed:
     metric, mean = board.metric.label, standing.mean
     if mean is None:
-        return Checked(requirement.text, standing.method, metric, None, "no value", met=False)
+        return Assessed(requirement.text, standing.method, metric, None, "no value", met=False)
     if requirement.number is None:
-        return Checked(requirement.text, standing.method, metric, mean, _against_random(standing), met=standing.better)
+        return Assessed(requirement.text, standing.method, metric, mean, _against_random(standing), met=standing.better)
     compare, bound = _OPERATORS[requirement.operator], requirement.number
     if not interval:
         met = compare(mean.value, bound)
-        return Checked(requirement.text, standing.method, metric, mean, "", met=met)
+        return Assessed(requirement.text, standing.method, metric, mean, "", met=met)
     if mean.interval is None:
-        return Checked(requirement.text, standing.method, metric, mean, "no interval", met=False)
+        return Assessed(requirement.text, standing.method, metric, mean, "no interval", met=False)
     low, high = mean.interval
     end, name = (low, "lower") if requirement.operator.startswith(">") else (high, "upper")
-    return Checked(
+    return Assessed(
         requirement.text, standing.method, metric, mean, f"{name} end {number(end)}", met=compare(end, bound)
     )
 
@@ -156,7 +150,7 @@ def _against_random(standing: Standing) -> str:
     return f"{words}, {p_phrase(standing.p)}"
 
 
-def check_no_worse(run: Run, earlier: Run) -> Iterator[Checked]:
+def check_no_worse(run: Run, earlier: Run) -> Iterator[Assessed]:
     """Each method under each metric against an earlier run: significantly worse is not met, as in `verax compare`."""
     for one in contrast(earlier, run):
         label = one.method.labels[1] or one.method.name
@@ -166,4 +160,4 @@ def check_no_worse(run: Run, earlier: Run) -> Iterator[Checked]:
         text = f"{one.metric.label} no worse than {earlier.folder}"
         value = None if one.second is None else Estimate(one.second, n=one.n)
         found = f"was {number(one.first)}, {found}"
-        yield Checked(text, label, one.metric.label, value, found, met=one.change != "worse", compared=True)
+        yield Assessed(text, label, one.metric.label, value, found, met=one.change != "worse", compared=True)

@@ -112,17 +112,22 @@ def _judged(
         if one.beaten_by
     ]
     cautions = [*_cautions(standings, any_decided=bool(decided)), *warnings]
-    phrase = _phrase(decided) if decided else _undecided(standings)
+    compared = sum(bool(one.n) and one.baseline_mean is not None for _, one in standings.values())
+    phrase = _phrase(decided, compared) if decided else _undecided(standings)
     return phrase, ", ".join(better), ", ".join(rest), ", ".join(beaten), ", ".join(cautions)
 
 
-def _phrase(decided: dict[str, Standing]) -> str:
+def _phrase(decided: dict[str, Standing], compared: int) -> str:
+    """The verdict in a few words; `compared` counts the metrics with a random explanation, decided or not."""
     better, worse = (sum(getattr(one, name) for one in decided.values()) for name in ("better", "worse"))
-    if len(decided) in {better, worse}:
+    if compared in {better, worse}:
         return "better than random" if better else "worse than random"
+    undecided = f", undecided on {compared - len(decided)}" if len(decided) < compared else ""
     if better:
-        return f"better than random on {better} of {len(decided)}" + (f", worse on {worse}" if worse else "")
-    return f"worse than random on {worse} of {len(decided)}" if worse else "not better than random"
+        return f"better than random on {better} of {compared}" + (f", worse on {worse}" if worse else "") + undecided
+    if worse:
+        return f"worse than random on {worse} of {compared}{undecided}"
+    return "not better than random" + (f" on {len(decided)} of {compared}{undecided}" if undecided else "")
 
 
 def _undecided(standings: dict[str, tuple[Board, Standing]]) -> str:
@@ -130,7 +135,14 @@ def _undecided(standings: dict[str, tuple[Board, Standing]]) -> str:
     known = [one for _, one in standings.values() if one.n]
     if any(one.baseline_mean is not None for one in known):
         return "too few inputs to tell"
-    return "no random explanation to compare with" if known else "no value"
+    if known:
+        return "no random explanation to compare with"
+    return "not applicable" if all(_not_applicable(one) for _, one in standings.values()) else "no value"
+
+
+def _not_applicable(standing: Standing) -> bool:
+    """Whether a metric is not defined for any of a method's explanations, which is no reason to be careful."""
+    return bool(standing.reasons) and standing.not_applicable == sum(standing.reasons.values())
 
 
 def _cautions(standings: dict[str, tuple[Board, Standing]], *, any_decided: bool) -> list[str]:
@@ -139,14 +151,19 @@ def _cautions(standings: dict[str, tuple[Board, Standing]], *, any_decided: bool
     failed = max((standing.failed for _, standing in standings.values()), default=0)
     if failed:
         found.append(f"failed on {plural(failed, 'instance')}")
+    lacking = {metric: one for metric, (_, one) in standings.items() if not one.n and not _not_applicable(one)}
+    if lacking:
+        reasons = dict.fromkeys(reason for standing in lacking.values() for reason in standing.reasons)
+        found.append(f"no value under {listed(list(lacking))}" + (f" ({', '.join(reasons)})" if reasons else ""))
+    few = []
     for metric, (board, standing) in standings.items():
         decided = standing.better or standing.worse or standing.like_random
-        if not standing.n:
-            found.append(f"no value under {metric}")
-        elif 2 * standing.n < board.inputs:
+        if standing.n and 2 * standing.n < board.inputs:
             found.append(f"{metric} has only {standing.n} of {board.inputs} inputs")
-        elif any_decided and not decided and standing.baseline_mean is not None:
-            found.append(f"{metric} has too few inputs to tell")
+        elif standing.n and any_decided and not decided and standing.baseline_mean is not None:
+            few.append(metric)
+    if few:
+        found.append(f"{listed(few)} {'has' if len(few) == 1 else 'have'} too few inputs to tell")
     return found
 
 

@@ -59,6 +59,12 @@ def with_roar(result: MaskingResult, results: Mapping[Path, RoarResult]) -> Mask
             )
         (curves,) = masking_of(members).groups
         racu = {curves.shown(curve.method): curve.racu for curve in curves.curves if curve.method != curves.baseline}
+        measures = dict.fromkeys(groups[i].shown(one.method) for i in places for one in groups[i].curves)
+        if not measures.keys() & racu.keys():
+            raise UserError(
+                f"{next(iter(members))}: none of its measures ({', '.join(racu)}) is among those of the runs "
+                f"({', '.join(measures)})"
+            )
         for i in places:
             rows = [replace(one, roar=racu.get(groups[i].shown(one.method))) for one in groups[i].curves]
             groups[i] = replace(groups[i], curves=tuple(rows))

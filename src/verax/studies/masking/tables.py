@@ -247,9 +247,11 @@ def distribution(group: MaskingCurves) -> str:
         if len(out) <= 2
         else f"{len(out)} of {len(known)} measures"
     )
+    rejected, tests = sum(len(curve.outside()) for curve in out), sum(len(curve.p_values or ()) for curve in known)
     return (
         f"Masked inputs are not in-distribution (p < {ALPHA}) at masking ratios {every}, with {names}: the areas are "
-        f"not valid there.{untested}"
+        f"not valid there. Of {plural(tests, 'test')} (a measure at a ratio) {rejected} reject; they are not corrected "
+        f"for their number, and up to {ALPHA:.0%} reject without a cause.{untested}"
     )
 
 

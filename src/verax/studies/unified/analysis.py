@@ -82,6 +82,7 @@ class Property:
         seeds: of simulatability, number of agents trained for each explanation.
         without: of simulatability, F1 of agents that see no explanation.
         too_few: why nothing could become significant; None where something could.
+        draws: budgets by how many seeds of the spans enter the intervals.
     """
 
     name: PropertyName
@@ -93,6 +94,7 @@ class Property:
     seeds: int | None = None
     without: float | None = None
     too_few: TooFew | None = None
+    draws: int = 1
 
     def at(self, kind: Kind, base: Base) -> Entry | None:
         """The entry of a kind and a base."""
@@ -104,6 +106,7 @@ class Stability:
     """How much the spans of a method depend on its seed: mean adjusted Rand index of partitions by other seeds."""
 
     method: str
+    display: str
     base: str | None
     value: Estimate
     n: int
@@ -304,7 +307,7 @@ def _property(run: Run, name: PropertyName, metric: MetricEntry, grid: MethodGri
         for entry in entries
         for noted in [_Noted.of(run, metric.label, grid[entry.kind, entry.base])]
     )
-    return _property_of_entries(name, metric, described, tested.test)
+    return _property_of_entries(name, metric, described, tested.test, draws=len(values))
 
 
 def _property_of_entries(
@@ -336,7 +339,7 @@ def _together(runs: Sequence[Run], seed: int) -> UnifiedRun:
             tolerance = max(run.manifest.tolerance(metric.label) for run in runs)
             methods = dict.fromkeys(layout.columns, ("all runs",))
             entries = _entries(values, test, layout, methods, tolerance, seed)
-            properties.append(_property_of_entries(name, metric, entries, test))
+            properties.append(_property_of_entries(name, metric, entries, test, draws=len(values)))
     return UnifiedRun("all runs", tuple(one for one in properties if one.entries), ())
 
 
@@ -498,7 +501,11 @@ def _stability(run: Run, seed: int) -> tuple[Stability, ...]:
     labels = [label for label in run.manifest.method_labels(recorded) if label in recorded]
     return tuple(
         Stability(
-            label, run.manifest.method(label).base, mean_interval(recorded[label], seed=seed), len(recorded[label])
+            label,
+            run.manifest.display(label),
+            run.manifest.method(label).base,
+            mean_interval(recorded[label], seed=seed),
+            len(recorded[label]),
         )
         for label in labels
     )

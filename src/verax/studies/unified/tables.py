@@ -9,8 +9,9 @@ from typing import Any
 from verax.results.render.numbers import number, plural
 from verax.results.table import Cell, Column, Mark, Table, TableRow
 from verax.studies.marks import marks_of, too_few
-from verax.studies.unified.analysis import BASES, Entry, Property, PropertyName, Unified, UnifiedRun
+from verax.studies.unified.analysis import BASES, Entry, Property, PropertyName, Stability, Unified, UnifiedRun
 from verax.types import Base, Kind
+from verax.types.numbers import FEWEST
 
 BEST = Mark("best", "◆", "may be the best kind of its base: no other kind is significantly better")
 KIND_NAMES: dict[Kind, str] = {
@@ -205,7 +206,14 @@ def _intervals(one: Property) -> str:
     seeds = "" if one.over == "instances" or one.seeds is None else f"{one.seeds} seeds of the agents and "
     spans = sum(entry.kind == "span_interaction" and entry.base != "random" for entry in one.entries)
     own = ", for span pairs from those matched to the method (in the column: their mean)" if spans > 1 else ""
-    return f"In brackets: 95 % intervals over {seeds}{several} (BCa bootstrap). Δ: difference from random{own}."
+    difference = f"Δ: difference from random{own}."
+    if counts[-1] < FEWEST:
+        return f"Over {seeds}{several}; there are intervals from {FEWEST} on. {difference}"
+    budgets = f" and the budgets of {one.draws} seeds" if one.draws > 1 else ""
+    return (
+        f"In brackets: 95 % intervals over {seeds}{several}{budgets} (BCa bootstrap). {difference} Marks come from the "
+        "joint test of all methods, not from these intervals."
+    )
 
 
 def _wins(result: Unified, named: Sequence[Mapping[str, Property]]) -> Table:
@@ -274,10 +282,15 @@ def _models(result: Unified) -> Table:
     )
 
 
+def _spans(one: Stability, run: str) -> Cell:
+    label, shown = (f"{run}: {name}" if run else name for name in (one.method, one.display))
+    return Cell(label, shown=shown)
+
+
 def _stability(result: Unified) -> Table:
     several = len(result.runs) > 1
     rows = [
-        TableRow((Cell(f"{run.name}: {one.method}" if several else one.method), Cell(one.value), Cell(one.n)))
+        TableRow((_spans(one, run.name if several else ""), Cell(one.value), Cell(one.n)))
         for run in result.runs
         for one in run.stability
     ]

@@ -48,15 +48,15 @@ class Generator:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class GeneratorRecipe:
     """A shipped model: its generators by folder, and the setting in which it explains itself; None for an editor."""
 
     setup: TrainedMethodName | None
     generators: Mapping[str, Generator]
 
 
-RECIPES: dict[str, Recipe] = {
-    "nli-st-re": Recipe(
+RECIPES: dict[str, GeneratorRecipe] = {
+    "nli-st-re": GeneratorRecipe(
         "st_re",
         {
             "explainer": Generator(
@@ -71,7 +71,7 @@ RECIPES: dict[str, Recipe] = {
             ),
         },
     ),
-    "nli-mt-ra": Recipe(
+    "nli-mt-ra": GeneratorRecipe(
         "mt_ra",
         {
             ".": Generator(
@@ -81,7 +81,7 @@ RECIPES: dict[str, Recipe] = {
             )
         },
     ),
-    "nli-editor": Recipe(
+    "nli-editor": GeneratorRecipe(
         None,
         {
             ".": Generator(
@@ -148,7 +148,7 @@ def _with_one_explanation(instance: Instance) -> Instance:
     return replace(instance, human=replace(human, explanations=(chosen,)))
 
 
-def _make_self_explainer(recipe: Recipe, setup: TrainedMethodName, out: Path) -> dict[str, float]:
+def _make_self_explainer(recipe: GeneratorRecipe, setup: TrainedMethodName, out: Path) -> dict[str, float]:
     """Train and write the generators of a self-explaining model with its prompts and facts, and evaluate it."""
     roles = GENERATORS_OF[setup]
     (validation,) = load_draws("validation")
@@ -175,7 +175,7 @@ def _texts(data: Dataset, wording: Wording) -> Iterable[str]:
         yield from pair
 
 
-def _make_editor(recipe: Recipe, out: Path) -> dict[str, float]:
+def _make_editor(recipe: GeneratorRecipe, out: Path) -> dict[str, float]:
     """Train and write an editor with its facts, and evaluate it."""
     (generator,) = recipe.generators.values()
     drawn = load_draws("train", generator.seeds)

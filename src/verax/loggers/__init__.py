@@ -1,0 +1,1 @@
+"""Trackers of experiments that a finished run can be logged to: one function each, found by its registered name."""
