@@ -83,11 +83,10 @@ INSTANCE = "#instances-list > .instance:nth-child(2)"
 PICTURES: Mapping[str, Picture] = {
     "report": Picture(
         "methods",
-        height=1900,
+        height=1960,
         script=REMOVE.format(
-            "#leaderboard .sheet:nth-child(n + 3), #leaderboard .how, .instance + .instance, #card, "
-            ".judgement .judged, .judgement > .note, .warnings, #filter, #instances-pages, #leaderboard > .legend, "
-            ".human"
+            "#leaderboard .sheet:nth-child(n + 3), #leaderboard .how, #leaderboard > .legend, .instance + .instance, "
+            "#card, .judgement .judged, .judgement > .note, .warnings, #filter, #instances-pages, .human"
         ),
         out="docs/report.png",
     ),
