@@ -213,6 +213,8 @@ def write_output(option: str, file: Path, data: bytes) -> None:
         replace_file(file, data)
     except OSError as error:
         raise UserError(f"{option}: {file} cannot be written: {error.strerror}") from None
+    except UserError as error:
+        raise UserError(f"{option}: {error}") from None
 
 
 def print_table(
