@@ -7,11 +7,12 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
 ARGS ?=
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e
-# peer_*.py are parts of bench.peers, and static_encoder makes a model from files that are not part of the repository
-BENCHES = $(filter-out peer_% static_encoder,$(basename $(notdir $(shell grep -l __main__ bench/*.py))))
+# peer_*.py are parts of bench.peers, static_encoder makes a model from files that are not part of the repository, and
+# gallery makes pictures
+BENCHES = $(filter-out peer_% static_encoder gallery,$(basename $(notdir $(shell grep -l __main__ bench/*.py))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test index check wheel docs notebooks bench clean
+.PHONY: help setup demo test index check wheel docs notebooks bench gallery clean
 
 help:  ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +48,9 @@ notebooks: .venv/installed-test  ## execute the notebooks of the documentation a
 
 bench: .venv/installed-test .bench/interpreto/installed  ## run every benchmark
 	@set -e; for name in $(BENCHES); do echo "== bench.$$name"; $(BIN)/python -m bench.$$name; done
+
+gallery: .venv/installed-test  ## renew the pictures of the documentation; needs Chromium
+	$(BIN)/python -m bench.gallery
 
 clean:  ## remove the environment and every cache; runs stay
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .bench build dist site

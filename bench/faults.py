@@ -171,7 +171,8 @@ def disturb(
             killed["node"] += 1
         elif alive and since_rows + WORKERS < STARTS:
             # both at the same time, too
-            died = sum(_kill(one, rng) for one in rng.sample(alive, rng.choice([1, len(alive)])))
+            victims = rng.sample(alive, min(rng.choice([1, len(alive)]), kills - killed.total()))
+            died = sum(_kill(one, rng) for one in victims)
             killed["worker"] += died
             since_rows += died
         print(f"{campaign.stored()} bytes, {dict(killed)}", file=sys.stderr, flush=True)

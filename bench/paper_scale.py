@@ -71,6 +71,7 @@ def measure(paper: Paper, sample: int, seconds: float) -> dict[str, Any]:
         "forward": round(expected.forward * times),
         "backward": round(expected.backward * times),
         "hours": round((expected.seconds or 0.0) * times / HOUR, 1),
+        "hours_if_idle": round((1 - cost.waited) * (expected.seconds or 0.0) * times / HOUR, 1),
         "memory_gb": round(cost.memory.peak / 1e9, 2),
         "disk_gb": round(cost.disk * times / 1e9, 2),
     }

@@ -69,11 +69,12 @@ def write(rows: int, folder: Path) -> Work:
 
     writing.SYNC_ROWS = writing.SEAL_ROWS  # nothing here is worth an fsync for every 32 rows
     prepared = _preparation(rows)()
+    counted = prepared.plan.remaining(()).rows
 
     def work() -> None:
         planned = prepared.plan
         with Store.open(folder) as store:
-            manifest = opening_manifest(planned, rows=rows, command="python -m bench.rows", earlier=Manifest())
+            manifest = opening_manifest(planned, rows=counted, command="python -m bench.rows", earlier=Manifest())
             store.write_card(manifest.card())
             store.write_plan(PlanKeys(planned))
             _append(store, prepared)

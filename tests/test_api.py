@@ -87,13 +87,16 @@ def test_explain_all_shares_passes_and_says_what_is_skipped(classifier: Callable
     blind = verax.load_model(lambda texts: [[0.5, 0.5]] * len(texts), labels=["a", "b"])
     every = verax.explain_all(blind, "a b")
     assert {skip.reason for skip in every.skipped} == {"unfit", "needs_two_parts"}
-    by_masking = ["beam", "exact_shapley", "kernel_shap", "leave_one_out", "random"]
-    assert [made.highlight.method for made in every.explanations] == by_masking, "the rest needs a padding or gradients"
+    methods = {made.row.method: made.parameters.get("removal") for made in every.explanations}
+    by_masking = dict.fromkeys(["beam", "exact_shapley", "kernel_shap", "leave_one_out"], "mask")
+    by_padding = [f"{name}(removal=delete)" for name in ("lime", "occlusion", "shapley_sampling")]
+    deleting = dict.fromkeys(by_padding, "delete")  # a function has no padding
+    assert methods == {**by_masking, **deleting, "random": None}, "the rest needs gradients"
     for methods in ("lime", []):
         with pytest.raises(UserError, match="explain_all: methods: expected a list"):
             verax.explain_all(model, "a b", methods=methods)
     with pytest.raises(UserError, match="can't remove words by 'pad'"):
-        verax.explain_all(blind, "a b", methods=["occlusion"])
+        verax.explain_all(blind, "a b", methods=[{"occlusion": {"removal": "pad"}}])
 
 
 def test_a_model_is_trained_from_python(tmp_path: Path) -> None:

@@ -143,6 +143,15 @@ def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
     assert [path for path in local if not path.is_file()] == []
 
 
+def test_pages_have_nothing_for_which_scripts_of_the_theme_fetch(site: Path) -> None:
+    """They would get mermaid for diagrams, and facts of a repository; other hosts in them are in comments only."""
+    triggers = re.compile(r'class="[^"]*\bmermaid\b|data-md-component="source"')
+    assert [path.name for path in site.rglob("*.html") if triggers.search(path.read_text("utf-8"))] == []
+    scripts = "".join(path.read_text("utf-8") for path in (site / "assets" / "javascripts").glob("*.js"))
+    fetched = set(re.findall(r"[\"'`]https?://([\w.-]+)", scripts))
+    assert fetched <= {"unpkg.com", "api.github.com", "www.w3.org"}
+
+
 @pytest.mark.parametrize("width", [400, 1280])
 @pytest.mark.parametrize("page", SHOWN)
 def test_a_page_asks_no_other_place_and_fits(page: str, width: int, site: Path, browser: Browser) -> None:

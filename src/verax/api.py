@@ -37,7 +37,7 @@ from verax.results.run import Run as _Run
 from verax.results.table import Table
 from verax.run.audit import execute_audit, fitted, plan_audit
 from verax.run.card import method_entry
-from verax.run.checking import check_fit, check_prompts
+from verax.run.checking import check_fit, check_prompts, removing
 from verax.run.context import TEXT
 from verax.run.execute_run import execute_run
 from verax.run.parameters import Configured, from_config, named_parameters
@@ -292,7 +292,7 @@ def explain(
         if "target" in parameters:
             raise UserError("target and the parameter target of the method are the same: give one of them")
         given = {name: {**parameters, "target": target}}
-    named = from_config("methods", given, seed)
+    named = from_config("methods", removing(given, model, seed), seed)
     check_fit(named, model)
     x, engine = Subject(instance, model), Engine()
     if named.component.kind == TEXT:
@@ -332,7 +332,7 @@ def explain_all(
         model, texts, label, lang, seed: as for `explain`.
         methods: as for `explain`, each; by default all. Of those, methods that do not fit the model are skipped with
             their reason, while a named method that does not fit is an error.
-        target: what all methods explain, for those that are given by name alone.
+        target: what methods explain that name no target of their own; of objects it is their own.
         without: words, by part and position, that are deleted from the input that the model reads. The target is still
             that of the whole input.
     """
@@ -351,7 +351,7 @@ def explain_all(
     several = [entry for entry in entries("methods").values() if entry.reference != "control"]
     fitting = [entry.name for entry in several if (entry.kind != TEXT) is scores_words]
     for given in fitting if methods is None else methods:
-        named = _aimed(given, target, seed)
+        named = _aimed(removing(given, model, seed), target, seed)
         try:
             check_fit(named, model)
             if named.component.kind == TEXT:
@@ -382,9 +382,9 @@ def _reduced(x: Subject, without: Collection[tuple[int, int]]) -> Subject:
 
 
 def _aimed(given: str | Mapping[str, Any] | Method, target: str | None, seed: int) -> Configured[Method]:
-    """A method, with `target` if it was given by its name alone and has a target."""
+    """A method, with `target` unless it is an object or names a target."""
     named: Configured[Method] = from_config("methods", given, seed)
-    if target is None or not isinstance(given, str):
+    if target is None or not isinstance(given, str | Mapping) or "target" in named_parameters("methods", given)[1]:
         return named
     return replace(named, component=_at(named.component, Target(target)))
 

@@ -139,6 +139,11 @@ def test_given_words_are_kept_as_they_are(words: list[str]) -> None:
     assert text.raw == " ".join(words)
 
 
+def test_a_given_ideographic_space_is_a_word() -> None:
+    """Word aligners count it, so links behind it would otherwise be one off."""
+    assert from_words(["甲", "\u3000", "乙"], "zh").words == ("甲", "\u3000", "乙")
+
+
 @pytest.mark.parametrize("word", ["", "  "])
 def test_an_empty_given_word_is_refused(word: str) -> None:
     with pytest.raises(UserError, match="word 1 is empty"):

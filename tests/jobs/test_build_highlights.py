@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,7 @@ import yaml
 from sklearn.metrics import average_precision_score, f1_score
 
 import verax as package
-from verax.cli import main
+from support.cli import Answer, CallVerax
 from verax.results.run import Run
 
 ENGLISH = (
@@ -29,14 +28,6 @@ ENGLISH = (
 )
 PARTS = ("premise", "hypothesis")
 METHODS = ("saliency", "{input_x_gradient: {aggregate: l2}}", "leave_one_out")
-
-
-class Answer(NamedTuple):
-    """What a command printed, and how it ended."""
-
-    code: int
-    out: str
-    err: str
 
 
 def backwards(words: list[str]) -> tuple[list[str], list[tuple[int, int]]]:
@@ -101,12 +92,12 @@ def write_inputs(folder: Path, model: Path) -> None:
 @pytest.fixture(scope="module")
 def first(
     tmp_path_factory: pytest.TempPathFactory, checkpoint: Callable[[str], Path]
-) -> Callable[[Callable[..., Answer]], tuple[Path, Answer]]:
+) -> Callable[[CallVerax], tuple[Path, Answer]]:
     """A folder with inputs and a finished build, made once, and what the command said."""
     folder = tmp_path_factory.mktemp("first")
     kept: list[Answer] = []
 
-    def made(verax: Callable[..., Answer]) -> tuple[Path, Answer]:
+    def made(verax: CallVerax) -> tuple[Path, Answer]:
         if not kept:
             write_inputs(folder, checkpoint("bert"))
             with pytest.MonkeyPatch.context() as patch:
@@ -128,7 +119,7 @@ def folder(tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: pytes
 @pytest.fixture
 def built(
     first: Callable[..., tuple[Path, Answer]],
-    verax: Callable[..., Answer],
+    verax: CallVerax,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> tuple[Path, Answer]:
@@ -148,21 +139,12 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def verax(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
-    """Call the command line in this process."""
-    monkeypatch.setenv("COLUMNS", "160")
-
-    def call(*args: str | Path) -> Answer:
-        monkeypatch.setattr(sys, "argv", ["verax", *map(str, args)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        return Answer(int(ended.value.code or 0), out, err)
-
-    return call
+def verax(call_verax: CallVerax) -> CallVerax:
+    """Call the command line in the working directory."""
+    return call_verax
 
 
-def build(verax: Callable[..., Answer], *more: str | Path) -> Answer:
+def build(verax: CallVerax, *more: str | Path) -> Answer:
     return verax("build-highlights", "spec.yaml", "--out", "out", *more)
 
 
@@ -272,7 +254,7 @@ def test_the_card_tells_how_it_was_made_and_what_it_is_not_for(built: tuple[Path
 
 
 def test_a_second_build_computes_nothing_and_leaves_edited_files_alone(
-    built: tuple[Path, Answer], verax: Callable[..., Answer]
+    built: tuple[Path, Answer], verax: CallVerax
 ) -> None:
     folder, _ = built
     edited, rows = folder / "out" / "annotations" / "en.tsv", folder / "out" / "highlights.jsonl"
@@ -288,7 +270,7 @@ def test_a_second_build_computes_nothing_and_leaves_edited_files_alone(
     assert edited.read_text() == "somebody's work"
 
 
-def test_people_edit_the_sample_and_it_is_compared(built: tuple[Path, Answer], verax: Callable[..., Answer]) -> None:
+def test_people_edit_the_sample_and_it_is_compared(built: tuple[Path, Answer], verax: CallVerax) -> None:
     folder, _ = built
     rows = {row["id"]: row for row in read_rows(folder / "out" / "highlights.jsonl")}
     path = folder / "out" / "annotations" / "en.tsv"
@@ -322,7 +304,7 @@ def test_people_edit_the_sample_and_it_is_compared(built: tuple[Path, Answer], v
 
 
 @pytest.mark.usefixtures("built")
-def test_files_that_nobody_edited_are_warned_of(verax: Callable[..., Answer]) -> None:
+def test_files_that_nobody_edited_are_warned_of(verax: CallVerax) -> None:
     said = verax("check-highlights", "out")
     assert "nothing was changed in en" in said.err
     assert "Precision" in said.out
@@ -343,7 +325,7 @@ def test_files_that_nobody_edited_are_warned_of(verax: Callable[..., Answer]) ->
     ],
 )
 def test_mistakes_in_an_edited_file_are_named_by_file_and_line(
-    built: tuple[Path, Answer], verax: Callable[..., Answer], change: Callable[[list[str]], list[str]], said: str
+    built: tuple[Path, Answer], verax: CallVerax, change: Callable[[list[str]], list[str]], said: str
 ) -> None:
     folder, _ = built
     path = folder / "out" / "annotations" / "en.tsv"
@@ -356,7 +338,7 @@ def test_mistakes_in_an_edited_file_are_named_by_file_and_line(
     assert said in got.err
 
 
-def test_method_and_threshold_that_are_given_need_no_tuning(folder: Path, verax: Callable[..., Answer]) -> None:
+def test_method_and_threshold_that_are_given_need_no_tuning(folder: Path, verax: CallVerax) -> None:
     content = yaml.safe_load((folder / "spec.yaml").read_text())
     del content["tuning"]
     (folder / "spec.yaml").write_text(yaml.safe_dump(content))
@@ -370,7 +352,7 @@ def test_method_and_threshold_that_are_given_need_no_tuning(folder: Path, verax:
     assert "not tuned" in (folder / "out" / "dataset" / "README.md").read_text("utf-8")
 
 
-def test_what_the_run_warns_of_is_told(folder: Path, verax: Callable[..., Answer]) -> None:
+def test_what_the_run_warns_of_is_told(folder: Path, verax: CallVerax) -> None:
     rows = read_rows(folder / "parallel.jsonl")
     renamed = [{**row, "label": "unheard of"} if row["parallel_id"] == "0" else row for row in rows]
     write_rows(folder / "parallel.jsonl", renamed)
@@ -383,7 +365,7 @@ def test_what_the_run_warns_of_is_told(folder: Path, verax: Callable[..., Answer
     assert [one["rows"] for one in record["languages"]] == [5, 5, 4]  # its loss can't be explained: it is left out
 
 
-def test_a_model_of_its_own_for_the_tuning_set(folder: Path, verax: Callable[..., Answer]) -> None:
+def test_a_model_of_its_own_for_the_tuning_set(folder: Path, verax: CallVerax) -> None:
     from support import tiny
 
     tiny.save("bert", folder / "other", seed=1)
@@ -410,9 +392,7 @@ def test_a_model_of_its_own_for_the_tuning_set(folder: Path, verax: Callable[...
         ({"model": ""}, "model is missing: give --model"),
     ],
 )
-def test_bad_input_is_one_clear_line(
-    folder: Path, verax: Callable[..., Answer], change: dict[str, Any], said: str
-) -> None:
+def test_bad_input_is_one_clear_line(folder: Path, verax: CallVerax, change: dict[str, Any], said: str) -> None:
     content = yaml.safe_load((folder / "spec.yaml").read_text())
     (folder / "spec.yaml").write_text(yaml.safe_dump({**content, **change}))
     got = build(verax)
@@ -435,7 +415,7 @@ def test_bad_input_is_one_clear_line(
     ],
 )
 @pytest.mark.usefixtures("folder")
-def test_bad_flags_are_one_clear_line(verax: Callable[..., Answer], flags: tuple[str, str], said: str) -> None:
+def test_bad_flags_are_one_clear_line(verax: CallVerax, flags: tuple[str, str], said: str) -> None:
     got = build(verax, *flags)
     assert (got.code, got.out) == (2, "")
     assert got.err.splitlines()[-1].startswith(f"error: {said}")
@@ -452,7 +432,7 @@ def test_bad_flags_are_one_clear_line(verax: Callable[..., Answer], flags: tuple
     ],
 )
 def test_a_record_of_another_shape_is_damaged(
-    verax: Callable[..., Answer], tmp_path: Path, record: dict[str, Any], said: str
+    verax: CallVerax, tmp_path: Path, record: dict[str, Any], said: str
 ) -> None:
     (tmp_path / "build.json").write_text(json.dumps(record))
     got = verax("check-highlights", tmp_path)
@@ -460,7 +440,7 @@ def test_a_record_of_another_shape_is_damaged(
     assert got.err == f"error: {tmp_path / 'build.json'} is damaged: {said}\n"
 
 
-def test_an_aligner_that_links_nothing_is_refused(folder: Path, verax: Callable[..., Answer]) -> None:
+def test_an_aligner_that_links_nothing_is_refused(folder: Path, verax: CallVerax) -> None:
     rows = read_rows(folder / "parallel.jsonl")
     write_rows(folder / "parallel.jsonl", [{**row, **{f"{name}_links": " " for name in PARTS}} for row in rows])
     got = build(verax, "--method", "saliency", "--threshold", "0.3")
@@ -473,9 +453,7 @@ def test_an_aligner_that_links_nothing_is_refused(folder: Path, verax: Callable[
     assert "already done: 54 of 54 rows" in again.err
 
 
-def test_a_folder_that_holds_something_else_is_refused(
-    built: tuple[Path, Answer], verax: Callable[..., Answer]
-) -> None:
+def test_a_folder_that_holds_something_else_is_refused(built: tuple[Path, Answer], verax: CallVerax) -> None:
     folder, _ = built
     for older in (False, True):
         if older:  # as it was before there was artifact.json
@@ -495,7 +473,7 @@ def test_a_folder_that_holds_something_else_is_refused(
 
 
 def test_a_build_that_was_stopped_is_not_checked_and_goes_on(
-    folder: Path, verax: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+    folder: Path, verax: CallVerax, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import verax.jobs.highlights.build as building
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +14,8 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 import verax
+from support.cli import Answer, CallVerax
 from support.tables import lines_of
-from verax.cli import main
 from verax.cli.similarity import _table
 from verax.data.text import split_words
 from verax.jobs.similarity import Similarity, representations
@@ -135,17 +134,9 @@ def test_one_language_is_no_translation(classifier: Callable[..., Classifier], i
         verax.representation_similarity(classifier("bert"), Dataset("mine", tuple(instances), ()))
 
 
-class Answer(NamedTuple):
-    """What a command printed, and how it ended."""
-
-    code: int
-    out: str
-    err: str
-
-
 @pytest.fixture
-def similarity(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
-    """Call `verax similarity` in this process on twenty inputs in three languages, in a wide terminal."""
+def similarity(call_verax: CallVerax, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> CallVerax:
+    """Call `verax similarity` on twenty inputs in three languages, in a wide terminal."""
     monkeypatch.setenv("COLUMNS", "200")
     (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows(20))))
     columns = {"id": "id", "lang": "lang", "parallel_id": "number"}
@@ -154,17 +145,13 @@ def similarity(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
     (tmp_path / "data.yaml").write_text(json.dumps(spec))
 
     def call(*args: object) -> Answer:
-        told = ["similarity", "--data", tmp_path / "data.yaml", *args]
-        monkeypatch.setattr(sys, "argv", ["verax", *map(str, told)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return Answer(int(ended.value.code or 0), *capsys.readouterr())
+        return call_verax("similarity", "--data", tmp_path / "data.yaml", *args)  # type: ignore[arg-type]
 
     return call
 
 
 def test_the_command_prints_a_table_of_models_and_languages(
-    similarity: Callable[..., Answer], checkpoint: Callable[[str], Path], tmp_path: Path
+    similarity: CallVerax, checkpoint: Callable[[str], Path], tmp_path: Path
 ) -> None:
     """The second model has no classifier on top. The table fits a terminal, however long the paths are."""
     first, second = checkpoint("bert"), tmp_path / "encoder"
@@ -207,9 +194,7 @@ def test_each_model_has_its_own_counts() -> None:
     assert lines_of(_table(measured, 4, 3)) == [[lang, "0.500", "5", "0", "0.500", "4", "3"] for lang in ("de", "fr")]
 
 
-def test_mistakes_on_the_command_line_are_one_line(
-    similarity: Callable[..., Answer], checkpoint: Callable[[str], Path]
-) -> None:
+def test_mistakes_on_the_command_line_are_one_line(similarity: CallVerax, checkpoint: Callable[[str], Path]) -> None:
     model = ("--model", checkpoint("bert"))
     for args, told in {
         (*model, "--batch", 11): "has 20 inputs in both en and de; at least two batches of 11, 22, are needed",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -19,7 +18,7 @@ from sklearn.metrics import accuracy_score
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from support import tiny
-from verax.cli import main
+from support.cli import Answer, CallVerax
 from verax.cli.training import _next_command
 from verax.data.text import split_words
 from verax.jobs.training.classifier import ClassifierTraining
@@ -32,28 +31,12 @@ from verax.train import fine_tuning
 from verax.types import Dataset, Instance, UserError
 
 
-class Answer(NamedTuple):
-    """What a command printed, and how it ended."""
-
-    code: int
-    out: str
-    err: str
-
-
-Verax = Callable[..., Answer]
-
-
 @pytest.fixture
-def train(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Verax:
-    """Call `verax train masked`, or another command, in this process, in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "160")
+def train(verax: CallVerax) -> CallVerax:
+    """Call `verax train masked`, or another command."""
 
     def call(*args: object, command: str = "masked") -> Answer:
-        monkeypatch.setattr(sys, "argv", ["verax", "train", command, *map(str, args)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return Answer(int(ended.value.code or 0), *capsys.readouterr())
+        return verax("train", command, *args)  # type: ignore[arg-type]
 
     return call
 
@@ -116,7 +99,7 @@ def _head(folder: Path) -> torch.Tensor:
 
 
 def test_one_model_is_a_normal_checkpoint_with_its_card(
-    train: Verax, files: list[object], checkpoint: Callable[[str], Path], tmp_path: Path
+    train: CallVerax, files: list[object], checkpoint: Callable[[str], Path], tmp_path: Path
 ) -> None:
     base, out = checkpoint("bert"), tmp_path / "made"
     said = train("--base", base, *files, "--out", out, "--epochs", 3, "--batch-size", 4, "--learning-rate", 2e-3)
@@ -189,7 +172,7 @@ def _check_card(card: str, facts: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("select", "best"), [("none", 0), ("masking", 2), ("both", 1)])
 def test_the_epoch_that_the_selection_likes_best_is_kept(
-    train: Verax,
+    train: CallVerax,
     files: list[object],
     checkpoint: Callable[[str], Path],
     tmp_path: Path,
@@ -212,7 +195,7 @@ ALL = {"masking": ["none", "masking", "half"], "select": ["none", "masking", "bo
 
 
 def test_an_ablation_is_nine_models_of_three_trainings(
-    train: Verax,
+    train: CallVerax,
     files: list[object],
     checkpoint: Callable[[str], Path],
     tmp_path: Path,
@@ -268,7 +251,7 @@ def test_an_ablation_is_nine_models_of_three_trainings(
 
 
 def test_several_seeds_give_intervals_over_them_and_a_new_one_trains_alone(
-    train: Verax, files: list[object], checkpoint: Callable[[str], Path], tmp_path: Path, trained_epochs: list[int]
+    train: CallVerax, files: list[object], checkpoint: Callable[[str], Path], tmp_path: Path, trained_epochs: list[int]
 ) -> None:
     out = tmp_path / "models"
     told = ["--base", checkpoint("bert"), *files, "--out", out, "--epochs", 1, "--learning-rate", 1e-2]
@@ -292,7 +275,7 @@ def test_several_seeds_give_intervals_over_them_and_a_new_one_trains_alone(
 
 
 def test_another_test_set_is_measured_without_training(
-    train: Verax, files: list[object], checkpoint: Callable[[str], Path], tmp_path: Path, trained_epochs: list[int]
+    train: CallVerax, files: list[object], checkpoint: Callable[[str], Path], tmp_path: Path, trained_epochs: list[int]
 ) -> None:
     out = tmp_path / "made"
     told = ["--base", checkpoint("bert"), *files[:4], "--out", out, "--epochs", 2, "--learning-rate", 2e-3]
@@ -324,7 +307,7 @@ def test_another_test_set_is_measured_without_training(
 
 
 def test_another_recipe_into_the_same_folder_is_refused(
-    train: Verax, files: list[object], checkpoint: Callable[[str], Path], tmp_path: Path, trained_epochs: list[int]
+    train: CallVerax, files: list[object], checkpoint: Callable[[str], Path], tmp_path: Path, trained_epochs: list[int]
 ) -> None:
     out = tmp_path / "made"
     told = ["--base", checkpoint("bert"), *files, "--out", out, "--epochs", 1]
@@ -356,7 +339,7 @@ def test_another_recipe_into_the_same_folder_is_refused(
 
 
 def test_a_damaged_checkpoint_is_reported_and_a_lost_one_is_made_again(
-    train: Verax, files: list[object], checkpoint: Callable[[str], Path], tmp_path: Path, trained_epochs: list[int]
+    train: CallVerax, files: list[object], checkpoint: Callable[[str], Path], tmp_path: Path, trained_epochs: list[int]
 ) -> None:
     out = tmp_path / "made"
     told = ["--base", checkpoint("bert"), *files, "--out", out, "--epochs", 1]
@@ -371,7 +354,7 @@ def test_a_damaged_checkpoint_is_reported_and_a_lost_one_is_made_again(
     assert len(trained_epochs) == 2
 
 
-def test_a_base_without_masks_trains_plain(train: Verax, tmp_path: Path, files: list[object]) -> None:
+def test_a_base_without_masks_trains_plain(train: CallVerax, tmp_path: Path, files: list[object]) -> None:
     """Without masking and selection by it no mask token is needed; what needs one is left out."""
     model, tokenizer = tiny.build("bert")
     tokenizer.mask_token = None
@@ -479,7 +462,7 @@ def test_a_dataset_of_ours_has_splits_of_its_own() -> None:
     ids=["no labels", "one class", "empty", "two rows", "a label is missing"],
 )
 def test_data_that_cannot_be_trained_on(
-    train: Verax, checkpoint: Callable[[str], Path], tmp_path: Path, rows: list[Any], told: str
+    train: CallVerax, checkpoint: Callable[[str], Path], tmp_path: Path, rows: list[Any], told: str
 ) -> None:
     path = _file(tmp_path / "bad.jsonl", rows)
     said = train("--base", checkpoint("bert"), "--data", path, "--out", tmp_path / "made", "--epochs", 1)
@@ -497,7 +480,7 @@ def _one_line(said: Answer, told: str) -> None:
 
 
 def test_labels_of_other_sets_are_looked_at_before_the_training(
-    train: Verax, checkpoint: Callable[[str], Path], tmp_path: Path, trained_epochs: list[int]
+    train: CallVerax, checkpoint: Callable[[str], Path], tmp_path: Path, trained_epochs: list[int]
 ) -> None:
     data, other = _file(tmp_path / "data.jsonl", _rows(10)), _file(tmp_path / "other.jsonl", _rows(6, ("far", "odd")))
     for flag in ("--validation", "--test"):
@@ -525,7 +508,7 @@ def test_labels_of_other_sets_are_looked_at_before_the_training(
     ],
 )
 def test_mistakes_in_a_spec(
-    train: Verax,
+    train: CallVerax,
     files: list[object],
     checkpoint: Callable[[str], Path],
     tmp_path: Path,
@@ -540,7 +523,7 @@ def test_mistakes_in_a_spec(
 
 
 def test_mistakes_in_flags(
-    train: Verax, files: list[object], checkpoint: Callable[[str], Path], tmp_path: Path
+    train: CallVerax, files: list[object], checkpoint: Callable[[str], Path], tmp_path: Path
 ) -> None:
     base, made = ("--base", checkpoint("bert")), ("--out", tmp_path / "made")
     _one_line(train(*base, *files, *made, "--masking", "hlaf"), "'none', 'masking' or 'half', got 'hlaf'")
@@ -556,7 +539,7 @@ def test_mistakes_in_flags(
 
 
 def test_sets_with_other_parts_do_not_go_together(
-    train: Verax, checkpoint: Callable[[str], Path], tmp_path: Path
+    train: CallVerax, checkpoint: Callable[[str], Path], tmp_path: Path
 ) -> None:
     pairs = [{"premise": row["text"], "hypothesis": "the lake", "label": row["label"]} for row in _rows(6)]
     data, other = _file(tmp_path / "data.jsonl", _rows(10)), _file(tmp_path / "other.jsonl", pairs)
@@ -565,7 +548,7 @@ def test_sets_with_other_parts_do_not_go_together(
 
 
 def test_instances_without_words_are_left_out_and_counted(
-    train: Verax, checkpoint: Callable[[str], Path], tmp_path: Path
+    train: CallVerax, checkpoint: Callable[[str], Path], tmp_path: Path
 ) -> None:
     rows = [*_rows(12), {"text": "  ", "label": "far"}]
     data, validation = _file(tmp_path / "some.jsonl", rows), _file(tmp_path / "other.jsonl", _rows(4))
@@ -590,7 +573,7 @@ def test_instances_without_words_are_left_out_and_counted(
 
 @pytest.mark.parametrize("on_long", ["error", "truncate"])
 def test_inputs_that_are_too_long_are_left_out_or_cut_and_the_card_says_so(
-    train: Verax, checkpoint: Callable[[str], Path], tmp_path: Path, on_long: str
+    train: CallVerax, checkpoint: Callable[[str], Path], tmp_path: Path, on_long: str
 ) -> None:
     rows = [*_rows(12), {"text": "the red boat " * 200, "label": "far"}]
     data, validation = _file(tmp_path / "some.jsonl", rows), _file(tmp_path / "other.jsonl", rows[-5:])
@@ -610,7 +593,7 @@ def test_inputs_that_are_too_long_are_left_out_or_cut_and_the_card_says_so(
 
 
 def test_the_next_command_reads_the_data_as_the_training_did(
-    train: Verax, checkpoint: Callable[[str], Path], tmp_path: Path
+    train: CallVerax, checkpoint: Callable[[str], Path], tmp_path: Path
 ) -> None:
     """Columns, metric and maskable part are in a spec, since no flag names them; the run measures by them."""
     rows = [{"body": row["text"], "ask": "is it near", "kind": row["label"]} for row in _rows(60)]
@@ -647,14 +630,14 @@ def test_the_next_command_has_the_columns_of_the_training_data(tmp_path: Path, t
 
 
 def test_a_folder_that_can_not_be_made_is_told_before_training(
-    train: Verax, checkpoint: Callable[[str], Path], files: list[object]
+    train: CallVerax, checkpoint: Callable[[str], Path], files: list[object]
 ) -> None:
     said = train("--base", checkpoint("bert"), *files, "--epochs", 1, "--out", "/proc/made")
     assert (said.code, "cannot be written to" in said.err) == (2, True)
 
 
 def test_plain_is_masked_without_masks(
-    train: Verax, files: list[object], checkpoint: Callable[[str], Path], tmp_path: Path
+    train: CallVerax, files: list[object], checkpoint: Callable[[str], Path], tmp_path: Path
 ) -> None:
     told = ["--base", checkpoint("bert"), *files, "--epochs", 2, "--learning-rate", 1e-2, "--batch-size", 4]
     plain = train(*told, "--out", tmp_path / "plain", command="plain")
@@ -671,7 +654,7 @@ def test_plain_is_masked_without_masks(
 
 
 def test_plain_has_no_say_on_masks(
-    train: Verax, files: list[object], checkpoint: Callable[[str], Path], tmp_path: Path
+    train: CallVerax, files: list[object], checkpoint: Callable[[str], Path], tmp_path: Path
 ) -> None:
     told = ["--base", checkpoint("bert"), *files, "--out", tmp_path / "made"]
     said = train(*told, "--masking", "half", command="plain")
@@ -699,7 +682,9 @@ def _translated(n: int) -> list[dict[str, str]]:
     ]
 
 
-def test_performance_is_told_for_each_language(train: Verax, checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+def test_performance_is_told_for_each_language(
+    train: CallVerax, checkpoint: Callable[[str], Path], tmp_path: Path
+) -> None:
     """A model for each of three seeds, trained on mixed languages; each measured by its checkpoint alone."""
     tested = [{**row, "label": "far"} if row["lang"] == "ru" else row for row in _translated(9)]
     columns = {"lang": "lang", "parallel_id": "of"}

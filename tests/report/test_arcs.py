@@ -1,6 +1,8 @@
 """The picture of interactions: which pairs, where words, brackets and arcs stand, and how a browser shows it."""
 
 import io
+import itertools
+import math
 import re
 import time
 
@@ -12,7 +14,7 @@ from rich.console import Console
 from support.markup import parse
 from verax.data.text import split_words
 from verax.report.arc_layout import WIDTH, lay_out_arcs
-from verax.report.arcs import arcs_html, people_html, picture, top_pairs
+from verax.report.arcs import _label_spots, arcs_html, people_html, picture, top_pairs
 from verax.report.lines import MARGIN, TEXT, is_rtl, lay_out
 from verax.report.notebook import highlight_html
 from verax.report.page import render
@@ -152,6 +154,21 @@ def assert_within(plan):
             assert 0 <= y <= plan.height
         for bracket in arc.brackets:
             assert 0 <= bracket.y <= plan.height
+
+
+def test_ranks_lie_apart_and_brackets_clear_of_boxes():
+    made = instance(" ".join(f"word{k}" for k in range(40)), "one two")
+    hub = Span(0, 20, 21)
+    within = [(Span(0, k, k + 1), hub) for k in (18, 19, 21, 3, 33)]
+    spots = _label_spots(lay_out_arcs(made, within, bracketed=False).arcs)
+    assert min(math.dist(a, b) for a, b in itertools.combinations(spots, 2)) > 15, "discs of radius 7.5"
+    plan = lay_out_arcs(made, [(Span(0, 0, 2), Span(1, 0, 1)), (Span(0, 1, 3), Span(1, 1, 2))], bracketed=True)
+    assert_within(plan)
+    for arc in plan.arcs:
+        for bracket in arc.brackets:
+            away = [max(top - bracket.foot, bracket.foot - top - TEXT) for top in plan.tops]
+            assert any(distance >= 4 for distance in away)
+            assert not any(top < bracket.y < top + TEXT for top in plan.tops)
 
 
 texts = st.text(st.sampled_from("abcWil.,()אב中ع \N{GRINNING FACE}"), min_size=1, max_size=150)

@@ -145,6 +145,31 @@ def test_notebook_html_carries_its_own_looks(text):
     assert "(0.750)" in html
 
 
+COLUMNS = """
+(() => {
+  const grid = [...document.querySelectorAll('div')].find(e => e.style.display === 'grid');
+  const boxes = [...grid.children].map(e => e.getBoundingClientRect());
+  const covered = [...grid.querySelectorAll('ruby')].map(e => {
+    const [word, score] = [e.firstElementChild, e.querySelector('rt')].map(one => one.getBoundingClientRect());
+    return score.top < word.bottom - 1 || score.height < 5;
+  });
+  return [new Set(boxes.map(box => Math.round(box.left))).size, covered.some(Boolean), covered.length,
+          document.documentElement.scrollWidth <= innerWidth];
+})()
+"""
+
+
+@pytest.mark.parametrize(("width", "columns"), [(1280, 2), (400, 1)])
+def test_columns_of_a_notebook_fit_and_no_word_covers_its_score(browser, text, tmp_path, width, columns):
+    instance = Instance("i", (text("a rather unremarkable sentence"),), human=Human(words=((2,),)))
+    entry = MethodEntry(label="loo")
+    made = [(highlight(instance, [1.0, -1.0, 0.5, 1e-5]), entry)] * 2
+    path = tmp_path / "cell.html"
+    path.write_text(f"<meta charset=utf-8>{side_by_side_html(made, instance, Prediction('i', 'y', ('y',), (1.0,)))}")
+    browser.open(path, width=width)
+    assert browser.ask(COLUMNS) == [columns, False, 8, True]
+
+
 def test_the_style_sheet_has_a_rule_for_every_class():
     assert style_sheet().count("{") == len(STYLES) == 34
 
@@ -176,6 +201,7 @@ def test_scores_without_a_sign_have_a_scale_of_their_own(text):
         ({"louvain": {"over": "attention_interaction"}}, False),
         ("louvain", True),
         ({"randomised": {"over": "saliency"}}, False),
+        ({"activation": {"aggregate": "mean"}}, False),
         ("beam", False),
         ("random", False),
     ],

@@ -15,6 +15,7 @@ from support.markup import Node, parse
 from verax.results.figure import (
     AnyMark,
     Area,
+    Bar,
     Dot,
     Figure,
     Line,
@@ -24,6 +25,7 @@ from verax.results.figure import (
     Rule,
     Scale,
     Series,
+    Swarm,
     as_plain,
     extent,
     ticks_over,
@@ -195,6 +197,22 @@ def test_areas_and_regions_fill_what_they_say() -> None:
     xs = [x for x, _ in corners(hatch.only("path"))]
     assert min(xs) == pytest.approx((left + right) / 2, abs=0.1)
     assert max(xs) == pytest.approx(right, abs=0.1)
+
+
+def test_bars_and_swarms_are_in_their_rows() -> None:
+    marks = (Bar(" a", 0.0, 1.0, "negative", "+1"), Bar(" b", 1.0, 0.5, "positive"), Swarm(" b", 0, (0.0, 0.5)))
+    tree = draw(*marks, rows=(" a", " b"))
+    left, right, _, _ = plot_area(tree)
+    found = [
+        re.findall(r"[\d.]+", bar["d"])
+        for bar in (tree.only("path", "bar negative"), tree.only("path", "bar positive"))
+    ]
+    (start, top, end, bottom, _), (other, lower, back, _, _) = [[float(number) for number in one] for one in found]
+    assert (start, end, other, back) == pytest.approx((left, right, right, (left + right) / 2), abs=0.1)
+    assert top < bottom < lower
+    dots = [at(dot) for dot in tree.all("circle", "mark")]
+    assert [x for x, _ in dots] == pytest.approx([left, (left + right) / 2], abs=0.1)
+    assert all(y > lower for _, y in dots)
 
 
 def test_nothing_is_drawn_outside_of_the_plot() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from verax.stats import masf
-from verax.stats.masf import InDistributionTest, fisher, simes
+from verax.stats.masf import InDistributionTest, simes
 from verax.types import FloatArray
 
 Variant = Literal["conformal", "paper"]
@@ -165,21 +165,11 @@ def test_simes_by_hand() -> None:
     assert simes(np.array([0.0, 1.0])) == 0.0
 
 
-def test_fisher_by_hand() -> None:
-    # The product of two uniform p-values is below q with probability q (1 - ln q).
-    assert fisher(np.array([0.1, 0.2])) == pytest.approx(0.02 * (1 - np.log(0.02)))
-    assert fisher(np.array([0.3])) == pytest.approx(0.3)
-    assert fisher(np.array([0.0, 1.0])) == 0.0
-    assert fisher(np.array([1.0, 1.0])) == 1.0
-
-
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=20).map(np.array))
 def test_combined_p_values_are_probabilities(p: FloatArray) -> None:
     assert p.min() <= simes(p) <= p.max()
-    assert 0.0 <= fisher(p) <= 1.0
 
 
-@pytest.mark.parametrize("combine", [simes, fisher])
-def test_nothing_can_be_combined_of_nothing(combine: Callable[[FloatArray], float]) -> None:
+def test_nothing_can_be_combined_of_nothing() -> None:
     with pytest.raises(ValueError, match="no p-value"):
-        combine(np.array([]))
+        simes(np.array([]))

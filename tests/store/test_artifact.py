@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from verax.models.load import load_model
 from verax.store.artifact import Artifact, ArtifactRecord, differences, read_json, read_record
 from verax.store.files import replace_file
 from verax.store.keys import key_of
@@ -355,3 +357,20 @@ def test_an_artifact_with_a_link_in_it_is_not_written_to(tmp_path: Path) -> None
     with pytest.raises(UserError, match=r"two is a symbolic link, and verax does not write through it"), one.claim():
         raise AssertionError("it must not be claimed")
     assert (tmp_path / "mine").read_text() == "precious"
+
+
+def test_a_trained_model_is_verified_when_it_is_loaded(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(checkpoint("bert"), folder)
+    load_model(folder)  # no artifact: anything goes
+    artifact = Artifact(folder, "checkpoint", "k", {}, lambda _: ArtifactRecord("checkpoint", "k", {}))
+    with artifact.claim():
+        artifact.finish("config.json", "model.safetensors")
+    load_model(folder)
+    weights = bytearray((folder / "model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (folder / "model.safetensors").write_bytes(weights)
+    with pytest.raises(UserError, match=r"model.safetensors is missing or damaged"):
+        load_model(folder)
+    (folder / "artifact.json").unlink()
+    load_model(folder)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from support.stored import forget_hashes, read_run
-from verax.store.artifact import Artifact
+from verax.store.artifact import Artifact, write_json
 from verax.store.files import replace_file
 from verax.store.shards import read_index
 from verax.store.store import MANY_SHARDS, Store
@@ -136,6 +136,21 @@ def test_a_run_of_an_earlier_version_is_rebuilt_from_its_shards_alone(verax: Cal
         path.unlink()
     assert verax("repair", folder).code == 0
     assert read_run(folder) == before
+
+
+def test_damaged_answers_of_agents_are_set_aside(run: Path) -> None:
+    (run / "agents").mkdir()
+    write_json(run / "agents" / "good.json", {"named": [0, 1]})
+    write_json(run / "agents" / "bad.json", {"named": [0, 1]})
+    (run / "agents" / "bad.json").write_text((run / "agents" / "bad.json").read_text().replace("0", "1", 1))
+    assert [file.name for file in verify_folder(run) if file.problem] == ["agents/bad.json"]
+    with Store.open(run) as store:
+        assert store.repaired == (
+            "agents/bad.json is damaged; its agent is trained again when needed; the file is kept in quarantine/",
+        )
+    assert not any(file.problem for file in verify_folder(run))
+    assert (run / "agents" / "good.json").exists()
+    assert (run / "quarantine" / "bad.json").exists()
 
 
 def test_an_artifact_is_verified(tmp_path: Path, verax: CallVerax) -> None:

@@ -214,6 +214,8 @@ def test_a_run_in_progress_is_updated(browser: Browser, served: Served, show: Ca
     wait("document.querySelector('.status').textContent.trim() === 'finished'")
     wait("document.querySelector('.sheet table') !== null")
     assert browser.ask("document.querySelector('.status progress')") is None
+    assert browser.ask("document.querySelector('.top .facts-line').textContent").startswith("finished · ")
+    assert browser.ask("document.querySelectorAll('[role=alert]').length") == 0
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (400, True)])

@@ -51,10 +51,10 @@ def _time(cost: RunCost) -> list[tuple[str, str, str]]:
     if cost.expected is None or cost.expected.seconds is None:
         unknown = "not timed: nothing was sent" if cost.requests else "nothing is left"
         return [("time", "–", unknown if cost.expected is None else "some passes are too slow to be timed")]
-    rows = [("time", duration(cost.expected.seconds), f"{cost.timed:.1f} s of it timed on this machine")]
+    timed = f"{cost.timed:.1f} s of it timed on this machine"
     if cost.waited > BUSY:
-        idle = duration((1 - cost.waited) * cost.expected.seconds)
-        rows.append(("time when idle", idle, f"others used the cores for {cost.waited:.0%} of the timed seconds"))
+        timed += f", which is busy; idle: {duration((1 - cost.waited) * cost.expected.seconds)}"
+    rows = [("time", duration(cost.expected.seconds), timed)]
     if cost.workers > 1 and cost.shared is not None:
         how = "on its share of cores or its own device"
         rows.append((f"time with {cost.workers} workers", duration(cost.shared), how))

@@ -24,8 +24,15 @@ if TYPE_CHECKING:
     from verax.types import BoolArray, IntArray, Score, Skip
 
 
+_NOT_RECORDED = frozenset({"spec", "folder", "dry_run", "loggers", "retry_failed", "fail_on_error"}) | frozenset(
+    {"workers", "executor", "address", "cpus_per_worker"}
+)
+"""Parameters of `verax run` that its rows do not depend on, or that are recorded in another way."""
+
+
 @app.command()
 def run(
+    context: typer.Context,
     spec: Annotated[Path | None, typer.Argument(help="The YAML file of the run.", metavar="[SPEC.yaml]")] = None,
     preset: Annotated[
         str | None, typer.Option(help="A name from `verax list presets`: methods and metrics of a study.")
@@ -165,7 +172,7 @@ def run(
     address: Annotated[
         str | None,
         typer.Option(
-            help="Of --executor ray: a running cluster, auto or ray://head:10001; default: one is started here.",
+            help="Of --executor ray: a running cluster, auto or HOST:PORT; default: one is started here.",
             rich_help_panel="Workers",
         ),
     ] = None,
@@ -227,29 +234,6 @@ def run(
     content = override(content, {"seed": seed, "methods": _names(methods), "metrics": _names(metrics)}, sections)
     content = _edited_by(content, preset, editor)
     folder = folder or Path("runs") / (preset if spec is None else spec.stem)  # type: ignore[operator]
-    command = ["verax", "run", *([] if spec is None else [str(spec)]), "--out", str(folder)]
-    flags: dict[str, Any] = {
-        "--preset": preset,
-        "--limit": limit,
-        "--sample": sample,
-        "--until-decided": until_decided,
-        "--max-inputs": max_inputs,
-        "--model": model,
-        "--on-long": on_long,
-        "--device": device,
-        "--dtype": dtype,
-        "--data": data,
-        "--columns": columns,
-        "--methods": methods,
-        "--metrics": metrics,
-        "--validation": validation,
-    }
-    flags |= {"--seed": seed, "--editor": editor, "--endpoint": endpoint, "--import-from": import_from}
-    flags |= {"--max-new-tokens": max_new_tokens}
-    for flag, value in flags.items():
-        command += [] if value is None else [flag, str(value)]
-    command += [part for name in allow_key_env or () for part in ("--allow-key-env", name)]
-    command += ["--allow-insecure"] * allow_insecure
     placement = placement_of(executor, workers, address, cpus_per_worker)
     check_loggers(loggers or ())
     parsed = parse_spec(content)
@@ -261,8 +245,26 @@ def run(
         _estimate(prepared, folder, workers=placement.workers or 1, retry_failed=retry_failed)
         return
     how: Any = {"retry_failed": retry_failed, "fail_on_error": fail_on_error, "placement": placement}
-    show_run(prepared, folder, shlex.join(command), loggers or (), **how)
+    show_run(prepared, folder, _recorded(context, folder), loggers or (), **how)
     out.print(Text(f"Next: verax report {shlex.quote(str(folder))}"))
+
+
+def _recorded(context: typer.Context, folder: Path) -> str:
+    """The command as the card of the run records it: with all options that its rows depend on."""
+    spec = context.params["spec"]
+    command = ["verax", "run", *([] if spec is None else [str(spec)]), "--out", str(folder)]
+    for option in context.command.params:
+        value = context.params[str(option.name)]
+        if option.name in _NOT_RECORDED or value is None or value is False:
+            continue
+        flag = option.opts[0]
+        if value is True:
+            command.append(flag)
+        else:
+            command += [
+                part for one in (value if isinstance(value, (list, tuple)) else [value]) for part in (flag, str(one))
+            ]
+    return shlex.join(command)
 
 
 def _names(given: str | None) -> list[str] | None:

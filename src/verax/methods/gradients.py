@@ -156,6 +156,7 @@ class Activation(NoPasses):
     name: ClassVar[str] = "activation"
     display: ClassVar[str] = "Activation"
     summary: ClassVar[str] = "Norm of the word embedding itself."
+    signed: ClassVar[bool] = False
     cost: ClassVar[str] = "none"
     kind: ClassVar[Kind] = "token"
     version: ClassVar[int] = 1

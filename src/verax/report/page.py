@@ -65,7 +65,7 @@ def _roar_page(folder: Path) -> str:
     facts = [plural(len(result.measures), "measure"), plural(int(result.cost["trainings"]), "training")]
     recipe = tag("pre", json.dumps(dict(result.spec), indent=1, ensure_ascii=False))
     sections = [("masking", "Recursive ROAR", findings_html(roar_findings([folder]))), ("card", "Recipe", recipe)]
-    return _page(f"{model} on {data}", _title(model, data, facts), sections, f"seed {result.spec['seed']}")
+    return _page(f"{model} on {data}", _title(model, data, " · ".join(facts)), sections, f"seed {result.spec['seed']}")
 
 
 def _page(
@@ -159,16 +159,18 @@ def _listed(lines: Sequence[str], **attributes: str) -> Html:
 def head(run: Run, brand: str = REPORT) -> Html:
     """Model, data, and the size of the run, below the name of what shows them."""
     data = run.manifest.data
-    counts = [run.status_line, plural(len(run.instances), "instance"), plural(len(run.methods), "method")]
+    status = tag("span", run.status_line, class_="status-line")
+    counts = [plural(len(run.instances), "instance"), plural(len(run.methods), "method")]
     counts.append(plural(len(run.metrics), "metric"))
     if run.accuracies:
         counts.append(f"accuracy {run.accuracy_in_words}")
-    return _title(run.manifest.model.name, data.name + (f" ({data.split})" if data.split else ""), counts, brand)
+    facts = join(status, [f" · {fact}" for fact in counts])
+    return _title(run.manifest.model.name, data.name + (f" ({data.split})" if data.split else ""), facts, brand)
 
 
-def _title(model: str, data: str, facts: Sequence[str], brand: str = REPORT) -> Html:
+def _title(model: str, data: str, facts: str, brand: str = REPORT) -> Html:
     named = tag("h1", tag("span", model, dir="auto"), tag("small", " on "), tag("span", data, dir="auto"))
-    return tag("div", tag("p", brand, class_="brand"), named, tag("p", " · ".join(facts), class_="facts-line"))
+    return tag("div", tag("p", brand, class_="brand"), named, tag("p", facts, class_="facts-line"))
 
 
 def style() -> str:

@@ -103,8 +103,10 @@ def _first(found: CrossLingual, methods: Sequence[Explainer]) -> int:
 
 def _reading(found: CrossLingual, pairs: Sequence[ParallelPair]) -> str:
     shown = len({pair.reference.id for pair in pairs})
+    inputs = "One input" if shown == 1 else f"The first {plural(shown, 'input')}"
+    translations = "its translations" if shown == 1 else "their translations"
     return (
-        f"The first {plural(shown, 'input')} in {found.reference}, above, and their translations, below. Each side is "
+        f"{inputs} in {found.reference}, above, and {translations}, below. Each side is "
         "coloured by its own explanation, of the class that is predicted for it: orange over a solid line supports it, "
         "blue over a dotted one opposes it; violet is more or less, of a score without a sign. Deeper is stronger. A "
         "line joins words that are aligned: the stronger both words, the stronger the line; coloured where both are. "

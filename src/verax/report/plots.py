@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from verax.registry import unknown
 from verax.report.arcs import span_texts
 from verax.report.lines import MARGIN, lay_out
-from verax.report.words import largest, level, strongest_scores
+from verax.report.words import Look, largest, level, look, strongest_scores
 from verax.results.figure import AnyMark, Bar, Figure, Panel, Rule, Scale, Series, Shape, Swarm
 from verax.results.manifest import Manifest, MethodEntry
 from verax.results.plot import choose, in_inches, named_figures, require_matplotlib
@@ -40,6 +40,7 @@ _SHAPES: tuple[Shape, ...] = ("circle", "triangle", "square", "diamond")
 _INKS = {1: (230, 120, 0), -1: (0, 114, 178), 0: (140, 80, 200)}
 """Colours of what supports, of what opposes, and of scores without a sign; at most `_DEEPEST` of them on white."""
 _DEEPEST = 0.6
+_SIDES: dict[Look, int] = {"for": 1, "against": -1, "size": 0}
 
 
 _BRACKETS = str.maketrans("()[]{}<>«»", ")(][}{><»«")
@@ -91,14 +92,14 @@ class PlottedExplanation:
 
     def bars(self, top: int = MOST_WORDS) -> Figure:
         """The strongest words or pairs."""
-        units = self._units()
+        units, signed = self._units(), self.entry.two_sided
         marks: list[AnyMark] = [
-            Bar(name, 0.0, score, _sign(score) if self.entry.signed else "unsigned", _short(score, self.entry.signed))
+            Bar(name, 0.0, score, _sign(score) if signed else "unsigned", _short(score, signed))
             for name, score in units[:top]
         ]
         left = len(units) - len(marks)
         kind = "word" if self.highlight.kind == "token" else "pair"
-        legend = [_SIGNS if self.entry.signed else "scores have no sign: more or less important"]
+        legend = [_SIGNS if signed else "scores have no sign: more or less important"]
         legend += [f"{plural(left, f'weaker {kind}')} left out"] if left > 0 else []
         rows = tuple(name for name, _ in units[:top])
         panel = Panel("", Scale("score"), Scale(), (*marks, Rule("x", 0.0)), rows)
@@ -108,7 +109,7 @@ class PlottedExplanation:
         """Check that scores of words can be added up."""
         if self.highlight.kind != "token":
             raise UserError(f"waterfall: {self.entry.label} scores pairs; it is drawn for scores of words: plot 'bar'")
-        if not self.entry.signed:
+        if not self.entry.two_sided:
             raise UserError(f"waterfall: scores of {self.entry.label} have no sign, they do not add up: plot 'bar'")
 
     def waterfall(self, top: int, ends: Ends, removal: str) -> Figure:
@@ -148,8 +149,8 @@ class PlottedExplanation:
         strongest = largest(scores)
         tints: dict[tuple[int, int], Tint] = {}
         for place, score in scores.items():
-            side = 0 if not self.entry.signed else 1 if score > 0 else -1
-            if level(score, strongest) and (self.entry.signed or score > 0):
+            side = _SIDES.get(look(score, signed=self.entry.two_sided))
+            if side is not None and level(score, strongest):
                 share = _DEEPEST * abs(score) / strongest
                 red, green, blue = (round(255 + share * (part - 255)) for part in _INKS[side])
                 tints[place] = ((red, green, blue), side)
@@ -157,7 +158,7 @@ class PlottedExplanation:
 
     def sides(self, opposes: str) -> str:
         """What the colours mean, and what else shows that a word opposes."""
-        if not self.entry.signed:
+        if not self.entry.two_sided:
             return "violet: more important"
         return f"orange, underlined: supports; blue, {opposes}: opposes"
 

@@ -19,8 +19,12 @@ _FOR = ("230,120,0", "202,105,0", "solid")
 _AGAINST = ("0,114,178", "0,114,178", "dotted")
 _SIZE = ("140,80,200", "145,90,200", "solid")
 _DEEPEST = 0.6
-_RUBY_STYLE = "ruby-position:under;ruby-align:center"
-_SCORE_STYLE = "font-size:.66em;font-style:normal;padding:.1em .25em 0;opacity:.8;font-variant-numeric:tabular-nums"
+# <ruby> for readers of the markup; laid out as a column, so that a line below a word never covers its score
+_RUBY_STYLE = "display:inline-flex;flex-direction:column;align-items:center;vertical-align:top;line-height:1.3"
+_SCORE_STYLE = (
+    "display:block;font-size:.68em;line-height:1.3;font-style:normal;padding:.15em .2em .5em;opacity:.85;"
+    "font-variant-numeric:tabular-nums"
+)
 
 STYLES: dict[str, str] = {
     "part": "margin:.1em 0;line-height:1.9;overflow-wrap:anywhere",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -14,6 +15,7 @@ from verax.results.figure import AnyMark, Dot, Figure, Panel, Rule, Scale, Serie
 from verax.results.render.cells import write
 from verax.results.study import Findings
 from verax.results.table import Column, Table
+from verax.store.files import replace_file
 from verax.types import Estimate, UserError
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 WIDTHS = {"column": 3.3, "text": 6.9}
 """Usual widths in a paper, in inches."""
-FORMATS = ("svg", "png", "pdf")
+FORMATS = ("svg", "pdf", "png")
 _LEAST, _MOST = 2.0, 40.0
 _SHAPES: tuple[Shape, ...] = ("circle", "square", "triangle", "diamond", "cross")
 
@@ -81,10 +83,17 @@ def require_matplotlib() -> None:
 
 
 def written(page: Page, out: Path | str | None) -> Page:
-    """The page, written to a file if one is given."""
+    """The page, written to a file if one is given: atomically, and never through a link."""
     if out is not None:
+        suffix = Path(out).suffix[1:].lower()
+        if suffix not in FORMATS:
+            raise UserError(
+                f"figures are written as {', '.join(FORMATS)}, by the end of the name of the file; got {out}"
+            )
+        buffer = io.BytesIO()
+        page.savefig(buffer, format=suffix)
         try:
-            page.savefig(Path(out))
+            replace_file(Path(out), buffer.getvalue())
         except OSError as error:
             raise UserError(f"{out} cannot be written: {error.strerror}") from None
     return page

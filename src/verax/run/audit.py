@@ -15,7 +15,7 @@ from verax.data.selection import draw_sample, input_names
 from verax.models.endpoint import Permissions
 from verax.results.manifest import RANDOM, Manifest
 from verax.results.run import Run
-from verax.run.checking import check_fit
+from verax.run.checking import check_fit, removing
 from verax.run.cost import SECONDS, RunCost, estimate_cost
 from verax.run.editor_option import fitted_to_data
 from verax.run.execute_run import OutOfTime, execute_run
@@ -165,7 +165,7 @@ def _of_words(model: Any, found: Contents, seed: int) -> tuple[dict[str, Any], d
             left_out[name] = f"it scores pairs of words from two parts, and inputs have {parts}"
             continue
         try:
-            method = _removing(name, model, seed)
+            method = removing(name, model, seed)
             check_fit(from_config("methods", method, seed), model)
             methods.append(method)
         except UserError as error:
@@ -189,12 +189,6 @@ def _of_words(model: Any, found: Contents, seed: int) -> tuple[dict[str, Any], d
 def _name(given: Any) -> str:
     """The name of an entry of a spec."""
     return str(next(iter(given))) if isinstance(given, Mapping) else str(given)
-
-
-def _removing(name: str, model: Any, seed: int) -> str | dict[str, Any]:
-    """A method that removes words by a rule that the model supports: its own, or else deletion."""
-    removal = getattr(from_config("methods", name, seed).component, "removal", None)
-    return name if removal is None or removal in model.removals else {name: {"removal": "delete"}}
 
 
 def _of_texts(content: Mapping[str, Any], found: Contents) -> tuple[dict[str, Any], dict[str, str]]:

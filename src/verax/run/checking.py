@@ -6,7 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from verax.engine.protocols import Method, check_capabilities
 from verax.models.black_box import BlackBox
@@ -14,8 +14,22 @@ from verax.models.removal import check_removal
 from verax.models.targets import GENERIC, check_target, class_of
 from verax.registry import unknown
 from verax.run.context import TEXT, RunContext
-from verax.run.parameters import Configured
+from verax.run.parameters import Configured, from_config, named_parameters
 from verax.types import Instance, UserError
+
+
+def removing(given: Any, model: Any, seed: int) -> Any:
+    """A method as a spec names it, with deletion where the model does not support its default rule of removal.
+
+    A rule that is named stays, and so does that of an object: `check_fit` rejects it.
+    """
+    component = from_config("methods", given, seed).component
+    removal = getattr(component, "removal", None)
+    if removal is None or removal in getattr(model, "removals", {removal}) or dataclasses.is_dataclass(given):
+        return given
+    name, parameters = named_parameters("methods", given)
+    chosen = "removal" in parameters or "delete" not in get_args(get_type_hints(type(component))["removal"])
+    return given if chosen else {name: {**parameters, "removal": "delete"}}
 
 
 def check_fit(named: Configured[Any], model: Any, *, asks_method: bool = False) -> None:

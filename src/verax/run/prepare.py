@@ -18,7 +18,7 @@ from verax.models.endpoint import Permissions
 from verax.models.load import check_model_name
 from verax.registry import entries
 from verax.results.manifest import CONTENT_FREE, RANDOMISED
-from verax.run.checking import check_fit, check_run, check_unique
+from verax.run.checking import check_fit, check_run, check_unique, removing
 from verax.run.context import ALL, BASELINE, TEXT, WIDE, RunContext
 from verax.run.endpoint import with_cache
 from verax.run.opening import explains_itself, open_data, open_model, open_self_explainer, open_validation
@@ -134,6 +134,7 @@ def prepare(
     def open_other() -> Dataset:
         return open_validation(spec) if validation is None else validation
 
+    explainers = [from_config("methods", removing(given, model, spec.seed), spec.seed) for given in methods]
     for named in explainers:
         check_fit(named, model)
     answered = any(method.component.kind == TEXT for method in explainers)

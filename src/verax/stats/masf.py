@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import scipy
 
 from verax.types import FloatArray, IntArray
 
@@ -182,12 +181,3 @@ def simes(p: FloatArray) -> float:
     if not len(p):
         raise ValueError("no p-value to combine")
     return float(np.min(np.sort(p) * (len(p) / np.arange(1, len(p) + 1))))
-
-
-def fisher(p: FloatArray) -> float:
-    """One p-value of many independent ones, shape [n], by the sum of their logarithms (Fisher, 1925)."""
-    if not len(p):
-        raise ValueError("no p-value to combine")
-    if np.min(p) == 0.0:  # its logarithm is infinite: no other p-value outweighs it
-        return 0.0
-    return float(scipy.stats.combine_pvalues(p, method="fisher").pvalue)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 
+from verax.store.artifact import read_json
 from verax.store.codec import unescape
 from verax.store.files import make_folder, original_name, remove_file, replace_file, sync_folder
 from verax.store.journal import Journal, begin_journal, pack, read_header, read_journal, rescue_rows, unpack
@@ -36,6 +37,8 @@ from verax.types import UserError
 
 LOCK = "lock"
 QUARANTINE = "quarantine"
+AGENTS = "agents"
+"""Folder of the answers of the agents of simulatability."""
 
 
 def prepare_folder(folder: Path, *, rebuild: bool = False) -> None:
@@ -136,6 +139,7 @@ def open_run(folder: Path, *, rebuild: bool = False) -> OpenedRun:
     index = replace(found or ShardIndex(), shards=tuple(intact))
     unlisted = _Unlisted(folder, index, keys, rebuild=rebuild)
     files, lines = _repair_files(folder, index.files)
+    lines += _set_agents_aside(folder)
     index = replace(index, shards=(*index.shards, *unlisted.shards), files=files)
     repaired += unlisted.lines + lines
     if _differs(folder, index):
@@ -255,6 +259,18 @@ def _repair_files(folder: Path, files: Mapping[str, FileHash]) -> tuple[dict[str
         if not hashes[name].sha256:
             del hashes[name]
     return hashes, lines
+
+
+def _set_agents_aside(folder: Path) -> list[str]:
+    """Move damaged answers of agents aside, and say so: these agents are trained again when they are needed."""
+    lines = []
+    for path in sorted((folder / AGENTS).glob("*.json")):
+        try:
+            read_json(path)
+        except UserError:
+            name = f"{AGENTS}/{path.name}"
+            lines.append(f"{name} is damaged; its agent is trained again when needed{_quarantine(folder, path)}")
+    return lines
 
 
 def _quarantine(folder: Path, path: Path) -> str:

@@ -9,15 +9,13 @@ from typing import NamedTuple
 
 from verax.store.artifact import RECORD, read_json, read_record
 from verax.store.files import read_regular
-from verax.store.folder import find_index, is_data
+from verax.store.folder import AGENTS, find_index, is_data
 from verax.store.journal import read_journal
 from verax.store.keys import hash_bytes, hash_file
 from verax.store.shards import CARD, INDEX, PLAN, SHARDS, Damaged, ShardIndex, check_file, read_shard
 from verax.types import UserError
 
 REPORT = "report.html"
-AGENTS = "agents"
-"""Folder of the answers of the agents of simulatability."""
 _PAGE_HASH = re.compile(rb"<!-- sha256 ([0-9a-f]{64}) -->\n\Z")
 
 

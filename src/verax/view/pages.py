@@ -143,7 +143,10 @@ def run_links(entry: OpenRun, current: str) -> list[Html]:
 def run_page(entry: OpenRun) -> str:
     """Status and problems of a run; verdict, tables and figures follow."""
     results = lazy(f"/runs/{entry.name}/findings", "The results are being computed.")
-    content = join(banners(entry.run), status(entry) if entry.run.status == "unfinished" else None, results)
+    unfinished = entry.run.status == "unfinished"
+    # that a run is unfinished is a problem of its own, which the status says, and keeps up to date
+    problems = banners(entry.run) if len(entry.run.problems) > unfinished else None
+    content = join(problems, status(entry) if unfinished else None, results)
     return page_of(entry, "", content)
 
 

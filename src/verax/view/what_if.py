@@ -14,7 +14,7 @@ from verax.report.arcs import picture
 from verax.report.instances import colour_keys, labels_html, scores_choice
 from verax.report.page import section_html
 from verax.results.render.markup import Html, join, tag, visible
-from verax.run.checking import check_fit
+from verax.run.checking import check_fit, removing
 from verax.run.parameters import from_config
 from verax.store.keys import key_of
 from verax.types import Instance, Undefined, UserError
@@ -44,7 +44,7 @@ class WhatIf:
         if entry.kind not in KINDS or entry.reference == "control":
             return False
         try:
-            check_fit(from_config("methods", entry.name, 0), self.model)
+            check_fit(from_config("methods", removing(entry.name, self.model, 0), 0), self.model)
         except UserError:
             return False
         return True

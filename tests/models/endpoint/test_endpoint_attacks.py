@@ -13,6 +13,8 @@ from verax.models.endpoint import REASONS, Endpoint
 from verax.models.endpoint.choice import parse_label
 from verax.models.endpoint.errors import EndpointUnparsedAnswer
 from verax.models.generator import ChoicePass, Generated, GeneratePass, Prompt
+from verax.store.shards import arrow_table
+from verax.store.tables import encode
 from verax.types import Undefined
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -191,6 +193,9 @@ def test_every_attack_ends_with_an_answer_or_a_reason(name: str, kind: str) -> N
         assert result.reason != "timeout"
         assert result.detail.isprintable(), "it is printed in a terminal"
         assert len(result.detail) < 500
+    elif isinstance(result, Generated):
+        table, row = encode("key", 0, result)
+        assert len(arrow_table(table, [row])) == 1, "it can be stored"
 
 
 @pytest.mark.parametrize("name", HELD)

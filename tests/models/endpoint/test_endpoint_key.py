@@ -248,7 +248,12 @@ def test_a_key_is_hidden_however_it_is_written(key: str, before: bytes, behind: 
         hide = Credentials("VERAX_API_KEY", {}).hide
     data = key.encode()
     forms = [key, key.upper(), key.lower(), key.swapcase(), json.dumps(key), data.hex(), data.hex().upper()]
-    forms += [quote(key), quote(key, safe=""), "".join(f"%{byte:02X}" for byte in data)]
+    forms += [
+        quote(key),
+        quote(key, safe=""),
+        quote(quote(quote(key, safe=""))),
+        "".join(f"%{byte:02X}" for byte in data),
+    ]
     whole = before + data + behind
     forms += [base64.b64encode(whole).decode(), base64.urlsafe_b64encode(whole).decode(), whole.hex()]
     for form in forms:

@@ -212,6 +212,7 @@ COMMANDS = {
     r"\textgreater{}": ">",
     r"\textbar{}": "|",
     r"{\char34}": '"',
+    r"{\rule{.5em}{1.2ex}}": "\N{REPLACEMENT CHARACTER}",
     r"$\uparrow$": "↑",
     r"$\downarrow$": "↓",
     r"$\diamond$": "◆",

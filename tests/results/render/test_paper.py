@@ -286,7 +286,7 @@ def test_wrapped_lines_fit_and_lose_nothing(text: str, room: float) -> None:
 
 
 def test_lines_are_broken_at_spaces_and_arrows_stay_with_their_words() -> None:
-    assert wrapped("a (words=1/2/4)", width_of("a (words=1/")) == ["a", "(words=1/2/", "4)"]
+    assert wrapped("a (words=1/2/4)", width_of("(words=1/2/")) == ["a", "(words=1/2/", "4)"]
     assert wrapped("a (words=1/2/4)", width_of("(words=1/2/4)")) == ["a", "(words=1/2/4)"]
     assert wrapped("one, better →", width_of("one, better")) == ["one,", "better\u00a0→"]
 

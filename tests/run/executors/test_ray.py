@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,28 @@ def test_an_address_that_does_not_answer_is_rejected_at_once() -> None:
         for address in (f"127.0.0.1:{port}", f"ray://127.0.0.1:{port}"):
             with pytest.raises(UserError, match=rf"^address: no Ray cluster at {address}: .*refused"):
                 connect(Placement("ray", address=address))
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", None])
+def test_a_program_that_is_not_ray_is_rejected_within_seconds(
+    answer: bytes | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It closes the connection, answers something else, or nothing."""
+    monkeypatch.setattr("verax.run.executors.ray._REACHED", 0.2)
+    rejected = pytest.raises(UserError, match=r"^address: no Ray cluster at .*: (another program|timed out)")
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as thread:
+
+        def accept() -> socket.socket:
+            connection, _ = server.accept()
+            connection.sendall(answer or b"")
+            if answer is not None:
+                connection.shutdown(socket.SHUT_WR)
+            return connection
+
+        accepted = thread.submit(accept)
+        with rejected:
+            connect(Placement("ray", address=f"127.0.0.1:{server.getsockname()[1]}"))
+        accepted.result().close()
 
 
 @pytest.mark.parametrize("address", ["nowhere", "http://127.0.0.1:1", "127.0.0.1:port"])

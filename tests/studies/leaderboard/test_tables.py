@@ -123,8 +123,8 @@ def test_a_metric_with_too_few_inputs_is_not_counted_as_decided(tmp_path: Path) 
     assert found is not None
     assert found.verdict is not None
     rows = {str(row["method"]): row for row in found.verdict.records()}
-    assert rows["a"]["verdict"] == "better than random on 1 of 2"
-    assert rows["like"]["verdict"] == "not better than random on 1 of 2"
+    assert rows["a"]["verdict"] == "better than random on 1 of 2, undecided on 1"
+    assert rows["like"]["verdict"] == "not better than random on 1 of 2, undecided on 1"
     assert rows["a"]["caution"] == rows["like"]["caution"] == "few has too few inputs to tell"
 
 

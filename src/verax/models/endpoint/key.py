@@ -134,7 +134,9 @@ def _pattern(secrets: Iterable[str]) -> re.Pattern[str] | None:
 def _forms(secret: str) -> Iterator[str]:
     """Patterns of a secret as it may be written elsewhere, in any case."""
     data = secret.encode()
-    yield "(?i:" + "".join(f"(?:{re.escape(chr(byte))}|%{byte:02x})" for byte in data) + ")"  # URL-encoded, or in part
+    yield (
+        "(?i:" + "".join(f"(?:{re.escape(chr(byte))}|%(?:25)*{byte:02x})" for byte in data) + ")"
+    )  # URL-encoded, in part or again
     yield f"(?i:{re.escape(json.dumps(secret)[1:-1])})"
     yield f"(?i:{data.hex()})"
     for before in range(3):  # base64 of a longer text depends on where in it the secret is

@@ -224,16 +224,28 @@ def _job(ray: Any) -> Any:
 
 
 def _check_reachable(address: str) -> None:
-    """Reject an address at which nothing listens, which Ray would wait for a long time."""
+    """Reject an address at which nothing answers, or something other than Ray: Ray would wait for minutes."""
     match = re.fullmatch(r"(?:ray://)?(\[[^\]]+\]|[^:/]+):(\d+)", address)
     if match is None:
         if address != "auto":
             raise UserError(f"address: got {address!r}; use auto, HOST:PORT or ray://HOST:PORT")
         return
     try:
-        socket.create_connection((match[1].strip("[]"), int(match[2])), timeout=_REACHED).close()
+        with socket.create_connection((match[1].strip("[]"), int(match[2])), timeout=_REACHED) as connection:
+            if os.environ.get("RAY_USE_TLS", "0") == "0" and not _speaks_http2(connection):
+                raise UserError(f"address: no Ray cluster at {address}: another program listens there")
     except (OSError, OverflowError) as error:
         raise UserError(f"address: no Ray cluster at {address}: {first_line(error)}") from error
+
+
+def _speaks_http2(connection: socket.socket) -> bool:
+    """Whether the other side answers the beginning of HTTP/2, as Ray's servers do, with its settings."""
+    connection.settimeout(_REACHED)
+    connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+    answer = b""
+    while len(answer) < 4 and (more := connection.recv(9)):
+        answer += more
+    return answer[3:4] == b"\x04"  # the type of its first frame
 
 
 def _uses_gpus(ray: Any, device: str) -> bool:

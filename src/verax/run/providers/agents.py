@@ -26,13 +26,13 @@ from verax.run.plan import Outline, Plan, PlannedExplanation, PlannedInstance, P
 from verax.run.providers import Part, Provider, Request, Stage
 from verax.run.providers.budget import BudgetProvider, spans_in
 from verax.store.files import check_links
+from verax.store.folder import AGENTS
 from verax.store.keys import key_of
 from verax.store.lock import check_locks
 from verax.store.tables import Row
 from verax.train.agent import Agent, AgentData, AgentInput, AgentStart, find_start
 from verax.types import Highlight, Prediction, Undefined, UserError
 
-FOLDER = "agents"
 TAUGHT, CHOSEN_ON = 0.6, 0.8
 """Shares at which instances are cut: agents learn from the first, the best epoch is chosen on the second, the rest is
 held out."""
@@ -338,7 +338,7 @@ class _Lessons:
             AgentData(*(tuple(AgentInput(texts[name], predicted[name]) for name in role) for role in self.split))
             for texts in (explained, plain)
         )
-        folder = stage.folder / FOLDER
+        folder = stage.folder / AGENTS
         self.agents = [
             (
                 Agent(self.start, metric.recipe(seed), shown, folder),

@@ -122,11 +122,12 @@ def _phrase(decided: dict[str, Standing], compared: int) -> str:
     better, worse = (sum(getattr(one, name) for one in decided.values()) for name in ("better", "worse"))
     if compared in {better, worse}:
         return "better than random" if better else "worse than random"
+    undecided = f", undecided on {compared - len(decided)}" if len(decided) < compared else ""
     if better:
-        return f"better than random on {better} of {compared}" + (f", worse on {worse}" if worse else "")
+        return f"better than random on {better} of {compared}" + (f", worse on {worse}" if worse else "") + undecided
     if worse:
-        return f"worse than random on {worse} of {compared}"
-    return "not better than random" + (f" on {len(decided)} of {compared}" if len(decided) < compared else "")
+        return f"worse than random on {worse} of {compared}{undecided}"
+    return "not better than random" + (f" on {len(decided)} of {compared}{undecided}" if undecided else "")
 
 
 def _undecided(standings: dict[str, tuple[Board, Standing]]) -> str:

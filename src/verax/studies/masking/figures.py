@@ -68,7 +68,7 @@ def _curves(title: str, group: MaskingCurves, shown: list[MaskingCurve]) -> Figu
         (Series("masked by the measure"), Series(f"masked by {group.baseline}", "square", baseline=True)),
         tuple(_panel(group, curve, low) for curve in shown),
         legend=(
-            "blue area: counted by ACU; orange area: subtracted from it",
+            "blue area (below random): counted by ACU; orange area (above): subtracted from it",
             f"dashed line: always {MAJORITY[group.majority_of]}",
             f"hatched: not in-distribution (p < {ALPHA}), not valid",
         ),

@@ -119,7 +119,8 @@ function watch(line) {
       setTimeout(look, 5000); // the server was stopped; it may come back
       return;
     }
-    line.querySelector(".status-line").textContent = now.line;
+    const shown = [line, document.querySelector("header.top")].map((place) => place.querySelector(".status-line"));
+    for (const place of shown) if (place) place.textContent = now.line;
     const bar = line.querySelector("progress");
     bar.max = Math.max(now.planned, 1);
     bar.value = now.done;
