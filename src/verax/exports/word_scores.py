@@ -10,7 +10,7 @@ from verax.report.content import Content
 from verax.results.run import Run
 from verax.types import Highlight, Instance, Prediction, UserError
 
-AT_ONCE = 500
+AT_ONCE = 2000
 """Instances whose rows are in memory at the same time."""
 
 
