@@ -60,7 +60,7 @@ def finish_tasks(tasks: Mapping[str, Task], placement: Placement, what: str, con
 
 
 def _in_processes(tasks: Mapping[str, Task], workers: int) -> Iterator[tuple[str, Any]]:
-    waiting = {name: pickled(task) for name, task in tasks.items()}
+    waiting = dict(tasks)
     threads = threads_of_worker(workers)
     free: dict[int, Child | None] = dict.fromkeys(range(workers))
     running: dict[Any, tuple[str, int, Child]] = {}
@@ -68,9 +68,10 @@ def _in_processes(tasks: Mapping[str, Task], workers: int) -> Iterator[tuple[str
         while waiting or running:
             while waiting and free:
                 name, worker = next(iter(waiting)), next(iter(free))
+                task = pickle.dumps(pickled(waiting.pop(name)))  # twice: it is unpickled where its errors are caught
                 child = free.pop(worker) or Child(pickled(partial(_work, worker)), threads)
                 running[child.connection] = name, worker, child
-                child.send(pickle.dumps(waiting.pop(name)))
+                child.send(task)
             for connection in wait(list(running)):
                 name, worker, child = running.pop(connection)
                 try:
