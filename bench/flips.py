@@ -291,9 +291,10 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=1000, help="how many flipped bits")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, help="flip no more bits after so many minutes")
+    parser.add_argument("--two-runs", action="store_true", help="only the finished run and the stopped one")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
-    verdict, wrong = campaign(options.times, options.seed, more=True, minutes=options.minutes)
+    verdict, wrong = campaign(options.times, options.seed, more=not options.two_runs, minutes=options.minutes)
     for line in wrong[:20]:
         print(line, file=sys.stderr)
     found = asdict(verdict)
