@@ -18,6 +18,7 @@ from support.runs import make_run, metric_entry, run_card, text_of
 from verax.cli.app import OutputFormat
 from verax.types import Highlight, Instance, Prediction, Score, Skip, Target
 
+PRINTED = (OutputFormat.terminal, OutputFormat.json, OutputFormat.csv, OutputFormat.latex, OutputFormat.markdown)
 BATCHES = tuple(HOSTILE[start : start + 16] for start in range(0, len(HOSTILE), 16))
 
 
@@ -60,6 +61,7 @@ def hostile_run(tmp_path: Path) -> Callable[[tuple[str, ...], str], Path]:
     return made
 
 
+@pytest.mark.filterwarnings("ignore:no installed font")
 @pytest.mark.parametrize("batch", range(len(BATCHES)))
 def test_what_a_run_holds_is_shown_and_not_obeyed(
     batch: int, hostile_run: Callable[[tuple[str, ...], str], Path], verax: CallVerax
@@ -68,7 +70,7 @@ def test_what_a_run_holds_is_shown_and_not_obeyed(
     folder, other = hostile_run(texts, "run"), hostile_run(texts, "other")
     for command in (("show", folder), ("compare", folder, other), ("report", folder)):
         assert check(verax(*command)).code in {0, 1}, command
-    for format_ in OutputFormat:
+    for format_ in PRINTED:
         said = check(verax("show", folder, "--format", format_.value))
         assert said.code == 0, said.err
         if format_ is OutputFormat.csv:
@@ -76,6 +78,10 @@ def test_what_a_run_holds_is_shown_and_not_obeyed(
                 assert unicodedata.normalize("NFKC", cell.strip())[:1] not in {"=", "+", "-", "@"}, cell
         elif format_ is OutputFormat.markdown:
             assert not re.search(r"(?<!\\)!\[|://|www\.|@\w|:\w+:|<\w", said.out)
+
+    saved = check(verax("show", folder, "--format", "parquet", "--out", folder.parent / "tables.parquet"))
+    drawn = check(verax("show", folder, "--figure", "all", "--format", "svg", "--out", folder.parent / "figures"))
+    assert (saved.code, drawn.code) == (0, 0), saved.err + drawn.err
 
 
 def cells(text: str) -> Iterator[str]:

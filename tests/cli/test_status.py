@@ -19,7 +19,7 @@ MODEL = """
 from pathlib import Path
 
 def answer(texts):
-    if Path("down").exists():
+    if Path("down").exists() and texts != [("a boat 0",)]:  # which is asked before the run begins
         raise {error}
     return [[0.25, 0.75] if "boat" in text[0] else [0.75, 0.25] for text in texts]
 """

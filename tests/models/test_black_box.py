@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +116,7 @@ def test_by_import_path() -> None:
 def test_what_it_cannot_do_is_said() -> None:
     model = load_model(likes_boats, labels=["yes", "no"])
     with pytest.raises(UserError, match="rules it can do: delete, mask"):
-        explain(model, "A boat", method="occlusion")
+        explain(model, "A boat", method={"occlusion": {"removal": "pad"}})
     with pytest.raises(UserError, match="needs gradients"):
         explain(model, "A boat", method="saliency")
     with pytest.raises(UserError, match="integrated_gradients needs gradients"):
@@ -130,3 +132,26 @@ def test_what_it_cannot_do_is_said() -> None:
     wrong = load_model(lambda texts: [[0.1, 0.2, 0.7]] * len(texts), labels=["yes", "no"])
     with pytest.raises(UserError, match=r"shape \(1, 3\), expected \(1, 2\)"):
         explain(wrong, "A boat", method={"leave_one_out": {"removal": "delete"}})
+
+
+def weighted(weight: float) -> Callable[[list[tuple[str, ...]]], Any]:
+    return lambda texts: [[weight, 1 - weight] for _ in texts]
+
+
+def test_results_of_another_version_of_a_function_are_not_taken_for_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def weights(function: Any) -> str:
+        return load_model(function, labels=["yes", "no"]).fingerprint["weights"]
+
+    assert weights(weighted(0.2)) == weights(weighted(0.2)) != weights(weighted(0.3)), "what it reads from outside"
+    assert weights(likes_boats) != weights(weighted(0.2)), "its source"
+    assert load_model(likes_boats, labels=["yes", "no"], version="3").fingerprint["weights"] == "3"
+    assert weights(partial(likes_boats)) == weights(likes_boats)
+    monkeypatch.syspath_prepend(tmp_path)
+    versions = []
+    for text in ("A = 1\ndef f(texts): return [[0.5, 0.5]]\n", "A = 20\ndef f(texts): return [[0.5, 0.5]]\n"):
+        (tmp_path / "module_of_a_user.py").write_text(text)
+        sys.modules.pop("module_of_a_user", None)
+        versions.append(weights("python:module_of_a_user:f"))
+    assert versions[0] != versions[1], "of python:module:function all of the module counts"

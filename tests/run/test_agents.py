@@ -431,7 +431,7 @@ def test_the_key_of_a_score_names_the_lessons() -> None:
     assert len(keys) == 3
 
 
-@pytest.mark.parametrize("link", ["agents", "agents/x.resume", "agents/x.json"])
+@pytest.mark.parametrize("link", ["agents", "agents/x.resume"])
 def test_nothing_outside_a_received_run_is_written_or_removed(
     run: Callable[..., Run], tmp_path: Path, link: str
 ) -> None:
@@ -444,6 +444,16 @@ def test_nothing_outside_a_received_run_is_written_or_removed(
     with pytest.raises(UserError, match="is a symbolic link"):
         run(30, metrics=[{"simulatability": QUICK}])
     assert len(list((tmp_path / "mine").rglob("*"))) == 3
+
+
+def test_a_link_in_place_of_the_answers_of_agents_is_set_aside(run: Callable[..., Run], tmp_path: Path) -> None:
+    run(30, metrics=["complexity"])
+    (tmp_path / "mine").write_text("precious")
+    (tmp_path / "run" / "agents").mkdir()
+    (tmp_path / "run" / "agents" / "x.json").symlink_to(tmp_path / "mine")
+    run(30, metrics=[{"simulatability": QUICK}])
+    assert not (tmp_path / "run" / "agents" / "x.json").is_symlink()
+    assert (tmp_path / "mine").read_text() == "precious"
 
 
 def test_agents_learn_from_another_split_and_all_inputs_are_held_out(

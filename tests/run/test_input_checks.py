@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -148,8 +149,8 @@ def test_a_function_must_return_probabilities(tmp_path: Path) -> None:
 
 def test_a_function_that_raises_is_recorded_with_the_input(tmp_path: Path) -> None:
     def picky(texts: list[tuple[str, ...]]) -> Any:
-        if any("red" in first for first, _ in texts):
-            raise ValueError("no red")
+        if any(first != "a red boat" for first, _ in texts):
+            raise ValueError("nothing but red boats")
         return [[0.5, 0.5]] * len(texts)
 
     method = {"leave_one_out": {"removal": "delete"}}
@@ -157,6 +158,27 @@ def test_a_function_that_raises_is_recorded_with_the_input(tmp_path: Path) -> No
     run = evaluate(model, data_of(None), [method], ["complexity"], out=tmp_path / "run", progress=False)
     assert [label.partition("(")[0] for label in run.methods] == ["random", "leave_one_out"], "not the prediction"
     assert {skip.reason for skip in run.skips()} == {"failed"}
+
+
+def raising(texts: list[tuple[str, ...]]) -> Any:
+    return [[text.lower()] for text in texts]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (
+            raising,
+            r"AttributeError: 'tuple' object .* \(test_input_checks.py:\d+\) for each of 3 inputs.*tuple of its",
+        ),
+        (lambda texts: ["yes"] * len(texts), "must return numbers, a row of 2 for each text, and returned"),
+        (lambda texts: [[float("nan")] * 2] * len(texts), "returned NaN for each of 3 inputs"),
+    ],
+)
+def test_a_function_that_fails_for_all_inputs_is_rejected(
+    tmp_path: Path, function: Callable[..., Any], message: str
+) -> None:
+    assert re.search(message, rejected(load_model(function, labels=["a", "b"]), data_of(*[None] * 5), tmp_path))
 
 
 def test_logits_of_a_function_are_taken_as_they_are() -> None:

@@ -27,7 +27,7 @@ from verax.train.world import generators
 from verax.train.world.__main__ import main
 from verax.train.world.generators import (
     Generator,
-    Recipe,
+    GeneratorRecipe,
     evaluate_editor,
     evaluate_self_explainer,
     keep_one_explanation,
@@ -159,7 +159,9 @@ def test_the_command_makes_a_pair_of_generators_that_loads_and_answers(
     monkeypatch.setattr(world_splits, "SIZES", SIZES)
     one = Generator(SMALL, seeds=2, tuning=QUICK)
     monkeypatch.setattr(
-        generators, "RECIPES", {"nli-st-re": Recipe("st_re", {"explainer": one, "predictor": replace(one, seeds=1)})}
+        generators,
+        "RECIPES",
+        {"nli-st-re": GeneratorRecipe("st_re", {"explainer": one, "predictor": replace(one, seeds=1)})},
     )
     for name in ("made", "again"):
         main(["nli-st-re", "--out", str(tmp_path / name)])
@@ -176,7 +178,7 @@ def test_the_command_makes_a_pair_of_generators_that_loads_and_answers(
 def test_a_generator_may_go_on_from_a_shipped_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(world_splits, "SIZES", SIZES)
     still = Generator(("world/nli-st-re", "explainer"), seeds=1, tuning=replace(QUICK, learning_rate=1e-9))
-    monkeypatch.setattr(generators, "RECIPES", {"nli-mt-ra": Recipe("mt_ra", {".": still})})
+    monkeypatch.setattr(generators, "RECIPES", {"nli-mt-ra": GeneratorRecipe("mt_ra", {".": still})})
     generators.make("nli-mt-ra", tmp_path)
     facts = json.loads((tmp_path / "nle.json").read_text(encoding="utf-8"))
     assert (facts["explainer"], facts["predictor"]) == (".", ".")
@@ -189,7 +191,7 @@ def test_a_generator_may_go_on_from_a_shipped_one(tmp_path: Path, monkeypatch: p
 
 def test_an_editor_is_made_with_its_facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(world_splits, "SIZES", SIZES)
-    recipe = Recipe(None, {".": Generator(SMALL, seeds=2, tuning=QUICK)})
+    recipe = GeneratorRecipe(None, {".": Generator(SMALL, seeds=2, tuning=QUICK)})
     monkeypatch.setattr(generators, "RECIPES", {"nli-editor": recipe})
     learned: list[Sequence[TrainingPair]] = []
     fit = fit_pairs

@@ -127,9 +127,12 @@ def explain(
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the method (one method only); repeat it."),
     ] = None,
     target: Annotated[
-        str | None, typer.Option(help="prediction (default), gold, loss, or the name of a class.")
+        str | None,
+        typer.Option(help="prediction (default), gold, loss, or the name of a class.", rich_help_panel="Target"),
     ] = None,
-    label: Annotated[str | None, typer.Option(help="The gold class, for the targets gold and loss.")] = None,
+    label: Annotated[
+        str | None, typer.Option(help="The gold class, for the targets gold and loss.", rich_help_panel="Target")
+    ] = None,
     labels: Annotated[
         str | None,
         typer.Option(

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 LIST, ALL = "list", "all"
 DRAWN = (OutputFormat.pdf, OutputFormat.svg, OutputFormat.png)
+OTHER_PICTURES = {"gif", "jpg", "jpeg", "webp", "tif", "tiff", "bmp", "eps", "ps", "html"}
+"""Endings of files that are taken for a mistake, not for the name of a folder."""
 
 
 def write_figures(
@@ -93,6 +95,8 @@ def destination(format: OutputFormat, file: Path | None) -> tuple[Path | None, s
     if file is None:
         raise UserError("--out: name the file or the folder to write figures to")
     named = file.suffix[1:].lower()
+    if named in OTHER_PICTURES:
+        raise UserError(f"--out: figures are written as {', '.join(one.value for one in DRAWN)}, got {str(file)!r}")
     if named not in {one.value for one in DRAWN} or file.is_dir():
         return None, "pdf" if format is OutputFormat.terminal else format.value
     if format not in {OutputFormat.terminal, named}:

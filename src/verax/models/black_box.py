@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import Literal
+import hashlib
+import inspect
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from types import CodeType, FunctionType
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,6 +18,7 @@ from verax.models.removal import CODES, KEPT, States, is_deleted
 from verax.models.targets import class_of
 from verax.models.words import check_words
 from verax.types import FloatArray, Instance, IntArray, Undefined, UserError
+from verax.types.errors import located
 
 Predict = Callable[[list[tuple[str, ...]]], "np.typing.ArrayLike"]
 """From texts (each the tuple of its parts) to probabilities, shape [texts, classes]."""
@@ -22,7 +28,75 @@ SUM_TOLERANCE = 1e-3
 """Difference from 1 that the sum of probabilities may have: those of float16 models are rounded."""
 MASK_TEXT = "..."
 """What `mask` writes by default, as shap's masker of texts does."""
+_TRIED = 3
+"""Inputs that a function is asked about before a run begins."""
 TINY = float(np.finfo(np.float64).tiny)
+UNVERSIONED = "unversioned"
+"""The version of a callable whose source cannot be read."""
+
+
+def code_version(function: Callable[..., Any], *, whole_module: bool = False) -> str:
+    """A hash of the source of a callable, so that results of changed code are not taken for those of today's.
+
+    Of a module all of its source counts; otherwise the definition, the functions of its module that it calls, and plain
+    values (numbers, texts and containers of them) that it reads from outside. Weights and files do not count.
+    """
+    if whole_module and (module := inspect.getmodule(function)) is not None:
+        pieces = [inspect.getsource(module)]
+    else:
+        pieces = list(_sources(function, set()))
+    return hashlib.sha256("\n".join(pieces).encode()).hexdigest() if pieces else UNVERSIONED
+
+
+def _sources(value: Any, seen: set[int]) -> Iterator[str]:
+    """The source of a callable and of what it uses; nothing for code that has none."""
+    value = inspect.unwrap(value)
+    if isinstance(value, partial):
+        for given in (value.args, value.keywords):
+            yield from _plain(given or None)
+        value = value.func
+    if inspect.ismethod(value):
+        value = value.__func__
+    if not isinstance(value, FunctionType | type):
+        value = type(value)
+    if id(value) in seen or value.__module__ in {"builtins", "functools"}:
+        return
+    seen.add(id(value))
+    try:
+        yield inspect.getsource(value)
+    except (OSError, TypeError):
+        return  # built in, or typed into a session that keeps no source
+    if isinstance(value, FunctionType):
+        yield from _plain(value.__defaults__)
+        for name, other in sorted(_used(value).items()):
+            if isinstance(other, FunctionType) and other.__module__ == value.__module__:
+                yield from _sources(other, seen)
+            else:
+                yield from (f"{name} = {shown}" for shown in _plain(other))
+
+
+def _used(function: FunctionType) -> dict[str, Any]:
+    """What a function, with the comprehensions and functions inside it, reads from outside by name."""
+
+    def names(code: CodeType) -> set[str]:
+        inner = [names(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
+        return set(code.co_names).union(*inner)
+
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
+    outside = {name: cell.cell_contents for name, cell in cells}
+    return {name: function.__globals__[name] for name in names(function.__code__) & {*function.__globals__}} | outside
+
+
+def _plain(value: Any) -> Iterator[str]:
+    """A value as text, if it is made of numbers and texts alone."""
+
+    def is_plain(one: Any) -> bool:
+        if isinstance(one, dict):
+            return all(map(is_plain, one)) and all(map(is_plain, one.values()))
+        return isinstance(one, str | bytes | int | float) or (isinstance(one, tuple | list) and all(map(is_plain, one)))
+
+    if value is not None and is_plain(value):
+        yield repr(value)
 
 
 class CallableError(Exception):
@@ -107,7 +181,13 @@ class BlackBox:
             raise
         except Exception as error:
             raise CallableError(error) from error
-        answers = np.asarray(given, np.float64)
+        try:
+            answers = np.asarray(given, np.float64)
+        except (TypeError, ValueError):
+            raise UserError(
+                f"the model {self.name!r} must return numbers, a row of {len(self.labels)} for each text, and returned "
+                f"{repr(given)[:80]}"
+            ) from None
         expected = (len(rows), len(self.labels))
         if answers.shape != expected:
             raise UserError(f"the model {self.name!r} answered with shape {answers.shape}, expected {expected}")
@@ -117,10 +197,31 @@ class BlackBox:
         # NaN passes through and is recorded as such; a probability of 0 stays far below every other
         return np.asarray(np.log(np.maximum(answers, TINY)))
 
-    def check(self, instance: Instance) -> None:
-        """Ask about one input, so that answers of another shape or sum are rejected before a run begins."""
-        encoding = self.encode(instance)
-        self.logits([PerturbedInput(encoding, np.full(encoding.n_units, KEPT, np.int8))])
+    def check(self, instances: Sequence[Instance]) -> None:
+        """Ask about a few inputs before a run begins: answers of another shape or sum are rejected.
+
+        So is a function that raises, or returns NaN, for all of them; later, errors are recorded with their input.
+        """
+        problem = ""
+        for instance in islice(instances, _TRIED):
+            try:
+                encoding = self.encode(instance)
+                answers = self.logits([PerturbedInput(encoding, np.full(encoding.n_units, KEPT, np.int8))])
+            except Undefined:
+                return
+            except CallableError as error:
+                problem = f"raised {located(error.cause)}"
+            else:
+                if not np.isnan(answers).any():
+                    return
+                problem = "returned NaN"
+        if problem:
+            tried = min(_TRIED, len(instances))
+            where = "the only input" if tried == 1 else f"each of {tried} inputs"
+            raise UserError(
+                f"the model {self.name!r} {problem} for {where}; it gets a list of texts, each the tuple of its parts, "
+                "such as [('a text',)], and returns a row of probabilities for each"
+            )
 
     def _check_probabilities(self, answers: FloatArray) -> None:
         """Reject rows that are not probabilities; those with NaN are recorded as such later."""

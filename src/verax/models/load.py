@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from verax.models.black_box import BlackBox, OutputKind
+from verax.models.black_box import BlackBox, OutputKind, code_version
 from verax.models.classifier import Classifier, Encoder
 from verax.models.generator import TextGenerator
 from verax.registry import entries, resolve, unknown
@@ -50,7 +50,7 @@ def load_model(
     revision: str | None = None,
     on_long: OnLong = "error",
     mask_text: str | None = None,
-    version: str = "unversioned",
+    version: str | None = None,
     outputs: OutputKind = "probabilities",
 ) -> Classifier:
     """Load a classifier.
@@ -71,7 +71,8 @@ def load_model(
         on_long: `error` skips an input that exceeds the model's length, with its reason; `truncate` cuts it and records
             how much.
         mask_text: for a callable, what the rule `mask` writes in place of a word; `...` by default.
-        version: for a callable, identifies this version of it (part of every key in the store).
+        version: for a callable, identifies this version of it (part of every key in the store); by default its source
+            code, of `python:module:function` that of the module.
         outputs: what a callable returns: `probabilities`, whose rows sum to 1, or `logits`.
     """
     if all(hasattr(name, attribute) for attribute in ("task", "model", "tokenizer", "postprocess")):
@@ -83,6 +84,7 @@ def load_model(
         title = str(name) if is_path else getattr(name, "__qualname__", type(name).__name__)
         if labels is None:
             raise UserError(f"labels: the callable model {title!r} needs the names of its classes")
+        version = version or code_version(function, whole_module=is_path)
         return BlackBox(function, labels=labels, name=title, version=version, mask_text=mask_text, outputs=outputs)
     if in_memory:
         if tokenizer is None:

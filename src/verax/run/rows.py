@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import traceback
 from concurrent.futures import BrokenExecutor
 from typing import Any
 
@@ -32,6 +31,7 @@ from verax.types import (
     Target,
     Undefined,
 )
+from verax.types.errors import located
 
 TEMPORARY = "temporary failure: "
 """How the detail of a failure begins that may not happen again; such rows are computed again when a run continues."""
@@ -102,6 +102,4 @@ def _reason(error: Exception | None) -> tuple[str, str]:
     )
     if isinstance(error, CallableError):
         error = error.cause
-    where = traceback.extract_tb(error.__traceback__)[-1] if error is not None and error.__traceback__ else None
-    place = f" ({where.filename.rpartition('/')[2]}:{where.lineno})" if where else ""
-    return FAILED, f"{TEMPORARY if may_pass else ''}{type(error).__name__}: {error}{place}"
+    return FAILED, f"{TEMPORARY if may_pass else ''}{located(error)}"

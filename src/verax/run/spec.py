@@ -77,8 +77,9 @@ class ModelSpec(Section):
     words were lost."""
     mask_text: str | None = None
     """Of a callable: what the rule `mask` writes for a word; `...` by default."""
-    version: str = "unversioned"
-    """Of a callable: tells this model from its next version; part of every key."""
+    version: str | None = None
+    """Of a callable: tells this model from its next version; part of every key. By default a hash of the source of its
+    module."""
     outputs: Literal["probabilities", "logits"] = "probabilities"
     """Of a callable: what it returns; rows of probabilities sum to 1."""
     endpoint: EndpointSpec | None = None
@@ -239,7 +240,8 @@ def read_spec(path: Path) -> dict[str, Any]:
     except RecursionError:
         raise UserError(f"{path}: not a spec: nested too deeply") from None
     except FileNotFoundError:
-        near = unknown("spec file", path.name, [p.name for p in path.parent.glob("*.y*ml")])
+        present = [p.name for p in path.parent.glob("*.y*ml")]
+        near = unknown("spec file", path.name, present) if present else f"no spec file {path.name!r}, and no other"
         raise UserError(f"{near} (in {path.parent})") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path} cannot be read: {error}") from None

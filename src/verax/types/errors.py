@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import traceback
+
 FAILED = "failed"
 """The reason of an unexpected error."""
 PREDICTION = "prediction"
@@ -53,3 +55,10 @@ def require_at_least(component: str, least: int, **parameters: int | None) -> No
 def first_line(error: BaseException) -> str:
     """First line of an error's message."""
     return str(error).strip().partition("\n")[0]
+
+
+def located(error: BaseException | None) -> str:
+    """An error with its type, and the file and line that raised it."""
+    where = traceback.extract_tb(error.__traceback__)[-1] if error is not None and error.__traceback__ else None
+    place = f" ({where.filename.rpartition('/')[2]}:{where.lineno})" if where else ""
+    return f"{type(error).__name__}: {error}{place}"

@@ -42,7 +42,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def section(place: Path) -> dict[str, Any]:
-    return {"name": write_model(place), "labels": ["a", "b"], "mask_text": "_"}
+    return {"name": write_model(place), "labels": ["a", "b"], "mask_text": "_", "version": "1"}
 
 
 def rows_in(folder: Path) -> dict[str, Row]:

@@ -117,9 +117,10 @@ def font(text: str, size: float = SIZE, *, bold: bool = False) -> FontProperties
 
 @cache
 def width_of(text: str, size: float = SIZE, *, bold: bool = False) -> float:
-    """The width of a text in inches."""
+    """The width of a text in inches, as `Page.write` draws it."""
+    shown = one_line(text)
     with own_settings():
-        width, _, _ = _renderer().get_text_width_height_descent(text, font(text, size, bold=bold), ismath=False)
+        width, _, _ = _renderer().get_text_width_height_descent(shown, font(shown, size, bold=bold), ismath=False)
     return float(width) / _PPI
 
 
