@@ -84,3 +84,11 @@ def test_too_few_inputs_recommend_nothing(tmp_path: Path, n: int) -> None:
     found = _concluded(score_run(tmp_path / "run", {"comprehensiveness": table}, metrics=METRICS[:1]))
     assert found.methods == ()
     assert found.use.startswith(f"No method yet. Too few inputs to rank 3 methods: {n} where at least")
+
+
+def test_nothing_is_concluded_where_nothing_was_measured(tmp_path: Path) -> None:
+    table: dict[str, list[float | None]] = {"random": [None] * N, "a": [None] * N}
+    found = _concluded(score_run(tmp_path / "run", {"comprehensiveness": table}, metrics=METRICS[:1]))
+    assert found.methods == ()
+    assert found.use.startswith("No method: no input has a value under comprehensiveness")
+    assert found.certainty == "nothing was measured."

@@ -82,6 +82,8 @@ def _under(board: Board, method: str, mark: str) -> bool:
 
 def _use(made: RunBoards, boards: list[Board], better: list[str], chosen: tuple[str, ...]) -> str:
     display, metrics = made.run.manifest.display, listed([board.metric.label for board in boards])
+    if not any(board.inputs for board in boards):
+        return f"No method: no input has a value under {metrics}; the reasons are among the missing values."
     every = "" if len(boards) == 1 else "both " if len(boards) == 2 else "all of "
     if all(board.too_few is not None for board in boards):
         return f"No method yet. {too_few(boards[0].too_few)}"
@@ -109,6 +111,8 @@ def _certainty(made: RunBoards, boards: list[Board], methods: tuple[str, ...]) -
     values = [one.p for one in found if one is not None and one.p is not None]
     test = "sequential test" if manifest.sequential else "joint test"
     inputs = max((board.inputs for board in boards), default=0)
+    if not inputs:
+        return "nothing was measured."
     after = f"{test} of {plural(inputs, 'input')}"
     open_questions = "" if manifest.until_decided is None or manifest.until_decided.settled else _UNDECIDED
     if not values:
