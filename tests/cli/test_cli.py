@@ -198,7 +198,8 @@ def test_what_is_missing_is_said(verax: CallVerax, spec: Path, tmp_path: Path) -
 
 
 def test_a_model_that_fails_is_no_success(verax: CallVerax, tmp_path: Path) -> None:
-    (tmp_path / "broken_model.py").write_text("def answer(texts):\n    raise RuntimeError('out of order')\n")
+    code = "def answer(texts):\n    if texts != [('a lake',)]:\n        raise RuntimeError('out of order')\n"
+    (tmp_path / "broken_model.py").write_text(f"{code}    return [[0.5, 0.5]]\n")
     (tmp_path / "data.jsonl").write_text('{"text": "a boat", "label": "perhaps"}\n{"text": "a lake", "label": "x"}\n')
     model = {"name": "python:broken_model:answer", "labels": ["x", "y"]}
     content = {"model": model, "data": "data.jsonl", "metrics": ["complexity", "comprehensiveness"]}

@@ -246,15 +246,19 @@ def test_killed_at_any_point_of_the_training_the_run_ends_as_if_nothing_had_been
         assert sorted(path.suffix for path in (folder / "agents").iterdir()) == [".json"] * 3, one
 
 
-def test_a_model_that_is_a_function_is_refused_before_anything_is_asked(
+def test_a_model_that_is_a_function_is_refused_before_anything_is_computed(
     run: Callable[..., Run], tmp_path: Path
 ) -> None:
+    asked: list[int] = []
+
     def answer(texts: Any) -> Any:
-        raise AssertionError("asked")
+        asked.append(len(texts))
+        return [[1 / len(hidden_place.LABELS)] * len(hidden_place.LABELS)] * len(texts)
 
     model = load_model(answer, labels=hidden_place.LABELS)
     with pytest.raises(UserError, match="is a callable: give a checkpoint"):
         run(model=model)
+    assert sum(asked) <= 1, "by the check of its answers alone"
     assert not (tmp_path / "run").exists()
 
 

@@ -147,7 +147,7 @@ def compare(
 @app.command()
 def report(
     folder: Annotated[Path, typer.Argument(help="The folder of a run.", metavar="DIR")],
-    file: Annotated[Path | None, typer.Option("-o", "--output", help="DIR/report.html by default.")] = None,
+    file: Annotated[Path | None, typer.Option("-o", "--out", "--output", help="DIR/report.html by default.")] = None,
     instances: Annotated[int, typer.Option(help="Number of instances to show.", min=0)] = 100,
 ) -> None:
     """Write the report of a run: one HTML file that needs no network.

@@ -86,7 +86,6 @@ def check_run(run: RunContext) -> None:
     """Reject data that do not fit the model, and components that do not fit the data or each other."""
     _check_ids(run)
     _check_labels(run)
-    _check_answers(run)
     _check_measured_langs(run)
     _check_paired_parts(run)
     if run.writes_text:
@@ -98,6 +97,7 @@ def check_run(run: RunContext) -> None:
     for named in components:
         if hasattr(named.component, "check"):
             named.component.check(run)
+    _check_answers(run)
 
 
 def check_unique(run: RunContext) -> None:
