@@ -148,6 +148,13 @@ def test_results_of_another_version_of_a_function_are_not_taken_for_its_own(
     assert weights(likes_boats) != weights(weighted(0.2)), "its source"
     assert load_model(likes_boats, labels=["yes", "no"], version="3").fingerprint["weights"] == "3"
     assert weights(partial(likes_boats)) == weights(likes_boats)
+    assert weights("python:math:fsum") == "unversioned", "compiled"
+
+    def calls_itself(texts: list[tuple[str, ...]]) -> Any:
+        return later(texts) if texts else calls_itself(texts)
+
+    assert weights(calls_itself) != "unversioned", "with a name that has no value yet"
+    later = likes_boats
     monkeypatch.syspath_prepend(tmp_path)
     versions = []
     for text in ("A = 1\ndef f(texts): return [[0.5, 0.5]]\n", "A = 20\ndef f(texts): return [[0.5, 0.5]]\n"):

@@ -39,7 +39,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 process = SimpleNamespace(own=False)
-"""Whether the process ends with the command, so that what it changes in other libraries matters to nobody."""
+"""Whether the process ends with the command, so that it may change settings of other libraries."""
 out = TerminalConsole()
 notes = TerminalConsole(stderr=True)
 

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any, Literal
 
 import numpy as np
@@ -42,10 +42,18 @@ def code_version(function: Callable[..., Any], *, whole_module: bool = False) ->
     values (numbers, texts and containers of them) that it reads from outside. Weights and files do not count.
     """
     if whole_module and (module := inspect.getmodule(function)) is not None:
-        pieces = [inspect.getsource(module)]
+        pieces = list(_source(module))
     else:
         pieces = list(_sources(function, set()))
     return hashlib.sha256("\n".join(pieces).encode()).hexdigest() if pieces else UNVERSIONED
+
+
+def _source(value: Any) -> Iterator[str]:
+    """The source of a module, a class or a function; nothing if it is compiled, or typed into a session without one."""
+    try:
+        yield inspect.getsource(value)
+    except (OSError, TypeError):
+        return
 
 
 def _sources(value: Any, seen: set[int]) -> Iterator[str]:
@@ -62,10 +70,7 @@ def _sources(value: Any, seen: set[int]) -> Iterator[str]:
     if id(value) in seen or value.__module__ in {"builtins", "functools"}:
         return
     seen.add(id(value))
-    try:
-        yield inspect.getsource(value)
-    except (OSError, TypeError):
-        return  # built in, or typed into a session that keeps no source
+    yield from _source(value)
     if isinstance(value, FunctionType):
         yield from _plain(value.__defaults__)
         for name, other in sorted(_used(value).items()):
@@ -83,7 +88,7 @@ def _used(function: FunctionType) -> dict[str, Any]:
         return set(code.co_names).union(*inner)
 
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
-    outside = {name: cell.cell_contents for name, cell in cells}
+    outside = {name: cell.cell_contents for name, cell in cells if cell != CellType()}  # not assigned yet
     return {name: function.__globals__[name] for name in names(function.__code__) & {*function.__globals__}} | outside
 
 
